@@ -1,0 +1,6 @@
+"""`python -m tlxgen`."""
+
+from tlxgen.cli import main
+
+if __name__ == "__main__":
+    main()

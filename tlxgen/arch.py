@@ -1,0 +1,87 @@
+"""What an architecture is: limits and rules, each with its source. LEAF module: imports nothing of tlxgen.
+
+A concept that an architecture lacks is an absent attribute, never a zero or a None: code that asks sm90 for its TMEM
+fails loudly. Sources: [compiler] = fbtriton 3.7.4, third_party/nvidia/backend; [ptx] = PTX ISA; [tlx] = TLX front end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DType:
+    """An element type under its four names. `bits` is the storage width of one element."""
+
+    name: str  # in a spec
+    triton: str  # in a tl. expression
+    torch: str  # in a torch. expression
+    signature: str  # in a Triton signature
+    bits: int
+
+    @property
+    def bytes(self) -> int:
+        return self.bits // 8
+
+    @property
+    def is_fp8(self) -> bool:
+        return self.bits == 8
+
+
+DTYPES = {
+    t.name: t
+    for t in (
+        DType("fp16", "float16", "float16", "fp16", 16),
+        DType("bf16", "bfloat16", "bfloat16", "bf16", 16),
+        DType("fp32", "float32", "float32", "fp32", 32),
+        DType("e4m3", "float8e4nv", "float8_e4m3fn", "fp8e4nv", 8),
+        DType("e5m2", "float8e5", "float8_e5m2", "fp8e5", 8),
+    )
+}
+
+
+class Arch:
+    """Limits shared by sm90 and sm100."""
+
+    name: str
+    capability: tuple[int, int]  # torch.cuda.get_device_capability()
+    smem_bytes = 232448  # a CTA: 227 KiB [compiler: _max_shared_mem_for_capability]
+    registers = 65536  # 32-bit, an SM [ptx]
+    max_threads = 1024  # a CTA [ptx]
+    warp_threads = 32
+    warpgroup_warps = 4
+    named_barriers = 16  # a CTA [ptx: bar.sync a in 0..15]
+    mbarrier_bytes = 8
+    mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
+    max_task_registers = 256  # setmaxnreg operand: 24..256, a multiple of 8 [ptx]
+    min_task_registers = 24
+    register_step = 8
+    tma_alignment_bytes = 16  # base address and every stride but the last [ptx: cuTensorMapEncodeTiled]
+    tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
+
+
+class Sm90(Arch):
+    """Hopper: wgmma accumulates in the registers of the warpgroups that issue it."""
+
+    name = "sm90"
+    capability = (9, 0)
+    wgmma_m = 64  # rows a warpgroup [ptx: wgmma.mma_async .m64nNkK]
+    wgmma_n_min = 32  # [tlx: async_dot asserts N >= 32]
+    wgmma_n_max = 256
+    wgmma_k_bytes = 32  # K extent of one instruction, in operand bytes
+
+    @staticmethod
+    def transposable(dtype: DType) -> bool:
+        """Whether wgmma reads an operand of this type in either major order; fp8 is K-major only [ptx: wgmma]."""
+        return dtype.bits == 16
+
+
+class Sm100(Arch):
+    """Blackwell: tcgen05 accumulates in TMEM."""
+
+    name = "sm100"
+    capability = (10, 0)
+    tmem_columns = 512
+
+
+ARCHS: dict[str, type[Arch]] = {a.name: a for a in (Sm90, Sm100)}

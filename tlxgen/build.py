@@ -1,0 +1,243 @@
+"""Specs to generated modules and locks. A pure function of spec, templates and version; incremental, parallel, atomic.
+
+Of a spec `specs/x.yaml` it makes `generated/x/`: one module a structure and `lock.json`. Modules that an earlier build
+made and this one does not are removed; files that no build made are left alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tlxgen import __version__, digest, lock, stamp
+from tlxgen.errors import SpecError, TlxgenError
+from tlxgen.files import sweep, write_atomic
+
+if TYPE_CHECKING:
+    from tlxgen.families import Kernels, Structure
+
+PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
+
+
+@dataclass(frozen=True)
+class Built:
+    """The outcome of one spec: its folder, the modules that it made, and what was different before."""
+
+    spec: Path
+    folder: Path
+    modules: tuple[str, ...]
+    variants: int
+    rejected: int
+    changed: tuple[str, ...]
+    diff: str = ""
+
+    @property
+    def up_to_date(self) -> bool:
+        return not self.changed
+
+
+@dataclass(frozen=True)
+class Made:
+    """The bytes of a spec's folder, by file name."""
+
+    files: dict[str, bytes]
+    inputs: dict[Path, str]
+    variants: int
+    rejected: int
+
+
+def root_of(spec: Path) -> Path:
+    """The folder that generated paths are relative to: the one that holds `specs/`, or else the spec's own."""
+    folder = spec.resolve().parent
+    return folder.parent if folder.name == "specs" else folder
+
+
+def folder_of(spec: Path, out: Path | None) -> Path:
+    return (out or root_of(spec) / "generated") / spec.stem
+
+
+def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: Callable[[int, int], None] | None = None) -> Built:
+    """Brings the folder of one spec up to date, or, with `check`, says how it differs and writes nothing.
+
+    `on_step(done, total)` is told of each structure. Raises TlxgenError before anything is written.
+    """
+    folder = folder_of(spec, out)
+    templates = stamp.templates()
+    if not check and stamp.is_current(spec, folder, templates):
+        entry = lock.read(folder)
+        modules = tuple(f"{name}.py" for name in entry.get("structures", {}))
+        variants = sum(s["variants"] for s in entry["structures"].values())
+        return Built(spec, folder, modules, variants, entry["rejected"]["count"], ())
+    made = make(spec, folder, on_step)
+    before = {name: _read(folder / name) for name in {*made.files, *_made_before(folder)}}
+    changed = tuple(sorted(name for name, old in before.items() if old != made.files.get(name)))
+    modules = tuple(name for name in made.files if name.endswith(".py"))
+    diff = _diff(folder, before, made.files, changed) if check else ""
+    if not check:
+        _write(folder, made.files, changed)
+        outputs = {folder / name: digest.of_bytes(data) for name, data in made.files.items()}
+        stamp.write(spec, folder, templates, made.inputs, outputs)
+    return Built(spec, folder, modules, made.variants, made.rejected, changed, diff)
+
+
+def make(spec: Path, folder: Path, on_step: Callable[[int, int], None] | None = None) -> Made:
+    """The files of one spec, in memory."""
+    from tlxgen import families
+    from tlxgen.spec import load
+
+    document = load(spec)
+    family = families.of(document)
+    kernels = family.kernels(document)
+    _refuse_foreign(folder, spec)
+    context = _Context(kernels, spec, families.templates(family))
+    sources = _render_all([context.job(s) for s in kernels.structures], on_step)
+    files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
+    entry = lock.carry_over(context.lock(files), lock.read(folder))
+    files[lock.NAME] = lock.to_bytes(entry)
+    inputs = {Path(s.path): digest.of_file(Path(s.path)) or "" for s in document.sources}
+    return Made(files, inputs, len(kernels.kept), len(kernels.rejected))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a worker needs to render one structure; travels between processes."""
+
+    structure: Structure
+    title: str
+    provenance: dict[str, str]
+    templates: Path
+    template: str
+
+    def render(self) -> str:
+        from tlxgen.render.module import render
+
+        return render(
+            self.structure,
+            title=self.title,
+            provenance=self.provenance,
+            templates=self.templates,
+            template=self.template,
+        )
+
+
+class _Context:
+    """The digests and names that headers and lock of one spec share."""
+
+    def __init__(self, kernels: Kernels, spec: Path, templates: Path) -> None:
+        self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
+        self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.sources}
+        self.spec_digest = digest.of_text("\n".join(f"{n} {d}" for n, d in self.inputs.items()))
+        self.template_digest = digest.of_tree(templates, ("**/*.j2",))
+
+    def _shown(self, path: str) -> str:
+        return Path(os.path.relpath(Path(path).resolve(), self.root)).as_posix()
+
+    def job(self, structure: Structure) -> _Job:
+        family = self.kernels.family
+        values = ", ".join(f"{p}={v}" for p, v in structure.values.items()) or "the only structure"
+        spec_name = next(iter(self.inputs))
+        provenance = {
+            "spec": f"{spec_name} sha256:{self.spec_digest[:16]}",
+            "template": f"{family.template} sha256:{self.template_digest[:16]}",
+            "plan": f"sha256:{plan_digest(structure)[:16]}",
+            "variant": values,
+            "roles": family.summary(structure.plan),
+        }
+        what = str(self.kernels.document.data.get("description") or family.name)
+        title = f"{structure.name}: {what.strip().splitlines()[0].rstrip('.')}, for {structure.plan.arch.name}."
+        return _Job(structure, title, provenance, self.templates, family.template)
+
+    def lock(self, files: dict[str, bytes]) -> lock.Lock:
+        rules = sorted({r.split(":", 1)[0] for v in self.kernels.rejected for r in v.reasons})
+        count = {rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules}
+        return {
+            "tlxgen": __version__,
+            "spec": self.inputs,
+            "templates": self.template_digest,
+            "rejected": {"count": len(self.kernels.rejected), "rules": count},
+            "structures": {
+                s.name: {
+                    "source": digest.of_bytes(files[f"{s.name}.py"]),
+                    "plan": plan_digest(s),
+                    "variants": len(s.variants),
+                    "values": {p: str(v) for p, v in s.values.items()},
+                    "baked": dict(s.baked),
+                }
+                for s in self.kernels.structures
+            },
+        }
+
+
+def plan_digest(structure: Structure) -> str:
+    """Digest of all that the plans of a structure decide: roles, rings, barriers, budgets and every config."""
+    plans = [repr(structure.plan), *(repr((v.plan.parameters, v.plan.budgets)) for v in structure.variants if v.plan)]
+    return digest.of_text("\n".join(plans))
+
+
+def _render_all(jobs: Sequence[_Job], on_step: Callable[[int, int], None] | None) -> list[str]:
+    step = on_step or (lambda done, total: None)
+    step(0, len(jobs))
+    texts: list[str] = []
+    if len(jobs) < PARALLEL_FROM:
+        for job in jobs:
+            texts.append(job.render())
+            step(len(texts), len(jobs))
+        return texts
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for text in pool.map(_Job.render, jobs, chunksize=4):
+            texts.append(text)
+            step(len(texts), len(jobs))
+    return texts
+
+
+def _refuse_foreign(folder: Path, spec: Path) -> None:
+    """A folder belongs to one spec: two of the same file name cannot share it."""
+    owner = next(iter(lock.read(folder).get("spec") or {}), None)
+    mine = Path(os.path.relpath(spec.resolve(), root_of(spec))).as_posix()
+    if owner is not None and owner != mine:
+        raise SpecError(f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them")
+
+
+def _made_before(folder: Path) -> set[str]:
+    return {f"{name}.py" for name in lock.read(folder).get("structures") or {}}
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> None:
+    """Modules first, the lock last: a lock never names a module that is not there."""
+    if not changed:
+        return
+    from filelock import FileLock
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(stamp.cache_folder() / "locks" / f"{digest.of_text(str(folder.resolve()))}.lock", timeout=60):
+            sweep(folder)
+            for name in sorted(changed, key=lambda n: (n == lock.NAME, n)):
+                if name in files:
+                    write_atomic(folder / name, files[name])
+                else:
+                    (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise TlxgenError(f"cannot write {folder}: {error}") from error
+
+
+def _diff(folder: Path, before: dict[str, bytes | None], files: dict[str, bytes], changed: Sequence[str]) -> str:
+    parts = []
+    for name in changed:
+        old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before[name], files.get(name)))
+        path = (folder / name).as_posix()
+        parts += difflib.unified_diff(old, new, f"{path} (on disk)", f"{path} (as built)", lineterm="", n=3)
+    return "\n".join(parts)

@@ -1,0 +1,63 @@
+"""Compares one output with its reference: how far off, where, and whether anything was left unwritten or overrun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+TILE = 64  # rows and columns of the blocks among which the worst is named
+WORST_FACTOR = 8.0  # a block's error may exceed the norm's bound by this: few elements average less
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`error` is ||out - ref|| / ||ref||; `worst` the block with the largest share of it, `worst_error` relative to the
+    norm of an average block."""
+
+    passed: bool
+    error: float
+    worst: tuple[int, int]
+    worst_error: float
+    text: str
+
+
+def compare(out: torch.Tensor, ref: torch.Tensor, tolerance: float) -> Verdict:
+    """Holds `out` (M, N) against `ref` (M, N) float64. NaN never passes."""
+    if not bool(torch.isfinite(ref).all()):
+        raise ValueError("the reference is not finite: the inputs are at fault")
+    wrong = int((~torch.isfinite(out.double())).sum())
+    error = out.double().nan_to_num(nan=float("inf")) - ref
+    scale = float(ref.norm()) or 1.0
+    norm = float(error.norm()) / scale
+    blocks = _block_norms(error)
+    average = scale / (blocks.numel() ** 0.5)
+    at = int(blocks.argmax())
+    row, column = divmod(at, blocks.shape[1])
+    worst = float(blocks[row, column]) / average
+    passed = wrong == 0 and norm <= tolerance and worst <= tolerance * WORST_FACTOR
+    where = f"worst block rows {row * TILE}+, columns {column * TILE}+"
+    text = f"error {norm:.2e} (bound {tolerance:.1e}), {where}: {worst:.2e}"
+    if wrong:
+        text = f"{wrong} elements not finite or never written; {text}"
+    return Verdict(passed, norm, (row * TILE, column * TILE), worst, text)
+
+
+def _block_norms(error: torch.Tensor) -> torch.Tensor:
+    rows, columns = error.shape
+    padded = torch.nn.functional.pad(error, (0, -columns % TILE, 0, -rows % TILE))
+    split = padded.reshape(padded.shape[0] // TILE, TILE, padded.shape[1] // TILE, TILE)
+    return split.square().sum(dim=(1, 3)).sqrt()
+
+
+def overrun(whole: torch.Tensor, rows: int, columns: int) -> int:
+    """Elements of a poisoned buffer outside its first `rows` and `columns` that something has written."""
+    beyond = torch.ones_like(whole, dtype=torch.bool)
+    beyond[:rows, :columns] = False
+    return int((~torch.isnan(whole) & beyond).sum())
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors of one type hold the same bytes, NaN included."""
+    kind = {2: torch.int16, 4: torch.int32, 1: torch.uint8}[a.element_size()]
+    return bool(torch.equal(a.contiguous().view(kind), b.contiguous().view(kind)))

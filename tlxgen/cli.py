@@ -1,0 +1,92 @@
+"""The command line: one thin command a verb. torch and triton are imported only by the verbs that need them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from tlxgen import __version__
+from tlxgen.errors import TlxgenError
+
+app = typer.Typer(
+    name="tlxgen",
+    help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
+Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
+
+
+@app.command()
+def build(
+    specs: Specs,
+    out: Out = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")] = False,
+) -> None:
+    """Write the modules and the lock of each spec."""
+    from tlxgen.review import progress
+
+    raise typer.Exit(progress.build_all(_files(specs), out, check))
+
+
+@app.command(name="list")
+def list_variants(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    rejected: Annotated[bool, typer.Option("--rejected", help="Only the rejected variants.")] = False,
+) -> None:
+    """List a spec's variants: kept, and rejected with their reasons."""
+    from tlxgen.review import show
+
+    show.print_variants(spec, only_rejected=rejected)
+
+
+@app.command(name="show")
+def show_plan(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    structure: Annotated[Optional[str], typer.Option("--structure", help="One structure, by name.")] = None,
+) -> None:
+    """Print roles, rings, barriers and budgets of a spec's plan."""
+    from tlxgen.review import show
+
+    show.print_plans(spec, structure)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of specs, for editors."""
+    import json
+
+    from tlxgen import families
+    from tlxgen.spec import json_schema
+
+    print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+
+
+def _files(specs: list[Path]) -> list[Path]:
+    """The files among `specs`, and those in its folders, in a fixed order."""
+    return [file for path in specs for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        print(f"tlxgen {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The console script. A user's error is printed without a traceback; exit status 2."""
+    try:
+        app()
+    except TlxgenError as error:
+        print(f"error: {error}" if not error.location else str(error), file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(1)

@@ -1,0 +1,32 @@
+"""SHA-256 of texts, files and trees. LEAF module."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def of_bytes(data: bytes) -> str:
+    """Hexadecimal SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def of_text(text: str) -> str:
+    return of_bytes(text.encode())
+
+
+def of_file(path: Path) -> str | None:
+    """Digest of a file's bytes; None when there is no such file."""
+    try:
+        return of_bytes(path.read_bytes())
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return None
+
+
+def of_tree(root: Path, patterns: Iterable[str]) -> str:
+    """Digest of the names and bytes of the files under `root` that match, whatever the order the disk lists them in."""
+    digest = hashlib.sha256()
+    for path in sorted({p for pattern in patterns for p in root.glob(pattern) if p.is_file()}):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + of_bytes(path.read_bytes()).encode() + b"\n")
+    return digest.hexdigest()

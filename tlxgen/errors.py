@@ -1,0 +1,95 @@
+"""Errors that a user can cause, one class a cause. The command line prints them without a traceback and exits with 2.
+
+LEAF module: imports nothing of tlxgen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in a text file. `line` and `column` count from 1; `text` is that line, for the excerpt."""
+
+    path: str
+    line: int
+    column: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+    def excerpt(self) -> str:
+        """The line with a caret under the column; empty when the line is unknown or blank."""
+        if not self.text.strip():
+            return ""
+        line, column = self.text.replace("\t", " "), self.column
+        if len(line) > 160:  # a window around the column, so that one long line does not flood the terminal
+            start = max(0, column - 80)
+            line, column = line[start : start + 160], column - start
+        return f"    {line}\n    {' ' * (column - 1)}^"
+
+
+class TlxgenError(Exception):
+    """Base of every error that is the user's to mend.
+
+    `location` is where, `remedy` what to do about it (one sentence).
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, location: Location | None = None, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        head = f"{self.location}: {self.message}" if self.location else self.message
+        parts = [head]
+        if self.location and self.location.excerpt():
+            parts.append(self.location.excerpt())
+        if self.remedy:
+            parts.append(f"    {self.remedy}")
+        return "\n".join(parts)
+
+
+class SpecError(TlxgenError):
+    """One fault of a spec: syntax, an unknown key, a wrong type, an illegal combination."""
+
+
+class SpecErrors(TlxgenError):
+    """Every fault found in one run, in the order of the files' lines."""
+
+    def __init__(self, errors: Iterable[SpecError]) -> None:
+        self.errors = sorted(errors, key=lambda e: e.location or Location("", 0, 0))
+        super().__init__("\n".join(str(e) for e in self.errors))
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class NoVariantError(TlxgenError):
+    """Every variant of a spec was rejected; the message carries the reasons."""
+
+
+class TemplateFault(TlxgenError):
+    """A template failed to render, or rendered what is not Python. A fault of a family, not of a spec."""
+
+
+class ToolchainError(TlxgenError):
+    """Triton without TLX, a missing compiler, a wrong torch."""
+
+
+class CompileError(TlxgenError):
+    """A generated kernel did not compile offline."""
+
+
+class DeviceError(TlxgenError):
+    """No GPU, or one of another architecture."""
+
+
+class ReviewError(TlxgenError):
+    """Something to be compared does not exist or cannot be read."""

@@ -1,0 +1,224 @@
+"""What a kernel family is, and how the points of a spec's axes become structures with tables of configs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from tlxgen.errors import NoVariantError, SpecError
+from tlxgen.plan import Plan, Role
+from tlxgen.spec import CommonSpec, Document, Expansion, expand
+
+Spec = TypeVar("Spec", bound=CommonSpec)
+Value = int | bool | float | str
+NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
+
+    values: Mapping[str, Any]
+    spec: CommonSpec | None
+    plan: Plan | None
+    reasons: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{k}={_text(v)}" for k, v in self.values.items()) or "the only variant"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The variants that share one source, which differs among them only in the values of constexpr parameters."""
+
+    name: str  # of the module
+    values: Mapping[str, Any]  # of the axes that set it apart
+    plan: Plan  # what the source is rendered from: every guard on, so that every role is there
+    baked: Mapping[str, Value]  # parameters that the source holds as constants
+    variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """All that one spec stands for."""
+
+    document: Document
+    family: Family[Any]
+    structures: tuple[Structure, ...]
+    rejected: tuple[Variant, ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.document.data["name"])
+
+    @property
+    def kept(self) -> tuple[Variant, ...]:
+        return tuple(v for s in self.structures for v in s.variants)
+
+
+class Family(ABC):
+    """A template and its parameter model.
+
+    `config_axes` maps the spec paths that only change constants to the constexpr parameters they become; every other
+    path changes the program.
+    """
+
+    name: ClassVar[str]
+    template: ClassVar[str]
+    model: ClassVar[type[CommonSpec]]
+    config_axes: ClassVar[Mapping[str, str]]
+
+    def __class_getitem__(cls, _: Any) -> type[Family]:
+        return cls
+
+    @abstractmethod
+    def guards(self, spec: Any) -> tuple[str, ...]:
+        """Names of the constexpr guards of this spec's optional roles."""
+
+    @abstractmethod
+    def common(self, specs: Sequence[Any]) -> Mapping[str, Any]:
+        """What all variants of a structure decide together; passed to `plan` as keyword arguments."""
+
+    @abstractmethod
+    def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
+        """The plan of one variant."""
+
+    def summary(self, plan: Plan) -> str:
+        """One line about the tasks, for headers."""
+        return "; ".join(_task(r) for r in plan.roles)
+
+    def baked_by_default(self, common: Mapping[str, Any]) -> Mapping[str, Value]:
+        """Parameters that are constants of the source unless the spec says `keep`."""
+        return {}
+
+    def kernels(self, document: Document) -> Kernels:
+        """Expands, plans and groups. Raises SpecErrors for a faulty spec, NoVariantError when nothing fits."""
+        expansion = expand(document, self.model)
+        rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
+        structures: list[Structure] = []
+        groups = _groups(self, expansion)
+        names = _names(str(document.data["name"]), list(groups.values()), self)
+        for name, points in zip(names, groups.values(), strict=True):
+            structure, failed = self._structure(name, points)
+            rejected += failed
+            if structure.variants:
+                structures.append(structure)
+        if not structures:
+            raise NoVariantError(_nothing_left(document, rejected))
+        return Kernels(document, self, tuple(structures), tuple(rejected))
+
+    def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
+        specs = [p.spec for p in points]
+        first = specs[0]
+        common = self.common(specs)
+        kept, guards = set(first.keep), self.guards(first)
+        axes = self.config_axes
+        bake = {axes[path]: _at(first, path) for path in axes if path in first.bake}
+        bake |= {n: v for n, v in self.baked_by_default(common).items() if not kept & {p for p in axes if axes[p] == n}}
+        settings = {g: first.guards.get(g, True) for g in guards}
+        bake |= {g: v for g, v in settings.items() if v != "keep"}
+        # A guard that is kept is one more axis of constants: on and off.
+        open_guards = [g for g, v in settings.items() if v == "keep"]
+        fixed = {g: bool(v) for g, v in settings.items() if v != "keep"}
+        good, failed = [], []
+        for point in points:
+            for choice in itertools.product((True, False), repeat=len(open_guards)):
+                chosen = dict(zip(open_guards, choice, strict=True))
+                plan = self.plan(point.spec, guards=fixed | chosen, baked=bake, **common)
+                reasons = tuple(str(r) for r in plan.reasons)
+                variant = Variant({**point.values, **chosen}, point.spec, plan, reasons)
+                (failed if reasons else good).append(variant)
+        spec = good[0].spec if good else first
+        whole = self.plan(spec, guards=dict.fromkeys(guards, True), baked=bake, **common)
+        return Structure(name, _apart(points[0], self), whole, bake, tuple(good)), failed
+
+
+def _task(role: Role) -> str:
+    replicas = f"{role.replicas} x " if role.replicas > 1 else ""
+    registers = f", {role.registers} registers" if role.registers else ""
+    guard = f", if {role.guard}" if role.guard else ""
+    return f"{role.name}: {replicas}{role.warps} warp{'s' * (role.warps > 1)}{registers}{guard}"
+
+
+def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for point in expansion.points:
+        if point.spec is not None and not point.rejected:
+            groups.setdefault(_structure_key(family, point.spec), []).append(point)
+    return groups
+
+
+def _structure_key(family: Family, spec: CommonSpec) -> str:
+    """Everything of a spec that changes the program, as text."""
+    data = spec.model_dump(exclude=NOT_STRUCTURE)
+    for path in family.config_axes:
+        if path not in spec.bake:
+            *parents, last = path.split(".")
+            node = data
+            for parent in parents:
+                node = node[parent]
+            del node[last]
+    return json.dumps(data, sort_keys=True)
+
+
+def _at(spec: Any, path: str) -> Value:
+    for key in path.split("."):
+        spec = getattr(spec, key)
+    return spec  # type: ignore[no-any-return]
+
+
+def _apart(point: Any, family: Family) -> dict[str, Any]:
+    return {p: v for p, v in point.values.items() if p not in family.config_axes or p in point.spec.bake}
+
+
+def _names(name: str, groups: Sequence[Sequence[Any]], family: Family) -> list[str]:
+    """A module name for each structure: the spec's name, and what sets the structure apart."""
+    apart = [_apart(points[0], family) for points in groups]
+    varying = {p for values in apart for p in values if len({_text(v.get(p)) for v in apart}) > 1}
+    names = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
+    taken: dict[str, int] = {}
+    for i, candidate in enumerate(names):
+        taken[candidate] = taken.get(candidate, 0) + 1
+        if taken[candidate] > 1:
+            names[i] = f"{candidate}_{taken[candidate]}"
+    return names
+
+
+def _slug(path: str, value: Any) -> str:
+    last = path.rsplit(".", 1)[-1]
+    if isinstance(value, bool):
+        return last if value else f"no_{last}"
+    if isinstance(value, (int, float)):
+        return f"{last}{value}".replace(".", "p").replace("-", "m")
+    text = _text(value)
+    return "".join(c if c.isalnum() else "_" for c in text).strip("_").lower() or f"no_{last}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "+".join(_text(v) for v in value)
+    if isinstance(value, dict):
+        return "+".join(f"{k}_{_text(v)}" for k, v in value.items())
+    return "" if value is None else str(value)
+
+
+def _nothing_left(document: Document, rejected: Sequence[Variant]) -> str:
+    where = document.where(("name",))
+    lines = [f"{where}: no variant of {document.data['name']} is left; {len(rejected)} rejected:"]
+    lines += _examples(rejected)
+    return "\n".join(lines)
+
+
+def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
+    for variant in rejected[:most]:
+        yield f"    {variant.label}: {'; '.join(variant.reasons)}"
+    if len(rejected) > most:
+        yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
+
+
+__all__ = ["Family", "Kernels", "SpecError", "Structure", "Variant"]

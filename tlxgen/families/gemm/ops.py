@@ -1,0 +1,94 @@
+"""Epilogue operations: what each takes, what it does in the kernel, and what it does in the reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OpTensor:
+    """A tensor an operation takes from the caller.
+
+    `shape` in terms of M and N; `dtypes` the torch types it accepts; `strided` whether its row stride is an argument.
+    """
+
+    name: str
+    shape: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    signature: str  # the element type that an offline compile assumes
+    meaning: str
+
+    @property
+    def strided(self) -> bool:
+        return len(self.shape) == 2
+
+    @property
+    def largest_bytes(self) -> int:
+        """Bytes of an element of the widest type it accepts."""
+        return 4 if "float32" in self.dtypes else 2
+
+    @property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """The kernel arguments it becomes: (name, Triton signature type)."""
+        stride = ((f"stride_{self.name[0]}m", "i32"),) if self.strided else ()
+        return ((f"{self.name}_ptr", f"*{self.signature}"), *stride)
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation on `acc`, an fp32 block whose element (i, j) is row `rows[i]`, column `columns[j]` of C."""
+
+    name: str
+    code: tuple[str, ...]
+    meaning: str
+    tensors: tuple[OpTensor, ...] = ()
+
+
+_ANY = ("float16", "bfloat16", "float32")
+
+OPS = {
+    op.name: op
+    for op in (
+        Op(
+            "bias",
+            (
+                "bias = tl.load(bias_ptr + columns, mask=columns < N, other=0.0)",
+                "acc += bias.to(tl.float32)[None, :]",
+            ),
+            "add bias[n]",
+            (OpTensor("bias", ("N",), _ANY, "bf16", "added to every row"),),
+        ),
+        Op("relu", ("acc = tl.maximum(acc, 0.0, propagate_nan=tl.PropagateNan.ALL)",), "max(x, 0)"),
+        Op("gelu", ("acc = 0.5 * acc * (1.0 + tl.erf(acc * 0.7071067811865476))",), "x * Phi(x), by erf"),
+        Op("silu", ("acc = acc * tl.sigmoid(acc)",), "x * sigmoid(x)"),
+        Op(
+            "residual",
+            (
+                "inside = (rows[:, None] < M) & (columns[None, :] < N)",
+                "residual_ptrs = residual_ptr + rows.to(tl.int64)[:, None] * stride_rm + columns[None, :]",
+                "acc += tl.load(residual_ptrs, mask=inside, other=0.0).to(tl.float32)",
+            ),
+            "add residual[m, n]",
+            (OpTensor("residual", ("M", "N"), _ANY, "bf16", "added element by element"),),
+        ),
+        Op(
+            "scale",
+            ("acc *= tl.load(scale_ptr)",),
+            "multiply by one number",
+            (OpTensor("scale", (), ("float32",), "fp32", "one number, on the device"),),
+        ),
+        Op(
+            "scale_rowwise",
+            (
+                "scale_a = tl.load(scale_a_ptr + rows, mask=rows < M, other=0.0)",
+                "scale_b = tl.load(scale_b_ptr + columns, mask=columns < N, other=0.0)",
+                "acc *= scale_a[:, None] * scale_b[None, :]",
+            ),
+            "multiply by scale_a[m] * scale_b[n]",
+            (
+                OpTensor("scale_a", ("M",), ("float32",), "fp32", "scale of each row of A"),
+                OpTensor("scale_b", ("N",), ("float32",), "fp32", "scale of each column of B"),
+            ),
+        ),
+    )
+}

@@ -1,0 +1,142 @@
+"""A GEMM problem with numbers in it: inputs, reference, tolerance, and the counts of work and traffic.
+
+Imports torch; the rest of the family does not.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from tlxgen.arch import DTYPES, DType
+
+from .spec import GemmSpec
+
+Shape = tuple[int, int, int]
+Tensors = dict[str, torch.Tensor]
+
+# Aligned, ragged, and smaller than a tile; K tiles fewer than stages; up to a few tiles a CTA on 132 SMs.
+SHAPES: tuple[Shape, ...] = (
+    (256, 512, 256),
+    (2048, 1024, 512),
+    (1, 1, 8),
+    (1, 264, 40),
+    (300, 1, 72),
+    (77, 129, 200),
+    (129, 257, 64),
+    (640, 1032, 1000),
+    (1000, 1111, 520),
+    (2600, 2700, 96),
+)
+
+
+def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
+    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
+    return tuple(dict.fromkeys((*own, *SHAPES)))
+
+
+def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
+    """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
+    m, n, k = shape
+    a, b = spec.problem.a, spec.problem.b
+    made = {
+        "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device),
+        "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device),
+    }
+    for op in spec.epilogue.ops:
+        made |= _OPERANDS[op](m, n, device) if op in _OPERANDS else {}
+    return made
+
+
+def _operand(rows: int, columns: int, dtype: DType, row_major: bool, device: torch.device) -> torch.Tensor:
+    if not row_major:
+        return _operand(columns, rows, dtype, True, device).T
+    return matrix(rows, columns, dtype, device, torch.randn(rows, columns, device=device))
+
+
+def matrix(
+    rows: int, columns: int, dtype: DType, device: torch.device, values: torch.Tensor | None = None
+) -> torch.Tensor:
+    """A row-major matrix whose row stride TMA can address, NaN wherever `values` does not write."""
+    step = 16 // dtype.bytes
+    stride = (columns + step - 1) // step * step
+    kind = getattr(torch, dtype.torch)
+    whole = torch.full((rows, stride), float("nan"), device=device, dtype=torch.float32).to(kind)
+    view = whole[:, :columns]
+    if values is not None:
+        view.copy_(values.to(kind))
+    return view
+
+
+def _vector(size: int, device: torch.device) -> torch.Tensor:
+    return torch.rand(size, device=device) + 0.5
+
+
+_OPERANDS: dict[str, Any] = {
+    "bias": lambda m, n, device: {"bias": torch.randn(n, device=device).to(torch.bfloat16) * 4},
+    "residual": lambda m, n, device: {"residual": torch.randn(m, n, device=device).to(torch.bfloat16) * 4},
+    "scale": lambda m, n, device: {"scale": _vector(1, device)},
+    "scale_rowwise": lambda m, n, device: {"scale_a": _vector(m, device), "scale_b": _vector(n, device)},
+}
+
+
+def output(spec: GemmSpec, shape: Shape, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """(C, the buffer that C is a part of), all NaN: rows and columns beyond C must stay so."""
+    dtype = DTYPES[spec.problem.c.dtype]
+    step = 16 // dtype.bytes
+    stride = (shape[1] + step - 1) // step * step + 4 * step
+    whole = torch.full((shape[0] + 3, stride), float("nan"), device=device, dtype=getattr(torch, dtype.torch))
+    return whole[: shape[0], : shape[1]], whole
+
+
+def call(module: ModuleType, spec: GemmSpec, tensors: Tensors, out: torch.Tensor, config: Any) -> torch.Tensor:
+    """Runs the generated host function."""
+    result: torch.Tensor = getattr(module, spec.name)(**tensors, out=out, config=config)
+    return result
+
+
+def reference(spec: GemmSpec, t: Tensors) -> torch.Tensor:
+    """C in float64 from the very values that the kernel reads."""
+    acc = t["a"].double() @ t["b"].double()
+    for op in spec.epilogue.ops:
+        acc = _REFERENCE[op](acc, t)
+    return acc
+
+
+_REFERENCE: dict[str, Any] = {
+    "bias": lambda x, t: x + t["bias"].double(),
+    "relu": lambda x, t: x.clamp(min=0),
+    "gelu": lambda x, t: torch.nn.functional.gelu(x),
+    "silu": lambda x, t: torch.nn.functional.silu(x),
+    "residual": lambda x, t: x + t["residual"].double(),
+    "scale": lambda x, t: x * t["scale"].double(),
+    "scale_rowwise": lambda x, t: x * t["scale_a"].double()[:, None] * t["scale_b"].double()[None, :],
+}
+
+
+def tolerance(spec: GemmSpec) -> float:
+    """The largest ||C - reference|| / ||reference|| that is right.
+
+    What rounding to C's type costs (bf16 1.7e-3, fp16 2.1e-4, both measured), doubled; fp32 accumulation; and for fp8
+    operands that wgmma accumulates with about 14 bits of mantissa.
+    """
+    if spec.check.rtol != "auto":
+        return float(spec.check.rtol)
+    rounding = {"bf16": 4e-3, "fp16": 5e-4, "fp32": 2e-6}[spec.problem.c.dtype]
+    return rounding + (2e-3 if DTYPES[spec.problem.a.dtype].is_fp8 else 4e-6)
+
+
+def flops(shape: Shape) -> int:
+    """Floating-point operations of the product: 2 M N K."""
+    m, n, k = shape
+    return 2 * m * n * k
+
+
+def traffic(spec: GemmSpec, shape: Shape) -> int:
+    """Bytes that must cross device memory: A and B read once, C written once."""
+    m, n, k = shape
+    size = {name: DTYPES[getattr(spec.problem, name).dtype].bytes for name in "abc"}
+    return m * k * size["a"] + k * n * size["b"] + m * n * size["c"]

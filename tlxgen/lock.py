@@ -1,0 +1,44 @@
+"""The lock of a spec: what was generated from what, and what the compiler made of it. Checked in beside the modules.
+
+`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the digest of the source
+that it was made of: a build keeps it while that digest stands and drops it otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tlxgen.files import write_atomic
+
+NAME = "lock.json"
+Lock = dict[str, Any]
+
+
+def read(folder: Path) -> Lock:
+    """The lock in `folder`; an empty one when there is none, or none that can be read."""
+    try:
+        lock = json.loads((folder / NAME).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return lock if isinstance(lock, dict) else {}
+
+
+def to_bytes(lock: Lock) -> bytes:
+    """The lock's text: keys in the order given, so that a diff reads as the lock does."""
+    return (json.dumps(lock, indent=1) + "\n").encode()
+
+
+def write(folder: Path, lock: Lock) -> None:
+    write_atomic(folder / NAME, to_bytes(lock))
+
+
+def carry_over(new: Lock, old: Lock) -> Lock:
+    """`new` with the compile results of `old` whose source is still the same."""
+    before = old.get("structures") or {}
+    for name, entry in new["structures"].items():
+        last = before.get(name) or {}
+        if last.get("source") == entry["source"] and "compiled" in last:
+            entry["compiled"] = last["compiled"]
+    return new

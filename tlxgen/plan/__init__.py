@@ -1,0 +1,51 @@
+"""Spec variant to plan: rings, roles, derived barriers, budgets and reasons. Pure: no I/O, no clock, no environment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import barriers, budget
+from .model import (
+    Barrier,
+    Budget,
+    Drain,
+    Fill,
+    Launch,
+    Parameter,
+    Plan,
+    Reason,
+    Ring,
+    Role,
+    Size,
+    Tile,
+    Turn,
+    Use,
+)
+
+
+def complete(plan: Plan) -> Plan:
+    """`plan` with everything that follows from its roles and rings: barriers, turns, budgets, reasons."""
+    roles = {r.name: r for r in plan.roles}
+    plan = replace(plan, rings=tuple(barriers.derive(r, roles) for r in plan.rings))
+    plan = replace(plan, turns=budget.assign_turns(plan))
+    plan = replace(plan, budgets=budget.budgets(plan))
+    return replace(plan, reasons=(*plan.reasons, *budget.over_budget(plan)))
+
+
+__all__ = [
+    "Barrier",
+    "Budget",
+    "Drain",
+    "Fill",
+    "Launch",
+    "Parameter",
+    "Plan",
+    "Reason",
+    "Ring",
+    "Role",
+    "Size",
+    "Tile",
+    "Turn",
+    "Use",
+    "complete",
+]

@@ -1,0 +1,125 @@
+"""Sums over the plan against the limits of its architecture, each with the reason a variant over it is rejected for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .model import Budget, Plan, Reason, Role, Turn, Use
+from .registers import RegisterSplit, split_registers
+
+# Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
+# Source: fbtriton, ConvertWarpSpecializeToLLVM.cpp.
+COMPILER_BARRIERS = 2
+MAX_REGISTERS = 255  # a thread, that an instruction can name
+
+
+def partitions(plan: Plan) -> list[Role]:
+    """The tasks beside the default one, a role for each replica, in the order of the source."""
+    return [r for role in plan.roles if not role.default for r in [replace(role, replicas=1)] * role.replicas]
+
+
+def padding(plan: Plan) -> list[int]:
+    """Warps of the empty partitions that the compiler adds to fill the last warpgroup: powers of two, largest first."""
+    missing = -sum(r.warps for r in partitions(plan)) % plan.arch.warpgroup_warps
+    return [size for size in (2, 1) if missing & size]
+
+
+def first_free_barrier(plan: Plan) -> int:
+    """The first named barrier that a kernel may use for itself."""
+    if not plan.specialized:
+        return 1
+    return COMPILER_BARRIERS + len(partitions(plan)) + len(padding(plan))
+
+
+def assign_turns(plan: Plan) -> tuple[Turn, ...]:
+    """The turns with their named barriers: one id a replica, counted in threads of the waiter and of the arriver."""
+    free, turns = first_free_barrier(plan), []
+    for turn in plan.turns:
+        if turn.kind == "named":
+            turn = replace(turn, first_id=free, threads=2 * plan.role(turn.role).warps * plan.arch.warp_threads)
+            free += turn.replicas
+        turns.append(turn)
+    return tuple(turns)
+
+
+def register_split(plan: Plan) -> RegisterSplit:
+    """How the compiler shares the register file out among the tasks."""
+    tasks = [(r.warps, r.registers) for r in partitions(plan)]
+    return split_registers(plan.default_role.warps, tasks)
+
+
+def budgets(plan: Plan) -> tuple[Budget, ...]:
+    """SMEM, threads and named barriers of the plan."""
+    arch = plan.arch
+    return (
+        Budget("SMEM", "B", arch.smem_bytes, tuple(_smem(plan))),
+        Budget("threads", "threads", arch.max_threads, tuple(_threads(plan))),
+        Budget("named barriers", "barriers", arch.named_barriers, tuple(_named_barriers(plan))),
+    )
+
+
+def _smem(plan: Plan) -> Iterator[Use]:
+    for ring in plan.rings:
+        yield Use(f"ring {ring.name}", ring.smem_bytes)
+    barriers = sum(b.slots.value for r in plan.rings for b in (r.full_barrier, r.empty_barrier) if b)
+    barriers += sum(t.replicas for t in plan.turns if t.kind == "mbarrier")
+    yield Use(f"{barriers} mbarriers", barriers * plan.arch.mbarrier_bytes)
+    yield from plan.compiler_smem
+
+
+def _threads(plan: Plan) -> Iterator[Use]:
+    for role in plan.roles:
+        yield Use(role.name, role.threads)
+    if padding(plan):
+        yield Use("padding", sum(padding(plan)) * plan.arch.warp_threads)
+
+
+def _named_barriers(plan: Plan) -> Iterator[Use]:
+    yield Use("compiler", first_free_barrier(plan))
+    for turn in plan.turns:
+        if turn.kind == "named":
+            yield Use(turn.name, turn.replicas)
+
+
+def over_budget(plan: Plan) -> Iterator[Reason]:
+    """A reason for each limit that the plan exceeds."""
+    for budget in plan.budgets:
+        if budget.used > budget.limit:
+            parts = ", ".join(f"{u.what} {u.amount}" for u in budget.uses if u.amount)
+            over = budget.used - budget.limit
+            text = f"needs {budget.used} of {budget.limit} {budget.unit}, {over} too many ({parts})"
+            yield Reason(budget.name.lower().replace(" ", "-"), text)
+    yield from _registers(plan)
+    for ring in plan.rings:
+        for barrier in (ring.full_barrier, ring.empty_barrier):
+            if barrier and barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
+                text = f"{barrier.name} expects {barrier.bytes.value} B, an mbarrier counts {plan.arch.mbarrier_count_max}"
+                yield Reason("mbarrier-bytes", text)
+
+
+def _registers(plan: Plan) -> Iterator[Reason]:
+    split = register_split(plan)
+    if not split.applied and any(r.registers for r in plan.roles):
+        yield Reason("registers", f"the compiler would drop the register split without a word: {split.reason}")
+        return
+    if plan.instruction_registers > split.maxnreg:
+        text = (
+            f"one wgmma needs {plan.instruction_registers} registers a thread; "
+            f"{sum(u.amount for u in _threads(plan))} threads are compiled for {split.maxnreg}"
+        )
+        yield Reason("instruction", text)
+    role = next(r for r in plan.roles if r.name == plan.accumulator_role)
+    granted = _granted(plan, role, split)
+    if plan.accumulator_registers + plan.working_registers > granted:
+        text = (
+            f"{role.name} holds {plan.accumulator_registers} accumulator registers a thread and needs about "
+            f"{plan.working_registers} more; it gets {granted}"
+        )
+        yield Reason("accumulator", text)
+
+
+def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
+    if split.applied and not role.default:
+        return split.partitions[[r.name for r in partitions(plan)].index(role.name)]
+    return min(split.maxnreg, MAX_REGISTERS)

@@ -1,0 +1,285 @@
+"""What a variant's kernel is: roles, rings, barriers and sizes, before any text is written.
+
+A *ring* is a multi-buffered set of tiles; a *role* is a task that fills or drains rings. Nobody writes a barrier: the
+full and the empty barrier of a ring follow from who fills and who drains it (`barriers.py`), and so do the budgets
+(`budget.py`). LEAF of the plan: imports only `arch`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tlxgen.arch import Arch, DType
+
+_SUM, _PRODUCT, _ATOM = range(3)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A non-negative integer that has both a value, for this variant, and a text, for the source of its structure.
+
+    `Size.of("BLOCK_M", 128) // 2` has the value 64 and the text `BLOCK_M // 2`: the kernel is written in names, the
+    budgets are computed in numbers, and the two cannot disagree.
+    """
+
+    text: str
+    value: int
+    rank: int = _ATOM
+
+    @staticmethod
+    def of(name: str, value: int) -> Size:
+        return Size(name, value)
+
+    @staticmethod
+    def literal(value: int) -> Size:
+        return Size(str(value), value)
+
+    def _as(self, rank: int) -> str:
+        return self.text if self.rank >= rank else f"({self.text})"
+
+    def __mul__(self, other: Size | int) -> Size:
+        other = other if isinstance(other, Size) else Size.literal(other)
+        if other.text == "1":
+            return self
+        if self.text == "1":
+            return other
+        # a // 2 * b and a * (b // 2) are different numbers: a right operand that is itself a product keeps its bracket
+        return Size(f"{self._as(_PRODUCT)} * {other._as(_ATOM)}", self.value * other.value, _PRODUCT)
+
+    def __floordiv__(self, other: int) -> Size:
+        if other == 1:
+            return self
+        return Size(f"{self._as(_PRODUCT)} // {other}", self.value // other, _PRODUCT)
+
+    def __add__(self, other: Size | int) -> Size:
+        other = other if isinstance(other, Size) else Size.literal(other)
+        return Size(f"{self.text} + {other.text}", self.value + other.value, _SUM)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def total(sizes: list[Size]) -> Size:
+    """The sum of one or more sizes."""
+    result = sizes[0]
+    for size in sizes[1:]:
+        result = result + size
+    return result
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers, one a replica."""
+
+    name: str
+    whole: tuple[Size, ...]
+    dtype: DType
+    groups: int = 1
+    axis: int = 0
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The extents of one buffer, which is also the box of one TMA copy."""
+        return tuple(s // self.groups if i == self.axis else s for i, s in enumerate(self.whole))
+
+    @property
+    def bytes(self) -> Size:
+        """Bytes of all the groups in one slot."""
+        result = self.whole[0]
+        for extent in self.whole[1:]:
+            result = result * extent
+        return result * self.dtype.bytes
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Who fills a ring's slots: a role, by TMA loads that complete on the full barrier, or by its own stores."""
+
+    role: str
+    kind: Literal["tma", "store"]
+
+
+@dataclass(frozen=True)
+class Drain:
+    """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs."""
+
+    role: str
+    replicas: int = 1
+    ctas: int = 1
+    arrivals: int = 1
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """A derived mbarrier array, one barrier a slot.
+
+    `kind`: `tx` completes on bytes, `leader` on one arrival a task, `warp` on one arrival a thread. `count` is what the
+    hardware counts; `arrivals` is how often the source calls barrier_arrive on it in a phase; `who` is for people.
+    """
+
+    name: str
+    kind: Literal["tx", "leader", "warp"]
+    slots: Size
+    count: int
+    arrivals: int
+    warps: int
+    who: str
+    bytes: Size | None = None
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A multi-buffered edge of the dataflow graph.
+
+    `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
+    barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
+    `banks` rings of the same kind lie side by side, one for each replica that has its own.
+    """
+
+    name: str
+    tiles: tuple[Tile, ...]
+    slots: Size
+    fill: Fill
+    drains: tuple[Drain, ...]
+    empty: Literal["leader", "warp"] = "leader"
+    banks: int = 1
+    guard: str | None = None
+    full_barrier: Barrier | None = None  # set by plan.barriers.derive
+    empty_barrier: Barrier | None = None
+
+    @property
+    def released_remotely(self) -> bool:
+        """Whether a peer CTA of the cluster arrives on this ring's empty barriers."""
+        return any(d.ctas > 1 for d in self.drains)
+
+    @property
+    def smem_bytes(self) -> int:
+        return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An order between the replicas of a role: each waits for its turn, then hands it to the next.
+
+    Named barriers count threads (waiters and arrivers of both sides); mbarriers count one arrival.
+    """
+
+    name: str
+    role: str
+    kind: Literal["named", "mbarrier"]
+    replicas: int
+    first_id: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Role:
+    """A task: its warps, its registers and, in order, what it acquires, does, publishes and releases."""
+
+    name: str
+    warps: int
+    steps: tuple[str, ...]
+    registers: int | None = None  # a thread, by setmaxnreg; None: the default task, or no request
+    replicas: int = 1
+    default: bool = False
+    guard: str | None = None
+
+    @property
+    def threads(self) -> int:
+        return self.warps * 32 * self.replicas
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tl.constexpr parameter of the kernel. Baked ones are substituted in the source and then folded away."""
+
+    name: str
+    value: int | bool
+    meaning: str
+    baked: bool = False
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a variant cannot be: the rule's id and a sentence with the numbers."""
+
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A share of a budget, for `tlxgen show`."""
+
+    what: str
+    amount: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A resource: its limit, what the plan needs of it, and for what."""
+
+    name: str
+    unit: str
+    limit: int
+    uses: tuple[Use, ...]
+
+    @property
+    def used(self) -> int:
+        return sum(u.amount for u in self.uses)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What the compiler is given for one kernel of a variant: argument types, constants and launch options."""
+
+    kernel: str
+    arguments: tuple[tuple[str, str], ...]  # (name, Triton signature type or "constexpr")
+    constants: tuple[tuple[str, int | bool], ...]
+    divisible: tuple[str, ...]  # arguments specialised as multiples of 16
+    num_warps: int
+    cluster: tuple[int, int, int] = (1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One variant, resolved. `facts` are the family's own decisions, read by its template."""
+
+    name: str
+    family: str
+    arch: type[Arch]
+    roles: tuple[Role, ...]
+    rings: tuple[Ring, ...]
+    turns: tuple[Turn, ...]
+    parameters: tuple[Parameter, ...]
+    specialized: bool = True
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
+    accumulator_role: str = ""
+    accumulator_registers: int = 0  # a thread of that role, at the peak
+    working_registers: int = 0  # a thread, beside the accumulator
+    instruction_registers: int = 0  # a thread, that the widest MMA instruction needs at the kernel's register target
+    facts: object = None
+    launches: tuple[Launch, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    reasons: tuple[Reason, ...] = field(default=())
+
+    @property
+    def default_role(self) -> Role:
+        return next(r for r in self.roles if r.default)
+
+    def role(self, name: str) -> Role:
+        return next(r for r in self.roles if r.name == name)
+
+    def ring(self, name: str) -> Ring:
+        return next(r for r in self.rings if r.name == name)
+
+    def has_ring(self, name: str) -> bool:
+        return any(r.name == name for r in self.rings)
+
+    def value(self, parameter: str) -> int | bool:
+        return next(p.value for p in self.parameters if p.name == parameter)

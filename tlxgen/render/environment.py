@@ -1,0 +1,84 @@
+"""The Jinja environment of the templates: strict, and indentation follows the place of the call.
+
+A template line that holds only `{{ expression }}` prints the expression's lines at the indentation of that line, and no
+line at all when it is empty; `{% call %}` blocks likewise. So macros are written from column 0 and used anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import jinja2
+from jinja2.ext import Extension
+
+from tlxgen.errors import Location, TemplateFault
+
+_OUTPUT = re.compile(r"^(?P<indent>[ \t]*)\{\{(?P<expr>(?:(?!\}\}).)*)\}\}[ \t]*$(?P<tail>(?=\n\{%-))?", re.MULTILINE)
+_CALL = re.compile(r"^(?P<indent>[ \t]*)(?P<tag>\{% call (?:(?!%\}).)*%\})[ \t]*$", re.MULTILINE)
+_ENDCALL = re.compile(r"^[ \t]*\{% endcall %\}[ \t]*$", re.MULTILINE)
+
+
+class BlockIndent(Extension):
+    """Rewrites lone outputs and call blocks so that their lines take the indentation of the place they stand in.
+
+    The empty comment at the end lets trim_blocks take the line's newline: `block` ends what it prints with its own. A
+    lone output in column 0 before `{%-` is left as it is, so that a macro can print a part of a line.
+    """
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        source = _OUTPUT.sub(_as_block, source)
+        source = _CALL.sub(lambda m: f"{{% filter block({len(m['indent'])}) %}}{m['tag']}", source)
+        return _ENDCALL.sub("{% endcall %}{% endfilter %}", source)
+
+
+def _as_block(match: re.Match[str]) -> str:
+    if match["tail"] is not None and not match["indent"]:
+        return match[0]
+    return f"{{{{ ({match['expr'].strip()}) | block({len(match['indent'])}) }}}}{{##}}"
+
+
+def block(text: object, width: int) -> str:
+    """`text` without trailing blank lines, each line indented by `width` columns; empty text gives nothing."""
+    stripped = str(text).strip("\n")
+    return textwrap.indent(stripped, " " * width) + "\n" if stripped.strip() else ""
+
+
+def environment(root: Path) -> jinja2.Environment:
+    """The environment for the templates under `root`. Undefined names are errors."""
+    env = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(root),
+        undefined=jinja2.StrictUndefined,
+        extensions=[BlockIndent],
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    env.filters |= {"block": block, "dedent": lambda text: textwrap.dedent(str(text)).strip("\n"), "literal": repr}
+    return env
+
+
+def render(env: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:
+    """The text of `template` for `context`. Raises TemplateFault with the template's line."""
+    try:
+        return env.get_template(template).render(context)
+    except jinja2.TemplateNotFound as error:
+        raise TemplateFault(f"no template {error.name}") from error
+    except jinja2.TemplateError as error:
+        raise TemplateFault(f"template {template}: {error}", location=_where(error, template)) from error
+
+
+def _where(error: BaseException, template: str) -> Location | None:
+    """The innermost template line of the traceback; jinja2 rewrites tracebacks so that templates appear in them."""
+    found, trace = None, error.__traceback__
+    while trace:
+        name = trace.tb_frame.f_code.co_filename
+        if name.endswith((".j2",)):
+            found = Location(Path(name).name, trace.tb_lineno, 1)
+        trace = trace.tb_next
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return Location(error.name or template, error.lineno, 1)
+    return found

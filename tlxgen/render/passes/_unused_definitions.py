@@ -1,0 +1,167 @@
+"""Functions, imports and compile-time parameters of a module that nobody uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from tlxgen.render.passes._blocks import Blocks, Splice
+from tlxgen.render.passes._names import is_pure, loads
+from tlxgen.render.passes._parameters import DropParameters, argument, callee, constexprs, positions
+from tlxgen.render.passes._tree import decorator_names, dotted, functions, is_jit, walk, without
+
+
+def drop_parameters(module: cst.Module) -> cst.Module:
+    """`module` without the `tl.constexpr` parameters that a helper does not read and what its callers pass for them.
+
+    A helper is a jit or private function that the module calls, never launches, and never hands around.
+    """
+    defined = functions(module)
+    unread = {name: _unread(f) for name, f in defined.items() if is_jit(f) or name.startswith("_")}
+    unread = {name: names for name, names in unread.items() if names}
+    if not unread:
+        return module
+    calls = _plain_calls(module, unread)
+    mentioned = loads(module)
+    drops: dict[str, set[str]] = {}
+    for name, names in unread.items():
+        if calls[name] and mentioned[name] == len(calls[name]):
+            place = positions(defined[name])
+            drops[name] = {n for n in names if all(_is_droppable(call, n, place.get(n)) for call in calls[name])}
+    drops = {name: names for name, names in drops.items() if names}
+    if not drops:
+        return module
+    less: cst.Module = DropParameters(module, drops).rewrite(module)
+    return less
+
+
+def _unread(function: cst.FunctionDef) -> set[str]:
+    candidates = constexprs(function)
+    return candidates - loads(function).keys() if candidates else candidates
+
+
+def _plain_calls(module: cst.Module, names: Iterable[str]) -> dict[str, list[cst.Call]]:
+    calls: dict[str, list[cst.Call]] = {name: [] for name in names}
+    for node in walk(module):
+        called = callee(node) if isinstance(node, cst.Call) else None
+        if isinstance(node, cst.Call) and called and not called.launched and called.name in calls:
+            calls[called.name].append(node)
+    return calls
+
+
+def _is_droppable(call: cst.Call, name: str, position: int | None) -> bool:
+    if any(arg.star for arg in call.args):
+        return False
+    index = argument(call, name, position)
+    return index is None or is_pure(call.args[index].value)
+
+
+def exported(module: cst.Module) -> set[str]:
+    """The names in `__all__`."""
+    for line in module.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(statement, cst.Assign) and dotted(statement.targets[0].target) == "__all__":
+                strings = (node for node in walk(statement.value) if isinstance(node, cst.SimpleString))
+                return {str(node.evaluated_value) for node in strings}
+    return set()
+
+
+def drop_functions(module: cst.Module) -> cst.Module:
+    """`module` without the private and jit functions that nothing which stays leads to.
+
+    What stays of itself: `__all__`, public host functions, functions with decorators that may register them, and public
+    jit functions when the module has no host function at all (it is then a library of kernels).
+    """
+    defined = functions(module)
+    alone = all(is_jit(function) for function in defined.values())
+    public = exported(module)
+    free = {n for n, f in defined.items() if n not in public and _is_private(f, alone)}
+    if not free:
+        return module
+    reached: set[str] = set()
+    waiting: list[cst.CSTNode] = [
+        n for n in module.body if not isinstance(n, cst.FunctionDef) or n.name.value not in free
+    ]
+    while waiting:
+        new = {name for name in loads(waiting.pop()) if name in free} - reached
+        reached |= new
+        waiting += [defined[name] for name in new]
+    unused = free - reached
+    return _without(module, lambda s: Splice() if isinstance(s, cst.FunctionDef) and s.name.value in unused else None)
+
+
+def _is_private(function: cst.FunctionDef, alone: bool) -> bool:
+    if not all(name.startswith("triton.") for name in decorator_names(function)):
+        return False
+    return function.name.value.startswith("_") or (is_jit(function) and not alone)
+
+
+def drop_imports(module: cst.Module) -> cst.Module:
+    """`module` without the top-level imports that it does not read. `# noqa` and `import a as a` mean a purpose."""
+    read = loads(module)
+    read.update(exported(module))
+
+    def replace(line: cst.BaseStatement) -> Splice | None:
+        if not isinstance(line, cst.SimpleStatementLine) or "noqa" in _comment(line):
+            return None
+        kept = [new for new in (_used_import(small, read) for small in line.body) if new is not None]
+        if len(kept) == len(line.body) and all(a is b for a, b in zip(kept, line.body, strict=True)):
+            return None
+        if not kept:
+            return Splice()
+        kept[-1] = kept[-1].with_changes(semicolon=line.body[-1].semicolon)
+        return Splice([line.with_changes(body=kept)])
+
+    return _without(module, replace)
+
+
+def _comment(line: cst.SimpleStatementLine) -> str:
+    return line.trailing_whitespace.comment.value if line.trailing_whitespace.comment else ""
+
+
+def _used_import(statement: Any, read: Counter[str]) -> Any:
+    """An import with the names that are read, None when none is; every other statement as it is."""
+    if not isinstance(statement, (cst.Import, cst.ImportFrom)) or isinstance(statement.names, cst.ImportStar):
+        return statement
+    if isinstance(statement, cst.ImportFrom) and dotted(statement.module) == "__future__":
+        return statement
+    unused = [index for index, alias in enumerate(statement.names) if not _is_used(alias, read)]
+    if not unused:
+        return statement
+    if len(unused) == len(statement.names):
+        return None
+    names = without(statement.names, unused)
+    if isinstance(statement, cst.Import) or not statement.lpar:
+        names = [*names[:-1], names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+    return statement.with_changes(names=names)
+
+
+def _is_used(alias: cst.ImportAlias, read: Counter[str]) -> bool:
+    name = dotted(alias.name)
+    if alias.asname is None:
+        return read[name.split(".")[0]] > 0
+    bound = dotted(alias.asname.name)
+    return bound == name or read[bound] > 0
+
+
+class _TopLevel(Blocks):
+    def __init__(self, replace: Callable[[cst.BaseStatement], Splice | None]) -> None:
+        super().__init__()
+        self._replace = replace
+
+    def rewrite(self, node: Any) -> Any:
+        return self.on_Module(node) if isinstance(node, cst.Module) else node
+
+    def replace(self, statement: cst.BaseStatement) -> Splice | None:
+        return self._replace(statement)
+
+    def finish(self, body: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement]:
+        return body
+
+
+def _without(module: cst.Module, replace: Callable[[cst.BaseStatement], Splice | None]) -> cst.Module:
+    cleaned: cst.Module = _TopLevel(replace).rewrite(module)
+    return cleaned

@@ -1,0 +1,171 @@
+"""Compile-time parameters become literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tlxgen.render.passes._expressions import Value, integer, literal
+from tlxgen.render.passes._names import binds
+from tlxgen.render.passes._parameters import DropParameters, argument, callee, constexprs, default, positions
+from tlxgen.render.passes._tree import Rewriter, dotted, functions, is_jit, walk, without
+
+_CONFIG_CALLS = ("triton.Config", "triton.heuristics")
+_LAUNCH_DICTS = ("META", "kwargs", "meta")
+
+
+class BakeConstants:
+    """Replaces the `tl.constexpr` parameters named in `values` by their literals; a resolved guard is a bool here.
+
+    The parameters go from the functions that triton.jit decorates, the arguments from every call and launch, the keys
+    from `CONFIGS`, and the host reads a literal instead of `kwargs["NAME"]`:
+
+        def _slot(count, SLOTS: tl.constexpr):          def _slot(count):
+            return count % SLOTS                            return count % 4
+        kernel[grid](a, b, SLOTS=kwargs["SLOTS"])       kernel[grid](a, b)
+
+    A helper that another jit function calls with something else (`_work(tile, 2 * BLOCK_M)`) keeps its parameter: there
+    the name means another value. A name that a jit function rebinds is not baked at all.
+    """
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self._values = dict(values)
+
+    def __call__(self, module: cst.Module) -> cst.Module:
+        jits = {name: f for name, f in functions(module).items() if is_jit(f)}
+        taken = {name: constexprs(f) & self._values.keys() for name, f in jits.items()}
+        rebound = {n for name, names in taken.items() if names for n in names & binds(jits[name].body)}
+        values = {name: value for name, value in self._values.items() if name not in rebound}
+        if not values:
+            return module
+        drops = _agreeing(jits, {name: names - rebound for name, names in taken.items()}, values)
+        if any(drops.values()):
+            module = DropParameters(module, drops).rewrite(module)
+        baked: cst.Module = _Substitute(values, drops).rewrite(module)
+        return baked
+
+
+def _agreeing(
+    jits: Mapping[str, cst.FunctionDef], drops: dict[str, set[str]], values: Mapping[str, Value]
+) -> dict[str, set[str]]:
+    """`drops` less the parameters for which some jit function passes anything but the baked value."""
+    calls = [(caller, *found) for caller, function in jits.items() for found in _calls(function) if found[0] in drops]
+    settled = False
+    while not settled:  # a parameter that stays is not known to its own callees either
+        settled = True
+        for caller, called, call in calls:
+            place = positions(jits[called])
+            for name in sorted(drops[called]):
+                index = argument(call, name, place.get(name))
+                passed = default(jits[called], name) if index is None else call.args[index].value
+                if not _same(passed, name, values[name], drops[caller]):
+                    drops[called].discard(name)
+                    settled = False
+    return drops
+
+
+def _calls(function: cst.FunctionDef) -> Iterator[tuple[str, cst.Call]]:
+    for node in walk(function.body):
+        called = callee(node) if isinstance(node, cst.Call) else None
+        if isinstance(node, cst.Call) and called and not called.launched:
+            yield called.name, node
+
+
+def _same(passed: cst.CSTNode | None, name: str, value: Value, known: set[str]) -> bool:
+    """Whether `passed` is the baked value: the same parameter of a caller that bakes it, or an equal literal."""
+    if isinstance(passed, cst.Name) and passed.value == name:
+        return name in known
+    if isinstance(passed, (cst.SimpleString, cst.Float)):
+        return bool(passed.evaluated_value == value)
+    return passed is not None and integer(passed) == value
+
+
+class _Substitute(Rewriter):
+    """Puts the literals in: for the parameters that went, for subscripts of launch options, for keys of configs."""
+
+    def __init__(self, values: Mapping[str, Value], drops: Mapping[str, set[str]]) -> None:
+        super().__init__()
+        self._values = values
+        self._drops = drops
+        self._known: set[str] = set()
+        self._in_configs = False
+
+    def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
+        outer, self._known = self._known, self._known | self._drops.get(node.name.value, set())
+        function: cst.FunctionDef = self.descend(node)
+        self._known = outer
+        return function
+
+    def on_Name(self, node: cst.Name) -> cst.BaseExpression:
+        if node.value not in self._known:
+            return node
+        return literal(self._values[node.value]).with_changes(lpar=node.lpar, rpar=node.rpar)
+
+    def on_Arg(self, node: cst.Arg) -> cst.Arg:
+        value = self.rewrite(node.value)  # the keyword is no use of the name
+        return node if value is node.value else node.with_changes(value=value)
+
+    def on_Attribute(self, node: cst.Attribute) -> cst.Attribute:
+        value = self.rewrite(node.value)
+        if value is node.value:
+            return node
+        return node.with_changes(value=_parenthesised(value))
+
+    def on_BinaryOperation(self, node: cst.BinaryOperation) -> cst.BinaryOperation:
+        updated: cst.BinaryOperation = self.descend(node)
+        if updated is node or not isinstance(node.operator, cst.Power) or updated.left is node.left:
+            return updated
+        if isinstance(updated.left, cst.UnaryOperation):  # (-2) ** x
+            return updated.with_changes(left=_parenthesised(updated.left))
+        return updated
+
+    def on_Subscript(self, node: cst.Subscript) -> cst.BaseExpression:
+        key = _string_key(node)
+        base = dotted(node.value)
+        if key in self._values and (base in _LAUNCH_DICTS or base.endswith(".kwargs")):
+            return literal(self._values[key]).with_changes(lpar=node.lpar, rpar=node.rpar)
+        updated: cst.BaseExpression = self.descend(node)
+        return updated
+
+    def on_AssignTarget(self, node: cst.AssignTarget) -> cst.AssignTarget:
+        if isinstance(node.target, cst.Subscript) and _string_key(node.target):
+            return node  # `kwargs["NAME"] = ...` writes
+        updated: cst.AssignTarget = self.descend(node)
+        return updated
+
+    def on_Assign(self, node: cst.Assign) -> cst.Assign:
+        outer, self._in_configs = self._in_configs, self._in_configs or dotted(node.targets[0].target) == "CONFIGS"
+        updated: cst.Assign = self.descend(node)
+        self._in_configs = outer
+        return updated
+
+    def on_Call(self, node: cst.Call) -> cst.Call:
+        outer, self._in_configs = self._in_configs, self._in_configs or dotted(node.func) in _CONFIG_CALLS
+        updated: cst.Call = self.descend(node)
+        self._in_configs = outer
+        return updated
+
+    def on_Dict(self, node: cst.Dict) -> cst.Dict:
+        updated: cst.Dict = self.descend(node)
+        if not self._in_configs:
+            return updated
+        baked = [
+            i for i, e in enumerate(updated.elements) if isinstance(e, cst.DictElement) and _is_key(e, self._values)
+        ]
+        return updated.with_changes(elements=without(updated.elements, baked)) if baked else updated
+
+
+def _parenthesised(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node if node.lpar else node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def _string_key(node: cst.Subscript) -> str:
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString):
+        return str(index.value.evaluated_value)
+    return ""
+
+
+def _is_key(element: cst.DictElement, values: Mapping[str, Value]) -> bool:
+    return isinstance(element.key, cst.SimpleString) and element.key.evaluated_value in values

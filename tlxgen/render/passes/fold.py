@@ -1,0 +1,242 @@
+"""Arithmetic that is known when generating."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from tlxgen.render.passes._expressions import Value, fit, integer, literal, slots, source
+from tlxgen.render.passes._names import is_pure
+from tlxgen.render.passes._tree import Rewriter, dotted
+
+_LARGEST = 1 << 63
+_BINARY: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
+    cst.Add: operator.add,
+    cst.Subtract: operator.sub,
+    cst.Multiply: operator.mul,
+    cst.BitAnd: operator.and_,
+    cst.BitOr: operator.or_,
+    cst.BitXor: operator.xor,
+}
+# These agree between Python and Triton only for non-negative operands.
+_NATURAL: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
+    cst.FloorDivide: operator.floordiv,
+    cst.Modulo: operator.mod,
+    cst.LeftShift: operator.lshift,
+    cst.RightShift: operator.rshift,
+    cst.Power: operator.pow,
+}
+_COMPARE: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+}
+_UNARY: dict[type[cst.CSTNode], Callable[[int], int]] = {
+    cst.Minus: operator.neg,
+    cst.Plus: operator.pos,
+    cst.BitInvert: operator.invert,
+    cst.Not: operator.not_,
+}
+_LEFT_NEUTRAL = {cst.Add: 0, cst.Multiply: 1}
+_RIGHT_NEUTRAL = {cst.Add: 0, cst.Subtract: 0, cst.Multiply: 1, cst.FloorDivide: 1, cst.Power: 1}
+_NUMERIC = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BinaryOperation, cst.UnaryOperation)
+_TESTED: dict[type, str] = {cst.If: "test", cst.While: "test", cst.IfExp: "test", cst.Assert: "test"}
+
+
+class FoldConstants:
+    """Folds integer and bool literals, and drops what adds nothing, in the bodies of functions:
+
+        row = tile * 1 + (128 // 2) * group     ->     row = tile + 64 * group
+        if True and not False: ...              ->     if True: ...
+
+    Floats stay. `//`, `%`, `**` and shifts fold for non-negative literals only. `x * 0` and `x % 1` become 0, `x // 1`
+    becomes x: the operands of an integer literal are taken to be integers (a template that means floats writes `0.0`).
+    An expression is dropped only when it has no call. A right-hand `and True` goes only where nothing but the truth of
+    the expression matters. Code with a comment in its middle stays.
+    """
+
+    def __call__(self, module: cst.Module) -> cst.Module:
+        folded: cst.Module = _Bodies().rewrite(module)
+        return folded
+
+
+class _Bodies(Rewriter):
+    """Hands the bodies of the outermost functions to the folder; all else is the author's."""
+
+    def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
+        body = _Folder().rewrite(node.body)
+        return node if body is node.body else node.with_changes(body=body)
+
+    def on_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
+        return node
+
+
+class _Folder(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._folded: set[cst.CSTNode] = set()
+
+    def rewrite(self, node: Any) -> Any:
+        updated = self.descend(node)
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            updated = self._with_truth(updated, "expression")
+        elif type(node) in _TESTED:
+            updated = self._with_truth(updated, _TESTED[type(node)])
+        if updated is not node:
+            updated = self._fitted(node, updated)
+        fold = _FOLDS.get(type(updated))
+        result = fold(updated) if fold else None
+        return updated if result is None else self._placed(updated, result)
+
+    def _with_truth(self, node: Any, field: str) -> Any:
+        test = getattr(node, field)
+        new = self._truth(test)
+        return node if new is test else node.with_changes(**{field: new})
+
+    def _truth(self, node: Any) -> Any:
+        """`node` simplified where only its truth matters."""
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            new = self._with_truth(node, "expression")
+        elif isinstance(node, cst.BooleanOperation):
+            new = self._with_truth(self._with_truth(node, "left"), "right")
+        else:
+            return node
+        if new is not node:
+            new = self._fitted(node, new)
+        result = _boolean(new, truth=True) if isinstance(new, cst.BooleanOperation) else _unary(new)
+        return new if result is None else self._placed(new, result)
+
+    def _placed(self, old: Any, new: Any) -> Any:
+        """`new` where `old` stood, in the parentheses of either; the parent strips them if it can."""
+        if "#" in source(old):
+            return old
+        if old.lpar and not new.lpar:
+            new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
+        self._folded.add(new)
+        return new
+
+    def _fitted(self, old: Any, new: Any) -> Any:
+        for field, need in slots(new).items():
+            child = getattr(new, field)
+            if child is not getattr(old, field) and isinstance(child, cst.BaseExpression):
+                new = fit(new, field, need, child in self._folded)
+        return new
+
+
+def _binary(node: cst.BinaryOperation) -> cst.BaseExpression | None:
+    kind = type(node.operator)
+    left, right = integer(node.left), integer(node.right)
+    if left is not None and right is not None:
+        return _arithmetic(kind, left, right)
+    if right is not None and _is_numeric(node.left):
+        if right == _RIGHT_NEUTRAL.get(kind):
+            return node.left
+        if (kind is cst.Multiply and right == 0) or (kind is cst.Modulo and right == 1):
+            return cst.Integer("0") if is_pure(node.left, ()) else None
+    if left is not None and _is_numeric(node.right):
+        if left == _LEFT_NEUTRAL.get(kind):
+            return node.right
+        if kind is cst.Multiply and left == 0:
+            return cst.Integer("0") if is_pure(node.right, ()) else None
+    return None
+
+
+def _arithmetic(kind: type[cst.CSTNode], left: int, right: int) -> cst.BaseExpression | None:
+    compute = _BINARY.get(kind)
+    if compute is None:
+        compute = _NATURAL.get(kind)
+        if compute is None or left < 0 or right < 0:
+            return None
+        if kind in (cst.FloorDivide, cst.Modulo) and right == 0:
+            return None
+        if kind in (cst.LeftShift, cst.Power) and right > 63:
+            return None
+    value = compute(left, right)
+    return literal(value) if abs(value) < _LARGEST else None
+
+
+def _is_numeric(node: cst.CSTNode) -> bool:
+    """Whether an identity holds: not for `(a < b) * 1`, which makes a number of a truth, nor for floats and strings."""
+    if isinstance(node, cst.UnaryOperation):
+        return not isinstance(node.operator, cst.Not)
+    return isinstance(node, _NUMERIC)
+
+
+def _unary(node: cst.UnaryOperation) -> cst.BaseExpression | None:
+    value = integer(node.expression)
+    if value is None or (isinstance(node.operator, cst.Minus) and isinstance(node.expression, cst.Integer)):
+        return None
+    return literal(_UNARY[type(node.operator)](value))
+
+
+def _comparison(node: cst.Comparison) -> cst.BaseExpression | None:
+    operands = [_value(node.left), *(_value(c.comparator) for c in node.comparisons)]
+    compares = [_COMPARE.get(type(c.operator)) for c in node.comparisons]
+    if None in operands or None in compares or len({isinstance(value, str) for value in operands}) > 1:
+        return None
+    pairs = zip(compares, operands, operands[1:], strict=False)
+    return literal(all(compare(a, b) for compare, a, b in pairs if compare))
+
+
+def _value(node: cst.CSTNode) -> Value | None:
+    if isinstance(node, cst.SimpleString) and isinstance(node.evaluated_value, str):
+        return node.evaluated_value
+    return integer(node)
+
+
+def _boolean(node: cst.BooleanOperation, truth: bool = False) -> cst.BaseExpression | None:
+    """`True and x` is x; `x and True` is x only as a truth, or when x is a bool."""
+    deciding = isinstance(node.operator, cst.Or)  # the truth that decides without looking at the other side
+    left, right = integer(node.left), integer(node.right)
+    if left is not None:
+        return node.left if bool(left) is deciding else node.right
+    if right is None or not (truth or _is_bool(node.left)):
+        return None
+    if bool(right) is not deciding:
+        return node.left
+    return node.right if is_pure(node.left, ()) else None
+
+
+def _is_bool(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.BooleanOperation):
+        return _is_bool(node.left) and _is_bool(node.right)
+    if isinstance(node, cst.UnaryOperation):
+        return isinstance(node.operator, cst.Not)
+    return isinstance(node, cst.Comparison) or isinstance(integer(node), bool)
+
+
+def _ternary(node: cst.IfExp) -> cst.BaseExpression | None:
+    test = integer(node.test)
+    if test is None:
+        return None
+    return node.body if test else node.orelse
+
+
+def _call(node: cst.Call) -> cst.BaseExpression | None:
+    name = dotted(node.func)
+    if name not in ("min", "max", "tl.cdiv", "triton.cdiv") or any(arg.keyword or arg.star for arg in node.args):
+        return None
+    values = [value for value in (integer(arg.value) for arg in node.args) if value is not None]
+    if len(values) != len(node.args) or len(values) < 2:
+        return None
+    if name in ("min", "max"):
+        return literal(min(values) if name == "min" else max(values))
+    if len(values) != 2 or values[0] < 0 or values[1] <= 0:
+        return None
+    return literal(-(-values[0] // values[1]))
+
+
+_FOLDS: dict[type[cst.CSTNode], Callable[[Any], cst.BaseExpression | None]] = {
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: _boolean,
+    cst.Call: _call,
+    cst.Comparison: _comparison,
+    cst.IfExp: _ternary,
+    cst.UnaryOperation: _unary,
+}

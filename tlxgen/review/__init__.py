@@ -1,0 +1,1 @@
+"""What people read: tables of variants and plans, progress, differences."""

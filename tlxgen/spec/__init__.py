@@ -1,0 +1,35 @@
+"""YAML text -> validated specs and their variants.
+
+`load` reads a file and what it extends, `validate` turns it into a model, `expand` into the points of its axes.
+"""
+
+from tlxgen.spec.document import Document, load
+from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
+from tlxgen.spec.model import Check, CommonSpec, SpecFault, SpecModel, Variants
+from tlxgen.spec.paths import axis_paths, paths
+from tlxgen.spec.schema import json_schema
+from tlxgen.spec.source import Source, read
+from tlxgen.spec.validate import validate
+from tlxgen.spec.variants import Expansion, Point, expand
+
+__all__ = [
+    "Check",
+    "CommonSpec",
+    "Document",
+    "Expansion",
+    "Expression",
+    "ExpressionFault",
+    "Point",
+    "Source",
+    "SpecFault",
+    "SpecModel",
+    "Variants",
+    "axis_paths",
+    "compile_expression",
+    "expand",
+    "json_schema",
+    "load",
+    "paths",
+    "read",
+    "validate",
+]

@@ -1,0 +1,101 @@
+"""A spec with what it extends, merged into one mapping that still knows which file gave each value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlxgen.errors import Location, SpecError
+from tlxgen.spec.source import DataPath, Source, holds, read
+
+EXTENDS = "extends"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A spec, merged: `sources` holds its files, child first; `data` is plain, without `extends`.
+
+    `data` must not be changed: aliases share objects.
+    """
+
+    path: str
+    data: dict[str, Any]
+    sources: list[Source]
+
+    def where(self, path: DataPath, *, key: bool = False) -> Location:
+        """The place of the value at `path` (or of its key) in the file that gave it.
+
+        Falls back to the nearest parent that the merged data has. The nearest child that holds a path has given it:
+        children override, and what they remove is not in the merged data.
+        """
+        depth = _depth(self.data, path)
+        supplier = next((source for source in self.sources if source.has(path[:depth])), self.sources[0])
+        # A path of which only a part exists makes the source fall back to the key of that part.
+        return supplier.where(path[:depth], key=key or depth < len(path))
+
+
+def load(path: Path, *, root: Path | None = None) -> Document:
+    """The spec in the file at `path`, with `extends` followed to its end.
+
+    A child's mappings are merged into its parent's key by key; its lists and scalars replace; a key that it sets to
+    null is removed from the parent. Messages show paths relative to `root` where they lie below it. Raises SpecError
+    for the first fault of a file, and at the `extends` value for a missing parent or one that extends its own child.
+    """
+    sources = [read(path, shown=_shown(path, root))]
+    seen = {os.path.realpath(path)}
+    while EXTENDS in sources[-1].data:
+        child = sources[-1]
+        path = _parent(path, child)
+        location = child.where((EXTENDS,))
+        try:
+            real = os.path.realpath(path)
+            exists = path.is_file()
+        except (OSError, ValueError) as error:
+            raise SpecError(f"cannot extend {path.as_posix()!r}: {error}", location=location) from None
+        if real in seen:
+            raise SpecError(f"extends goes in a circle: {_shown(path, root)} again", location=location)
+        if not exists:
+            raise SpecError(f"cannot extend {_shown(path, root)}: no such file", location=location)
+        seen.add(real)
+        sources.append(read(path, shown=_shown(path, root)))
+    data: dict[str, Any] = {}
+    for source in reversed(sources):
+        data = _merge(data, {key: value for key, value in source.data.items() if key != EXTENDS})
+    return Document(sources[0].path, data, sources)
+
+
+def _parent(path: Path, source: Source) -> Path:
+    given = source.data[EXTENDS]
+    if not isinstance(given, str) or not given.strip():
+        raise SpecError("extends must be the path of one file", location=source.where((EXTENDS,)))
+    return Path(os.path.normpath(path.parent / given))
+
+
+def _shown(path: Path, root: Path | None) -> str:
+    if root is None:
+        return path.as_posix()
+    absolute, base = Path(os.path.abspath(path)), Path(os.path.abspath(root))
+    return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else path.as_posix()
+
+
+def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(parent)
+    for key, value in child.items():
+        if value is None and key in parent:
+            del merged[key]
+        elif isinstance(value, dict) and isinstance(parent.get(key), dict):
+            merged[key] = _merge(parent[key], value)
+        else:  # a null for a key that no parent has stays, so that a misspelt removal is found as an unknown key
+            merged[key] = value
+    return merged
+
+
+def _depth(data: Any, path: DataPath) -> int:
+    """How many parts of `path` exist in `data`."""
+    for depth, part in enumerate(path):
+        if not holds(data, part):
+            return depth
+        data = data[part]
+    return len(path)

@@ -1,0 +1,266 @@
+"""The small expression language of `require` and `exclude`: Python syntax, no side effects, bounded cost."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from tlxgen.spec.model import SpecModel
+from tlxgen.spec.nearest import hint
+from tlxgen.spec.paths import matches
+
+MAX_LENGTH = 500
+MAX_DEPTH = 40
+_MAX_BITS = 256  # of any integer on the way to a result
+
+Evaluator = Callable[[Any], Any]
+
+
+class ExpressionFault(ValueError):
+    """An expression that cannot be compiled or evaluated. `offset` is the place in its text, from 0."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A compiled expression. `names`: dotted name -> the offset of its first use, in the order of first use."""
+
+    text: str
+    names: dict[str, int]
+    _run: Evaluator = field(repr=False, compare=False)
+
+    def evaluate(self, spec: Any) -> Any:
+        """The value at one spec; a name below an absent (null) key is None. Raises ExpressionFault with the values."""
+        try:
+            return self._run(spec)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            values = self.values(spec)
+            raise ExpressionFault(f"{self.text}: {error}" + (f" ({values})" if values else "")) from None
+
+    def values(self, spec: Any) -> str:
+        """'tile.m = 256, tile.n = 128': the names and what they are at one spec."""
+        return ", ".join(f"{name} = {_shown(_lookup(spec, name.split('.')))}" for name in self.names)
+
+    def check_names(self, valid: dict[str, Any]) -> None:
+        """Raises ExpressionFault at the first name that is not among the dotted paths `valid`."""
+        for name, offset in self.names.items():
+            if not matches(name, valid):
+                raise ExpressionFault(f"unknown name {name!r}{hint(name, valid, noun='names')}", offset)
+
+
+def compile_expression(text: str) -> Expression:
+    """Compiles `text`. Raises ExpressionFault at the first thing that the language does not have.
+
+    The language: numbers, text, True, False, None; dotted names; + - * / // % **; comparisons, chained, `in`; and, or,
+    not; `a if c else b`; lists and tuples; min, max, abs, len, cdiv (division rounded up), is_pow2.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionFault(f"an expression has at most {MAX_LENGTH} characters, this has {len(text)}")
+    if not text.strip():
+        raise ExpressionFault("the expression is empty")
+    lead = len(text) - len(text.lstrip())
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        message = " ".join(error.msg.split())
+        raise ExpressionFault(f"not an expression: {message}", lead + max(0, (error.offset or 1) - 1)) from None
+    except (ValueError, MemoryError, RecursionError):  # for NUL, huge numbers and deep nesting
+        raise ExpressionFault("not an expression, or nested too deeply") from None
+    compiler = _Compiler(text.strip(), lead)
+    run = compiler.compile(tree.body, 0)
+    return Expression(text, compiler.names, run)
+
+
+class _Compiler:
+    """Turns a syntax tree into nested closures, each from a spec to a value."""
+
+    def __init__(self, text: str, lead: int) -> None:
+        self.lines = text.splitlines(keepends=True)
+        self.lead = lead
+        self.names: dict[str, int] = {}
+
+    def compile(self, node: ast.expr, depth: int) -> Evaluator:
+        if depth > MAX_DEPTH:
+            raise ExpressionFault("the expression is nested too deeply", self._offset(node))
+        name = _dotted_name(node)
+        if name:
+            self.names.setdefault(name, self._offset(node))
+            parts = name.split(".")
+            return lambda spec: _lookup(spec, parts)
+        build = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if build is None:
+            self._refuse(node, f"{_words(node)} is not part of an expression")
+        run: Evaluator = build(node, depth + 1)
+        return run
+
+    def _offset(self, node: ast.expr) -> int:
+        line = self.lines[node.lineno - 1]
+        column = len(line.encode()[: node.col_offset].decode())  # ast counts bytes
+        return self.lead + sum(len(before) for before in self.lines[: node.lineno - 1]) + column
+
+    def _refuse(self, node: ast.expr, message: str) -> NoReturn:
+        raise ExpressionFault(message, self._offset(node))
+
+    def _all(self, nodes: list[ast.expr], depth: int) -> list[Evaluator]:
+        return [self.compile(node, depth) for node in nodes]
+
+    def _constant(self, node: ast.Constant, depth: int) -> Evaluator:
+        value = node.value
+        if not (value is None or isinstance(value, (bool, int, float, str))):
+            self._refuse(node, f"{_words(node)} is not part of an expression")
+        return lambda spec: value
+
+    def _tuple(self, node: ast.Tuple | ast.List, depth: int) -> Evaluator:
+        items = self._all(node.elts, depth)
+        return lambda spec: tuple(item(spec) for item in items)
+
+    _list = _tuple  # a list too, so that it equals the tuples that specs hold
+
+    def _unaryop(self, node: ast.UnaryOp, depth: int) -> Evaluator:
+        run = self.compile(node.operand, depth)
+        if isinstance(node.op, ast.Not):
+            return lambda spec: not run(spec)
+        if isinstance(node.op, ast.Invert):
+            self._refuse(node, "~ is not part of an expression")
+        sign = -1 if isinstance(node.op, ast.USub) else 1
+        return lambda spec: sign * _number(run(spec))
+
+    def _binop(self, node: ast.BinOp, depth: int) -> Evaluator:
+        apply = _ARITHMETIC.get(type(node.op))
+        if apply is None:
+            self._refuse(node, "this operator is not part of an expression")
+        left, right = self.compile(node.left, depth), self.compile(node.right, depth)
+        return lambda spec: _bounded(apply(_number(left(spec)), _number(right(spec))))
+
+    def _boolop(self, node: ast.BoolOp, depth: int) -> Evaluator:
+        values = self._all(node.values, depth)
+        if isinstance(node.op, ast.And):
+            return lambda spec: all(value(spec) for value in values)
+        return lambda spec: any(value(spec) for value in values)
+
+    def _compare(self, node: ast.Compare, depth: int) -> Evaluator:
+        first, rest = self.compile(node.left, depth), self._all(node.comparators, depth)
+        tests = [_COMPARISON.get(type(op)) for op in node.ops]
+        if None in tests:
+            self._refuse(node, "`is` is not part of an expression; use == or !=")
+
+        def run(spec: Any) -> bool:
+            left = first(spec)
+            for test, evaluator in zip(tests, rest, strict=True):
+                right = evaluator(spec)
+                if test is not None and not test(left, right):
+                    return False
+                left = right
+            return True
+
+        return run
+
+    def _ifexp(self, node: ast.IfExp, depth: int) -> Evaluator:
+        test, yes, no = self._all([node.test, node.body, node.orelse], depth)
+        return lambda spec: yes(spec) if test(spec) else no(spec)
+
+    def _call(self, node: ast.Call, depth: int) -> Evaluator:
+        function = _FUNCTIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if function is None or node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            self._refuse(node, f"the only calls are {', '.join(_FUNCTIONS)}, with plain arguments")
+        arguments = self._all(node.args, depth)
+        return lambda spec: function(*(argument(spec) for argument in arguments))
+
+
+def _dotted_name(node: ast.expr) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
+def _lookup(spec: Any, parts: list[str]) -> Any:
+    value = spec
+    for part in parts:
+        if isinstance(value, SpecModel):
+            value = getattr(value, part, None)  # None: another member of a union has this key
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _words(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return f"a {type(node.value).__name__} literal"
+    kind = type(node).__name__
+    return {"Attribute": "an attribute of a value", "Subscript": "indexing"}.get(kind, kind)
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, (int, float)):
+        return value
+    raise TypeError(f"{_shown(value)} is not a number")
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise OverflowError("a number grows too large")
+    return value
+
+
+def _power(base: int | float, exponent: int | float) -> Any:
+    if abs(exponent) > _MAX_BITS:
+        raise OverflowError("the exponent is too large")
+    if isinstance(base, (int, float)) and base < 0 and not float(exponent).is_integer():
+        raise ValueError("a negative number to a fractional power")
+    return base**exponent
+
+
+def _cdiv(dividend: int, divisor: int) -> int:
+    return -(-_integer(dividend) // _integer(divisor))
+
+
+def _is_pow2(value: int) -> bool:
+    return _integer(value) > 0 and value & (value - 1) == 0
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"{_shown(value)} is not an integer")
+
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_COMPARISON: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "len": len,
+    "cdiv": _cdiv,
+    "is_pow2": _is_pow2,
+}

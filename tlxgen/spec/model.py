@@ -1,0 +1,131 @@
+"""Pydantic bases of every spec: strictness, the keys that all families share, and faults that span keys."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+
+from tlxgen.spec.source import DataPath
+
+NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
+GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
+
+
+class SpecFault(ValueError):
+    """Faults that span keys, raised by a `@model_validator(mode="after")`.
+
+    Each is a path relative to the model whose validator raises, and a message of one line:
+    `SpecFault((("tile", "m"), "tile.m must ..."), ...)`.
+    """
+
+    def __init__(self, *faults: tuple[DataPath, str]) -> None:
+        super().__init__("; ".join(message for _, message in faults))
+        self.faults = faults
+
+
+def _relax_tuples(schema: Any) -> None:
+    if isinstance(schema, dict):
+        if schema.get("type") == "tuple":
+            schema["strict"] = False
+        for key, value in schema.items():
+            if key != "metadata":
+                _relax_tuples(value)
+    elif isinstance(schema, (list, tuple)):
+        for value in schema:
+            _relax_tuples(value)
+
+
+class SpecModel(BaseModel):
+    """A mapping of a spec: frozen, unknown keys are errors, types are exact.
+
+    An integer serves as a float; a bool never serves as a number. Fields that hold a sequence are tuples, and YAML's
+    lists are taken for them.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Lets lists stand for tuples: a strict tuple would take only a tuple, which YAML cannot write."""
+        schema = handler(source)
+        _relax_tuples(schema)
+        return schema
+
+
+def _no_keyword(name: str) -> str:
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        raise ValueError(f"{name!r} is a Python keyword")
+    return name
+
+
+def canonical(value: Any) -> Any:
+    """A hashable stand-in: equal for equal YAML values. 1 and 1.0 are equal, 1 and true are not."""
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, dict):
+        return ("map", frozenset((key, canonical(item)) for key, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return ("seq", tuple(canonical(item) for item in value))
+    return value
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    seen: set[Any] = set()
+    faults: list[tuple[DataPath, str]] = []
+    for index, value in enumerate(values):
+        key = canonical(value)
+        if key in seen:
+            faults.append(((index,), "this value is in the list already"))
+        seen.add(key)
+    if faults:
+        raise SpecFault(*faults)
+    return values
+
+
+AxisValues = Annotated[tuple[Any, ...], Field(min_length=1), AfterValidator(_distinct)]
+GuardName = Annotated[str, Field(pattern=GUARD_PATTERN)]
+Extent = Annotated[int, Field(ge=1)]
+
+
+class Variants(SpecModel):
+    """The variants of a spec: every combination of the axes' values that the conditions leave."""
+
+    axes: dict[str, AxisValues] = Field(
+        default={}, description="Dotted path of a key -> the values it takes. The last axis varies fastest."
+    )
+    require: tuple[str, ...] = Field(default=(), description="Expressions that must be true of a variant.")
+    exclude: tuple[str, ...] = Field(default=(), description="Expressions of which none may be true of a variant.")
+
+
+class Check(SpecModel):
+    """How a generated kernel is checked against its reference."""
+
+    shapes: tuple[Annotated[tuple[Extent, ...], Field(min_length=1)], ...] = Field(
+        default=(), description="Problem shapes to check, in elements, in the family's order (gemm: M, N, K)."
+    )
+    rtol: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
+        default="auto", description="Relative tolerance; auto derives it from the dtypes and the reduction's length."
+    )
+    repeats: int = Field(default=20, ge=1, description="Runs of each shape on a GPU, each on fresh inputs.")
+
+
+class CommonSpec(SpecModel):
+    """The keys that the specs of all families share."""
+
+    kernel: str = Field(description="The kernel family, such as gemm.")
+    name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=60), AfterValidator(_no_keyword)] = Field(
+        description="Name of the kernel and of its file: a-z, 0-9 and _, at most 60 characters."
+    )
+    arch: Literal["sm90", "sm100"] = Field(description="Target: sm90 is Hopper, sm100 is Blackwell.")
+    description: str = Field(default="", description="A sentence for the generated file's docstring.")
+    guards: dict[GuardName, bool | Literal["keep"]] = Field(
+        default={},
+        description="Guard -> true or false resolves it when generating; keep leaves a tl.constexpr parameter.",
+    )
+    bake: tuple[str, ...] = Field(default=(), description="Config axes to generate as constants: dotted paths.")
+    keep: tuple[str, ...] = Field(default=(), description="Axes to keep as tl.constexpr parameters: dotted paths.")
+    variants: Variants = Field(default=Variants(), description="The kernel's variants: axes and conditions.")
+    check: Check = Field(default=Check(), description="How the kernel is checked.")

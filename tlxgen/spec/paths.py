@@ -1,0 +1,91 @@
+"""The dotted paths of a spec model, read from its fields' annotations."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from tlxgen.spec.model import CommonSpec, SpecModel
+from tlxgen.spec.source import DataPath
+
+ANY = "*"  # stands for every key of a mapping with free keys
+_ITEM = "[]"  # stands for every index of a list; no part of a dotted path
+
+# What names or describes a spec, or drives tlxgen, is no property of one variant.
+_NO_AXIS = frozenset({"kernel", "name", "description", "variants", "check", "bake", "keep"})
+
+
+@cache
+def paths(model: type[SpecModel]) -> dict[str, Any]:
+    """Every dotted path of `model` -> its annotation, parents before children, in field order.
+
+    Members of a union of models are merged: a path in several of them has the union of their annotations. `*` stands
+    for a free key.
+    """
+    return _merged(_walk(model, "", ()))
+
+
+def axis_paths(model: type[CommonSpec]) -> dict[str, Any]:
+    """The part of `paths` that `variants.axes` may name."""
+    return {path: annotation for path, annotation in paths(model).items() if path.split(".")[0] not in _NO_AXIS}
+
+
+def matches(path: str, valid: dict[str, Any]) -> bool:
+    """Whether `valid` holds `path`, free keys included."""
+    if path in valid:
+        return True
+    parts = path.split(".")
+    return all(parts) and any(_fits(parts, other.split(".")) for other in valid if ANY in other)
+
+
+def _fits(parts: list[str], pattern: list[str]) -> bool:
+    return len(parts) == len(pattern) and all(want in (ANY, part) for want, part in zip(pattern, parts, strict=True))
+
+
+def keys_at(model: type[SpecModel], path: DataPath) -> list[str]:
+    """The fixed keys that a mapping at `path` may have; empty when they are free or unknown."""
+    here: list[Any] = [model]
+    for part in path:
+        step = [_children(annotation) for annotation in here]
+        wild = _ITEM if isinstance(part, int) else ANY
+        here = [children.get(str(part), children.get(wild)) for children in step]
+        here = [annotation for annotation in here if annotation is not None]
+    return list(dict.fromkeys(key for annotation in here for key in _children(annotation) if key not in (ANY, _ITEM)))
+
+
+def _walk(annotation: Any, prefix: str, inside: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    if annotation in inside:  # a model that holds itself
+        return
+    for key, child in _children(annotation).items():
+        if key != _ITEM:
+            yield prefix + key, child
+            yield from _walk(child, f"{prefix}{key}.", (*inside, annotation))
+
+
+def _children(annotation: Any) -> dict[str, Any]:
+    """Key -> annotation of what lies directly below `annotation`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {name: field.annotation for name, field in annotation.model_fields.items()}
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _children(args[0])
+    if origin in (Union, types.UnionType):
+        return _merged(item for arg in args for item in _children(arg).items())
+    if origin is dict:
+        return {ANY: args[1]}
+    if origin is tuple and args:
+        return _merged((_ITEM, arg) for arg in args if arg is not Ellipsis)
+    return {}
+
+
+def _merged(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The items as a mapping; a key that comes twice has the union of its annotations."""
+    merged: dict[str, Any] = {}
+    for key, annotation in items:
+        known = merged.get(key)
+        merged[key] = annotation if known is None or known == annotation else Union[known, annotation]  # noqa: UP007
+    return merged

@@ -1,0 +1,241 @@
+"""A spec's axes -> its points, each a validated spec or the reasons why it is none."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tlxgen.errors import Location, SpecError, SpecErrors
+from tlxgen.spec.document import Document
+from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
+from tlxgen.spec.model import CommonSpec
+from tlxgen.spec.nearest import hint
+from tlxgen.spec.paths import axis_paths, matches, paths
+from tlxgen.spec.source import DataPath
+from tlxgen.spec.validate import Fault, collect, located
+
+MAX_POINTS = 1_000_000
+_AXES: DataPath = ("variants", "axes")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the axes' values.
+
+    It has either a spec, of which `variants` is empty, or the reasons for its rejection.
+    """
+
+    values: dict[str, Any]
+    spec: CommonSpec | None
+    rejected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """All points of a spec, the last axis fastest; one point without values when there are no axes."""
+
+    axes: dict[str, tuple[Any, ...]]
+    points: list[Point]
+
+    @property
+    def accepted(self) -> list[Point]:
+        """The points that have a spec."""
+        return [point for point in self.points if point.spec is not None]
+
+
+def expand(document: Document, model: type[CommonSpec]) -> Expansion:
+    """Every point of the document's axes, validated by `model` and held against `require` and `exclude`.
+
+    A combination that a model validator or a condition refuses is a rejected point. Everything else is raised as
+    SpecErrors: wrong fields, axes that the model does not have, values that no field takes, conditions that cannot be
+    evaluated. Without axes an illegal combination is an error of the spec itself, and raised too.
+    """
+    _, faults = collect(document.data, model)
+    axes = _raw_axes(document.data)
+    if axes:
+        faults = [fault for fault in faults if not fault.cross and not _supplied(fault.missing, axes)]
+    errors = located(document, faults)
+    if not any(fault.path[:1] == ("variants",) for fault in faults):
+        errors += _axis_errors(document, model, axes)
+    conditions, faulty = _conditions(document, model)
+    errors += faulty
+    if errors:
+        raise SpecErrors(errors)
+    return _Expander(document, model, axes, conditions).run()
+
+
+@dataclass(frozen=True)
+class _Axis:
+    path: str
+    keys: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Condition:
+    kind: str  # require or exclude
+    expression: Expression
+    place: DataPath
+
+    def reason(self, spec: CommonSpec) -> str | None:
+        """Why the condition rejects `spec`; None when it does not. Raises ExpressionFault."""
+        result = self.expression.evaluate(spec)
+        if not isinstance(result, bool):
+            raise ExpressionFault(f"{self.expression.text} gives {result!r}, which is neither true nor false")
+        if result is (self.kind == "require"):
+            return None
+        values = self.expression.values(spec)
+        return f"{self.kind}: {self.expression.text} is {str(result).lower()}" + (f" ({values})" if values else "")
+
+
+class _Expander:
+    """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once."""
+
+    def __init__(
+        self, document: Document, model: type[CommonSpec], axes: Mapping[str, Any], conditions: list[_Condition]
+    ) -> None:
+        self.document = document
+        self.model = model
+        self.axes = [_Axis(path, tuple(path.split(".")), tuple(values)) for path, values in axes.items()]
+        self.conditions = conditions
+        self.base = {key: value for key, value in document.data.items() if key != "variants"}
+        self.errors: dict[tuple[Location, str], SpecError] = {}
+        self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
+        self.broken: set[DataPath] = set()  # conditions that already gave an error
+
+    def run(self) -> Expansion:
+        points: list[Point] = []
+        for indices in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
+            if self.wrong and any(pair in self.wrong for pair in enumerate(indices)):
+                continue
+            points.append(self._point(indices))
+        if self.errors:
+            raise SpecErrors(self.errors.values())
+        return Expansion({axis.path: axis.values for axis in self.axes}, points)
+
+    def _point(self, indices: tuple[int, ...]) -> Point:
+        data: dict[str, Any] = self.base
+        values: dict[str, Any] = {}
+        for axis, index in zip(self.axes, indices, strict=True):
+            values[axis.path] = value = axis.values[index]
+            data = _with_value(data, axis.keys, value)
+        spec, faults = collect(data, self.model)
+        if spec is None:
+            plain = [fault for fault in faults if not fault.cross]
+            for fault in plain:
+                self._blame(fault, indices)
+            return Point(values, None, tuple(dict.fromkeys(fault.message for fault in faults)))
+        reasons = [reason for condition in self.conditions if (reason := self._judge(condition, spec))]
+        return Point(values, None if reasons else spec, tuple(reasons))
+
+    def _judge(self, condition: _Condition, spec: CommonSpec) -> str | None:
+        if condition.place in self.broken:
+            return None
+        try:
+            return condition.reason(spec)
+        except ExpressionFault as fault:
+            self.broken.add(condition.place)
+            self._error(str(fault), self.document.where(condition.place))
+            return None
+
+    def _blame(self, fault: Fault, indices: tuple[int, ...]) -> None:
+        """Places a field's fault at the axis value that brought it, else where the document has the field."""
+        for number, (axis, index) in enumerate(zip(self.axes, indices, strict=True)):
+            length = len(axis.keys)
+            if fault.path[:length] == axis.keys:
+                self.wrong.add((number, index))
+                place = (*_AXES, axis.path, index, *fault.path[length:])
+                inside = fault.key and len(fault.path) > length
+                self._error(f"{fault.message} ({axis.path})", self.document.where(place, key=inside))
+                return
+        self._error(fault.message, self.document.where(fault.path, key=fault.key))
+
+    def _error(self, message: str, location: Location) -> None:
+        self.errors.setdefault((location, message), SpecError(message, location=location))
+
+
+def _with_value(data: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """`data` with `value` at `keys`; copies only the mappings on the way, since points share all others."""
+    copy = dict(data)
+    if len(keys) == 1:
+        copy[keys[0]] = value
+    else:
+        inner = copy.get(keys[0])
+        copy[keys[0]] = _with_value(inner if isinstance(inner, dict) else {}, keys[1:], value)
+    return copy
+
+
+def _raw_axes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The axes as the document has them; empty when they are not even a mapping, which validation has found then."""
+    variants = data.get("variants")
+    axes = variants.get("axes") if isinstance(variants, dict) else None
+    return axes if isinstance(axes, dict) else {}
+
+
+def _supplied(missing: DataPath | None, axes: Iterable[str]) -> bool:
+    """Whether some axis gives the missing key, or a key below it."""
+    return missing is not None and any(tuple(path.split("."))[: len(missing)] == missing for path in axes)
+
+
+def _axis_errors(document: Document, model: type[CommonSpec], axes: Mapping[str, Any]) -> list[SpecError]:
+    valid = axis_paths(model)
+    errors = []
+    for path in axes:
+        message = _axis_fault(path, axes, valid, document.data)
+        if message:
+            errors.append(SpecError(message, location=document.where((*_AXES, path), key=True)))
+    product = math.prod(len(values) for values in axes.values())
+    if product > MAX_POINTS:
+        sizes = " * ".join(str(len(values)) for values in axes.values())
+        message = f"the axes have {sizes} = {product:,} points, more than {MAX_POINTS:,}"
+        errors.append(SpecError(message, location=document.where(_AXES, key=True)))
+    return errors
+
+
+def _axis_fault(path: str, axes: Mapping[str, Any], valid: dict[str, Any], data: Mapping[str, Any]) -> str | None:
+    if not matches(path, valid):
+        return f"unknown axis {path!r}{hint(path, valid, noun='axes')}"
+    outer = next((other for other in axes if path.startswith(other + ".")), None)
+    if outer is not None:
+        return f"the axes {outer!r} and {path!r} overlap"
+    value: Any = data
+    keys = path.split(".")
+    for depth, key in enumerate(keys[:-1], start=1):
+        value = value.get(key)
+        if value is None:  # absent or null: the axis makes the mapping
+            return None
+        if not isinstance(value, dict):
+            return f"the axis {path!r} needs {'.'.join(keys[:depth])!r} to be a mapping, which it is not here"
+    return None
+
+
+def _conditions(document: Document, model: type[CommonSpec]) -> tuple[list[_Condition], list[SpecError]]:
+    variants = document.data.get("variants")
+    names = {path: annotation for path, annotation in paths(model).items() if path.split(".")[0] != "variants"}
+    conditions: list[_Condition] = []
+    errors: list[SpecError] = []
+    for kind in ("require", "exclude"):
+        texts = variants.get(kind) if isinstance(variants, dict) else None
+        for index, text in enumerate(texts if isinstance(texts, list) else ()):
+            place: DataPath = ("variants", kind, index)
+            if not isinstance(text, str):  # validation has found it
+                continue
+            try:
+                expression = compile_expression(text)
+                expression.check_names(names)
+                conditions.append(_Condition(kind, expression, place))
+            except ExpressionFault as fault:
+                errors.append(SpecError(str(fault), location=_inside(document.where(place), text, fault.offset)))
+    return conditions, errors
+
+
+def _inside(start: Location, text: str, offset: int) -> Location:
+    """The place of `offset` within the scalar at `start`, when the line shows the text as it is; else `start`."""
+    for quote in (0, 1):
+        column = start.column - 1 + quote
+        if start.text.startswith(text, column):
+            return Location(start.path, start.line, column + 1 + offset, start.text)
+    return start

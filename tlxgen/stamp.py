@@ -1,0 +1,76 @@
+"""What the last build of a spec read and wrote, so that the next one can tell at once that nothing changed.
+
+A stamp lives in the user's cache folder (or $TLXGEN_CACHE_DIR), never in the repository. It is believed only if every
+file that it names still has its digest and the generator is the same; a broken one is ignored. Imports nothing slow.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from tlxgen import __version__, digest
+from tlxgen.files import write_atomic
+
+PACKAGE = Path(__file__).resolve().parent
+GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
+LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
+
+
+def templates() -> Path:
+    """The folder of tlxgen's own templates: inside the package when installed, beside it in a checkout."""
+    installed = PACKAGE / "templates"
+    return installed if installed.is_dir() else PACKAGE.parent / "templates"
+
+
+def cache_folder() -> Path:
+    """Where stamps and compile results are kept."""
+    if folder := os.environ.get("TLXGEN_CACHE_DIR"):
+        return Path(folder)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tlxgen", appauthor=False))
+
+
+@functools.cache
+def generator() -> str:
+    """Digest of everything of tlxgen that a build's bytes can depend on, templates apart."""
+    versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES]
+    return digest.of_text("\n".join([__version__, digest.of_tree(PACKAGE, GENERATOR), *versions]))
+
+
+def is_current(spec: Path, out: Path, templates: Path) -> bool:
+    """Whether the last build of `spec` into `out` is still what a build would make."""
+    try:
+        stamp = json.loads(_path(spec, out).read_bytes())
+        files = {**stamp["inputs"], **stamp["outputs"]}
+        if stamp["generator"] != _maker(templates):
+            return False
+        return all(digest.of_file(Path(name)) == expected for name, expected in files.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], outputs: Mapping[Path, str]) -> None:
+    """Remembers a build. A cache folder that cannot be written costs time later, nothing else."""
+    stamp = {
+        "generator": _maker(templates),
+        "inputs": {str(p.resolve()): d for p, d in inputs.items()},
+        "outputs": {str(p.resolve()): d for p, d in outputs.items()},
+    }
+    try:
+        write_atomic(_path(spec, out), json.dumps(stamp).encode())
+    except OSError:
+        pass
+
+
+def _maker(templates: Path) -> str:
+    return digest.of_text(generator() + digest.of_tree(templates, ("**/*.j2",)))
+
+
+def _path(spec: Path, out: Path) -> Path:
+    return cache_folder() / "stamps" / f"{digest.of_text(f'{spec.resolve()}|{out.resolve()}')}.json"
