@@ -59,6 +59,21 @@ def show_plan(
 
 
 @app.command()
+def check(
+    specs: Specs,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each case; all must give the same bits.")] = 20,
+    workers: Annotated[int, typer.Option(min=1, help="Structures at a time; each compiles and runs on its own.")] = 4,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds a structure may take.")] = 300,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 0,
+    results: Annotated[Optional[Path], typer.Option("--json", help="Also write every case here.")] = None,
+) -> None:
+    """Check the numbers of each spec on a GPU."""
+    from tlxgen.review import numbers
+
+    raise typer.Exit(numbers.check(_files(specs), repeats, workers, timeout, seed, results))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
     import json

@@ -64,7 +64,7 @@ class DemoSpec(CommonSpec):
     schedule: Annotated[Plain | Persistent, Field(discriminator="kind")] = Plain(kind="grid")
     ops: tuple[Literal["bias", "relu", "gelu"], ...] = ()
     bias: Literal["none", "full"] | Bias | None = None
-    tasks: dict[str, Ring] = {}
+    tasks: dict[str, Ring] = Field(default={})
 
     @model_validator(mode="after")
     def _fits(self) -> DemoSpec:

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from spec_demo import HEAD, at, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from spec_demo import HEAD, at, write
 
 from tlxgen.errors import SpecError
 from tlxgen.spec import read
@@ -75,7 +75,9 @@ def test_deep_alias_chain(tmp_path: Path) -> None:
     assert at(caught.value)[0] == 3
 
 
-@pytest.mark.parametrize(("name", "words"), [("none.yaml", "no such file"), (".", "directory"), ("a\0b", "cannot read")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("none.yaml", "no such file"), (".", "directory"), ("a\0b", "cannot read")]
+)
 def test_unreadable(name: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=words) as caught:
         read(tmp_path / name)
@@ -98,7 +100,16 @@ def test_values_and_places(tmp_path: Path) -> None:
     source = read(write(tmp_path, text))
     assert source.data == {
         **{"i": 10, "h": 31, "o": 15, "f": -1500.0, "inf": float("-inf"), "yes": "on", "n": None, "none": None},
-        **{"t": "1", "b": True, "l": ["x", {"k": [1, 2]}], "al": [1, 2], "s": "5", "d": "2020-01-01", "u": "1_000", "m": {}},
+        **{
+            "t": "1",
+            "b": True,
+            "l": ["x", {"k": [1, 2]}],
+            "al": [1, 2],
+            "s": "5",
+            "d": "2020-01-01",
+            "u": "1_000",
+            "m": {},
+        },
     }
     places = {
         ("i",): (1, 4),
@@ -119,9 +130,25 @@ def test_values_and_places(tmp_path: Path) -> None:
 
 
 PIECES = st.sampled_from(
-    [*"abc:-[]{}#&*!|>'\"%@`,? \n\t\r", "a: ", "- ", "&a ", "*a", "\n  ", "\n    - ", "<<: ", "!!int ", "!!python/x "]
-    + ["? ", ": ", "---\n", "...\n", "%YAML 1.1\n", "'\\", '"\\x', '"\\U00110000"', "\ufeff", "\x85", "\u2028", "0x", ".nan"]
-    + ["1e999", "\x00", "~", "null", "|2-\n", ">+\n"]
+    [
+        *"abc:-[]{}#&*!|>'\"%@`,? \n\t\r",
+        *["a: ", "- ", "&a ", "*a", "\n  ", "\n    - ", "<<: ", "!!int ", "!!python/x ", "? ", ": ", "---\n", "...\n"],
+        *[
+            "%YAML 1.1\n",
+            "'\\",
+            '"\\x',
+            '"\\U00110000"',
+            "\ufeff",
+            "\x85",
+            "\u2028",
+            "0x",
+            ".nan",
+            "1e999",
+            "\x00",
+            "~",
+        ],
+        *["null", "|2-\n", ">+\n"],
+    ]
 )
 
 

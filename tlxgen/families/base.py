@@ -88,6 +88,10 @@ class Family(ABC):
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         """The plan of one variant."""
 
+    @abstractmethod
+    def problem(self) -> Any:
+        """The module of the family's inputs, reference, tolerance and call; importing it imports torch."""
+
     def summary(self, plan: Plan) -> str:
         """One line about the tasks, for headers."""
         return "; ".join(_task(r) for r in plan.roles)

@@ -11,6 +11,7 @@ from tlxgen.errors import Location, SpecError
 from tlxgen.spec.source import DataPath, Source, holds, read
 
 EXTENDS = "extends"
+WHOLE = {"variants"}
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ def load(path: Path, *, root: Path | None = None) -> Document:
     """The spec in the file at `path`, with `extends` followed to its end.
 
     A child's mappings are merged into its parent's key by key; its lists and scalars replace; a key that it sets to
-    null is removed from the parent. Messages show paths relative to `root` where they lie below it. Raises SpecError
-    for the first fault of a file, and at the `extends` value for a missing parent or one that extends its own child.
+    null is removed from the parent. `variants` are replaced as a whole: the axes of one spec make no sense in another.
+    Messages show paths relative to `root` where they lie below it. Raises SpecError for the first fault of a file, and
+    at the `extends` value for a missing parent or one that extends its own child.
     """
     sources = [read(path, shown=_shown(path, root))]
     seen = {os.path.realpath(path)}
@@ -85,7 +87,7 @@ def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
     for key, value in child.items():
         if value is None and key in parent:
             del merged[key]
-        elif isinstance(value, dict) and isinstance(parent.get(key), dict):
+        elif isinstance(value, dict) and isinstance(parent.get(key), dict) and key not in WHOLE:
             merged[key] = _merge(parent[key], value)
         else:  # a null for a key that no parent has stays, so that a misspelt removal is found as an unknown key
             merged[key] = value

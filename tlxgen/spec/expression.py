@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -66,10 +67,13 @@ def compile_expression(text: str) -> Expression:
         raise ExpressionFault("the expression is empty")
     lead = len(text) - len(text.lstrip())
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():  # "1if x else y" is odd but no fault, and a warning would name no file
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
-        message = " ".join(error.msg.split())
-        raise ExpressionFault(f"not an expression: {message}", lead + max(0, (error.offset or 1) - 1)) from None
+        offset = lead + error.offset - 1 if error.offset else len(text)  # CPython says 0 for the end of the text
+        raise ExpressionFault(f"not an expression: {' '.join(error.msg.split())}", offset) from None
     except (ValueError, MemoryError, RecursionError):  # for NUL, huge numbers and deep nesting
         raise ExpressionFault("not an expression, or nested too deeply") from None
     compiler = _Compiler(text.strip(), lead)

@@ -34,6 +34,7 @@ def json_schema(models: dict[str, type[CommonSpec]]) -> Schema:
     places, generated = models_json_schema(inputs, ref_template=_DEFS + "{model}")
     defs: dict[str, Schema] = generated.get("$defs", {})
     roots = {kernel: places[models[kernel], "validation"]["$ref"].removeprefix(_DEFS) for kernel in kernels}
+    _close_patterns(defs)
     for kernel, root in roots.items():
         _add_axes(defs, root, models[kernel])
     parts = {name + _PART: _partial(definition) for name, definition in defs.items()}
@@ -50,6 +51,18 @@ def json_schema(models: dict[str, type[CommonSpec]]) -> Schema:
         "allOf": [*(_of_kernel(kernel, root) for kernel, root in roots.items()), _without_kernel(list(roots.values()))],
         "$defs": dict(sorted((defs | parts).items())),
     }
+
+
+def _close_patterns(schema: Any) -> None:
+    """Refuses keys outside a mapping's key pattern, as pydantic does but does not write into its schema."""
+    if isinstance(schema, list):
+        for value in schema:
+            _close_patterns(value)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("patternProperties"), dict):
+            schema.setdefault("additionalProperties", False)
+        for value in list(schema.values()):
+            _close_patterns(value)
 
 
 def _of_kernel(kernel: str, root: str) -> Schema:
@@ -170,9 +183,9 @@ def _partial(schema: Any) -> Any:
             part[key] = _partial_ref(str(value))
         elif key == "properties":
             part[key] = {name: _nullable(_partial(inner)) for name, inner in value.items()}
-        elif key == "discriminator":  # an annotation of OpenAPI; its references would point at the full definitions
-            continue
-        elif key != "required" or not isinstance(value, list):
+        elif key in ("default", "const", "enum"):  # values, not schemas
+            part[key] = value
+        elif key not in ("required", "discriminator"):  # OpenAPI's discriminator would refer to the full definitions
             part[key] = _partial(value)
     return part
 

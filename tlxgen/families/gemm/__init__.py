@@ -31,3 +31,8 @@ class Gemm(Family):
 
     def plan(self, spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         return build(spec, guards=guards, baked=baked, split=common["split"])
+
+    def problem(self) -> Any:
+        from . import problem
+
+        return problem

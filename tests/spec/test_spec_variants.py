@@ -1,0 +1,162 @@
+"""Axes -> points: order, rejections, and the faults of axes and conditions at their places."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spec_demo import HEAD, DemoSpec, at, write
+
+from tlxgen.errors import SpecError, SpecErrors
+from tlxgen.spec import Expansion, expand, load
+
+
+def points(folder: Path, text: str, head: str = HEAD) -> Expansion:
+    return expand(load(write(folder, head + text)), DemoSpec)
+
+
+def faults(folder: Path, text: str, head: str = HEAD) -> list[SpecError]:
+    with pytest.raises(SpecErrors) as caught:
+        points(folder, text, head)
+    return caught.value.errors
+
+
+def test_no_axes_is_one_point(tmp_path: Path) -> None:
+    expansion = points(tmp_path, "tile: {m: 64}\n")
+    assert [point.values for point in expansion.points] == [{}]
+    assert isinstance(expansion.accepted[0].spec, DemoSpec)
+
+
+def test_order_values_and_reasons(tmp_path: Path) -> None:
+    text = (
+        "tile: {m: 512, n: 512}\n"  # illegal, but the axes cover it
+        "variants:\n  axes: {tile.m: [128, 256], rings.c.stages: [2], tile.n: [256, 512, 16]}\n"
+        "  require: ['tile.m * tile.n <= 128 * 256']\n  exclude: ['tile.n == 256 and rings.c.stages == 2']\n"
+    )
+    expansion = points(tmp_path, text)
+    names = ("tile.m", "rings.c.stages", "tile.n")
+    assert [tuple(point.values) for point in expansion.points] == [names] * 6
+    product = list(itertools.product((128, 256), (2,), (256, 512, 16)))
+    assert [tuple(point.values.values()) for point in expansion.points] == product
+    assert [point.rejected for point in expansion.points] == [
+        ("exclude: tile.n == 256 and rings.c.stages == 2 is true (tile.n = 256, rings.c.stages = 2)",),
+        ("require: tile.m * tile.n <= 128 * 256 is false (tile.m = 128, tile.n = 512)",),
+        ("tile.m 128 is over 4 x tile.n 16",),
+        (
+            "require: tile.m * tile.n <= 128 * 256 is false (tile.m = 256, tile.n = 256)",
+            "exclude: tile.n == 256 and rings.c.stages == 2 is true (tile.n = 256, rings.c.stages = 2)",
+        ),
+        ("tile.m 256 is too large", "tile.n 512 is too large"),
+        ("tile.m 256 is over 4 x tile.n 16",),
+    ]
+    assert all((point.spec is None) == bool(point.rejected) for point in expansion.points)
+    assert not expansion.accepted
+
+
+def test_axes_supply_required_keys_and_structures(tmp_path: Path) -> None:
+    head = "kernel: demo\nname: k\narch: sm90\n"
+    text = (
+        "variants:\n  axes:\n    problem.a.dtype: [bf16, fp16]\n    schedule: [{kind: grid}, {kind: persistent, group_m: 4}]\n"
+        "    ops: [[], [bias, relu]]\n    tasks.load.stages: [1]\n    guards.EPI: [keep, true]\n    bias: [~, full, {axis: m}]\n"
+    )
+    expansion = points(tmp_path, text, head)
+    assert len(expansion.accepted) == 2 * 2 * 2 * 2 * 3
+    assert len({repr(point.spec) for point in expansion.points}) == 48
+    last = expansion.points[-1].spec
+    assert isinstance(last, DemoSpec) and last.ops == ("bias", "relu") and last.tasks["load"].stages == 1
+
+
+def test_illegal_base_is_an_error_without_axes(tmp_path: Path) -> None:
+    assert [at(error) for error in faults(tmp_path, "tile: {m: 512, n: 512}\n")] == [(5, 8), (5, 16)]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("axes: {tile.mm: [1]}", 10, "unknown axis 'tile.mm'; did you mean 'tile.m'?"),
+        ("axes: {name: [a]}", 10, "unknown axis 'name'"),
+        ("axes: {variants.axes: [a]}", 10, "unknown axis"),
+        ("axes: {tile.m: [64, big]}", 23, "expected an integer, got the text 'big' (tile.m)"),
+        ("axes: {tile.m: [64, true]}", 23, "expected an integer, got true"),
+        ("axes: {tile: [{m: 64}, {mm: 1}]}", 27, "unknown key 'mm' in tile"),
+        ("axes: {problem.a: [{layout: row}]}", 22, "missing key 'dtype' in problem.a"),
+        ("axes: {tile: [{m: 64}], tile.m: [1]}", 27, "overlap"),
+        ("axes: {tile.m: []}", 18, "at least 1 item"),
+        ("axes: {tile.m: [1, 1]}", 22, "in the list already"),
+        ("axes: {tile.m: 3}", 18, "expected a list"),
+        ("axes: [1]", 9, "expected a mapping"),
+        ("axis: {}", 3, "unknown key 'axis' in variants; did you mean 'axes'?"),
+        ("require: [tile.m < tile.k]", 22, "unknown name 'tile.k'; did you mean"),
+        ('require: ["tile.m < tile.k"]', 23, "unknown name 'tile.k'"),
+        ("require: ['''a''']", 13, "gives 'a', which is neither"),
+        ("exclude: ['1 +']", 17, "not an expression"),
+        ("exclude: [open(3)]", 13, "the only calls"),
+        ("require: [tile.m % 64]", 13, "gives 0, which is neither true nor false"),
+        ("require: ['tile.m // 0 > 1']", 13, "by zero"),
+        ("require: tile.m > 3", 12, "expected a list"),
+        ("require: [3]", 13, "expected text"),
+        ("axes: {bias.scale: [1.0]}", 10, "needs 'bias' to be a mapping"),
+    ],
+)
+def test_faults_of_variants(text: str, column: int, words: str, tmp_path: Path) -> None:
+    found = faults(tmp_path, f"bias: full\nvariants:\n  {text}\n")
+    assert len(found) == 1, [error.message for error in found]
+    assert words in found[0].message, found[0].message
+    assert at(found[0]) == (7, column)
+
+
+def test_wrong_axis_values_are_all_reported_once(tmp_path: Path) -> None:
+    found = faults(tmp_path, "variants:\n  axes: {tile.m: [64, a, b], tile.n: [128, x, y]}\n")
+    assert [at(error) for error in found] == [(6, 23), (6, 26), (6, 44), (6, 47)]
+
+
+def test_faults_of_fields_axes_and_conditions_in_one_run(tmp_path: Path) -> None:
+    found = faults(tmp_path, "tile: {m: x}\nvariants:\n  axes: {tile.q: [1]}\n  require: [tile.z > 1]\n")
+    assert [at(error) for error in found] == [(5, 11), (7, 10), (8, 13)]
+
+
+def test_too_many_points(tmp_path: Path) -> None:
+    values = "[" + ", ".join(str(i) for i in range(16, 128)) + "]"
+    text = f"variants:\n  axes:\n    tile.m: {values}\n    tile.n: {values}\n    rings.ab.stages: {values}\n"
+    started = time.perf_counter()
+    found = faults(tmp_path, text)
+    assert time.perf_counter() - started < 1
+    assert [at(error) for error in found] == [(6, 3)]
+    assert "112 * 112 * 112 = 1,404,928 points, more than 1,000,000" in found[0].message
+
+
+def test_points_share_no_state(tmp_path: Path) -> None:
+    document = load(write(tmp_path, HEAD + "rings: {ab: {stages: 9}}\nvariants: {axes: {rings.ab.stages: [1, 2]}}\n"))
+    before = repr(document.data)
+    first, second = (expand(document, DemoSpec).points for _ in range(2))
+    assert first == second and repr(document.data) == before
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_points_are_the_product(tmp_path: Path, data: st.DataObject) -> None:
+    names = data.draw(st.permutations(["tile.m", "tile.n", "rings.ab.stages", "rings.c.stages"]))
+    values = st.lists(st.integers(16, 300), min_size=1, max_size=3, unique=True)
+    axes = {name: data.draw(values) for name in names[: data.draw(st.integers(1, 4))]}
+    limit = data.draw(st.integers(0, 300 * 300))
+    expansion = points(tmp_path, f"variants:\n  axes: {axes}\n  require: [tile.m * tile.n <= {limit}]\n")
+    assert [tuple(point.values.values()) for point in expansion.points] == list(itertools.product(*axes.values()))
+    for point in expansion.points:
+        m, n = point.values.get("tile.m", 128), point.values.get("tile.n", 128)
+        assert bool(point.rejected) == (m > 4 * n or m * n > 256 * 256 or m * n > limit)
+
+
+def test_speed(tmp_path: Path) -> None:
+    text = (
+        "variants:\n  axes:\n    tile.m: [16, 32, 64, 128, 256]\n    tile.n: [16, 32, 64, 128, 256]\n"
+        f"    rings.ab.stages: {list(range(1, 11))}\n    rings.c.stages: [1, 2, 3, 4]\n"
+        "  require: [tile.m * tile.n <= 128 * 256, is_pow2(tile.m)]\n  exclude: [tile.m * rings.ab.stages > 2000]\n"
+    )
+    document = load(write(tmp_path, HEAD + text))
+    started = time.perf_counter()
+    assert len(expand(document, DemoSpec).points) == 1000
+    assert time.perf_counter() - started < 0.35

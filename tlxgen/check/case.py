@@ -1,0 +1,41 @@
+"""One case on a GPU: fresh inputs, poisoned output, a float64 reference, and every repeat the same bits.
+
+Knows no family: `problem` is a family's module of inputs, reference, tolerance and call.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from . import numerics
+
+
+def run(problem: Any, module: ModuleType, spec: Any, shape: tuple[int, ...], config: Any, repeats: int, seed: int) -> dict[str, Any]:
+    """Runs the case `repeats` times; returns {passed, error, worst, text}. Errors of the kernel are the caller's."""
+    device = torch.device("cuda", torch.cuda.current_device())
+    torch.manual_seed(seed)
+    tensors = problem.inputs(spec, shape, device)
+    reference = problem.reference(spec, tensors)
+    first: torch.Tensor | None = None
+    for repeat in range(repeats):
+        out, whole = problem.output(spec, shape, device)
+        problem.call(module, spec, tensors, out, config)
+        torch.cuda.synchronize()
+        if beyond := numerics.overrun(whole, *out.shape):
+            return _failed(f"repeat {repeat}: {beyond} elements written outside C")
+        if first is None:
+            first = out.clone()
+            verdict = numerics.compare(out, reference, problem.tolerance(spec))
+            if not verdict.passed:
+                return _failed(verdict.text, verdict.error, verdict.worst)
+        elif not numerics.same_bits(out, first):
+            verdict = numerics.compare(out, reference, problem.tolerance(spec))
+            return _failed(f"repeat {repeat} differs from the first; {verdict.text}", verdict.error, verdict.worst)
+    return {"passed": True, "error": verdict.error, "worst": verdict.worst, "text": verdict.text}
+
+
+def _failed(text: str, error: float | None = None, worst: tuple[int, int] | None = None) -> dict[str, Any]:
+    return {"passed": False, "error": error, "worst": worst, "text": text}

@@ -1,0 +1,73 @@
+"""Outcomes kept by content, fail closed: what cannot be fingerprinted is not kept, and what cannot be read is made anew."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .job import Job, Resources
+
+# Part of every key. Raise it when read.py, or the way in which child.py compiles, changes what a Resources says.
+VERSION = 1
+
+_COVERED = frozenset({"torch", "triton"}) | sys.stdlib_module_names
+
+
+def content(job: Job, source: bytes) -> str:
+    """A digest of what is compiled: the source's text and every field of the job, but not its id or where the file is."""
+    fields = {k: v for k, v in job.to_json().items() if k not in ("id", "module")}
+    text = json.dumps([hashlib.sha256(source).hexdigest(), fields], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def key(content_digest: str, source: bytes, toolchain: str | None) -> str | None:
+    """The name of the entry; None if the toolchain has no fingerprint or the source imports what no digest covers."""
+    if toolchain is None or not _self_contained(source):
+        return None
+    return hashlib.sha256(f"{VERSION} {toolchain} {content_digest}".encode()).hexdigest()
+
+
+def _self_contained(source: bytes) -> bool:
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return False
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    if any(node.level for node in froms):
+        return False
+    return {name.partition(".")[0] for name in [*names, *(n.module or "" for n in froms)]} <= _COVERED
+
+
+def load(folder: Path, name: str) -> Resources | None:
+    """The entry, or None if there is none or it is damaged."""
+    try:
+        entry = json.loads(_path(folder, name).read_text(encoding="utf-8"))
+        return Resources.from_json(entry["resources"]) if entry["key"] == name else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def store(folder: Path, name: str, resources: Resources) -> None:
+    """Writes beside and renames, so that no reader sees half an entry. A folder that cannot be written costs time, not results."""
+    path = _path(folder, name)
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{name}.", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"key": name, "resources": resources.to_json()}, file)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / name[:2] / f"{name}.json"

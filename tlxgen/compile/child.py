@@ -1,0 +1,262 @@
+"""The worker of the pool: `python -m tlxgen.compile.child`, JSON lines in and out. The one module that imports triton.
+
+    parent:  {"job": Job, "timeout_s": 120.0}
+    child:   {"started": id}      after the imports: the clock of the job runs from here
+    child:   {"outcome": Outcome}
+
+A job may crash or hang this process; the pool sees to that. It is meant to run in a scratch directory, with the environment that the pool
+makes (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on), and ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import importlib.util
+import json
+import linecache
+import os
+import resource
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO
+
+from .job import Job, Outcome, Resources
+from .logs import one_line, telling_line
+from .read import resources
+
+CAPABILITY = {"sm90": 90, "sm100": 100}
+SMEM_BYTES = 232448  # a block's limit (opt-in) on both; the compiler would ask a local GPU, whichever it is
+ORPHAN_GRACE_S = 30.0  # past its time limit a job ends itself, if no parent is left to do that
+
+
+class OfflineDriver:
+    """All that compiling asks of a driver. It stands for the target, so that no GPU, or another one, on this machine matters."""
+
+    def __init__(self, capability: int) -> None:
+        self.capability = capability
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", self.capability, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    class utils:  # noqa: N801  Triton's spelling
+        @staticmethod
+        def get_device_properties(device: int) -> dict[str, int]:
+            return {"max_shared_mem": SMEM_BYTES}
+
+
+def main() -> None:
+    """Serves jobs until stdin ends."""
+    faulthandler.enable()  # a crash leaves the Python line in stderr
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    reply = _guard_stdout()
+    log = Path("stderr.log")
+    for line in sys.stdin:
+        request = json.loads(line)
+        job = Job.from_json(request["job"])
+        mark = log.stat().st_size if log.exists() else 0
+        failure = _attempt(lambda job=job: _import_compiler(job))  # type: ignore[misc]
+        _send(reply, {"started": job.id})
+        faulthandler.dump_traceback_later(request["timeout_s"] + ORPHAN_GRACE_S, exit=True)
+        start = time.perf_counter()
+        result = failure or _attempt(lambda job=job: _compile(job))  # type: ignore[misc]
+        seconds = time.perf_counter() - start
+        faulthandler.cancel_dump_traceback_later()
+        _send(reply, {"outcome": _outcome(job, result, _since(log, mark), seconds).to_json()})
+        _clear_caches()
+
+
+def _guard_stdout() -> TextIO:
+    """The protocol's own stream; whatever else writes to stdout, C code and ptxas included, goes to stderr."""
+    reply = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    return reply
+
+
+def _send(reply: TextIO, message: dict[str, Any]) -> None:
+    reply.write(json.dumps(message) + "\n")
+    reply.flush()
+
+
+def _since(log: Path, mark: int) -> str:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(mark)
+        return file.read().decode("utf-8", "replace")
+
+
+def _attempt(action: Callable[[], Resources | None]) -> Resources | BaseException | None:
+    try:
+        return action()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may well raise SystemExit: that is its outcome, not the worker's end
+        return error
+
+
+def _outcome(job: Job, result: Resources | BaseException | None, log: str, seconds: float) -> Outcome:
+    if isinstance(result, Resources):
+        return Outcome(job.id, result, detail=log, seconds=seconds)
+    assert isinstance(result, BaseException)
+    report = "".join(traceback.format_exception(type(result), result, result.__traceback__))
+    return Outcome(job.id, None, _headline(job, result, log), f"{report}\n{log}".strip() + "\n", seconds)
+
+
+def _import_compiler(job: Job) -> None:
+    """The slow imports, ahead of the clock. Minutes on a cold disk, 2 s on a warm one, nothing from the second job on."""
+    os.environ["TRITON_CACHE_DIR"] = str(Path("cache").resolve())
+    import triton.compiler.compiler as compiler
+
+    if "import torch" in Path(job.module).read_text(encoding="utf-8"):
+        importlib.import_module("torch")
+    # Keys Triton's own cache by hashing all 560 MB of the installation, 0.5 s a process. This cache is private and thrown away.
+    for module in (compiler, importlib.import_module("triton.runtime.cache")):
+        if hasattr(module, "triton_key"):
+            module.triton_key = lambda: "tlxgen"
+
+
+def _compile(job: Job) -> Resources:
+    from triton import knobs
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource, compile
+    from triton.runtime.driver import driver
+
+    capability = CAPABILITY[job.arch]
+    driver.set_active(OfflineDriver(capability))
+    knobs.nvidia.dump_ptxas_log = True  # ptxas -v as Triton runs it anyway: its report is printed, and need not be made twice
+    function = _function(job)
+    types, constants, attributes = _signature(job, function.arg_names)
+    options: dict[str, Any] = {"num_warps": job.num_warps, "num_stages": job.num_stages}
+    if job.cluster != (1, 1, 1):
+        options["ctas_per_cga"] = job.cluster
+    report = _Tee(sys.stdout)
+    sys.stdout = report
+    try:
+        kernel = compile(ASTSource(function, types, constants, attributes), GPUTarget("cuda", capability, 32), options)
+    finally:
+        sys.stdout = report.stream
+    return resources(kernel.asm["ptx"], kernel.asm["cubin"], kernel.metadata, report.text())
+
+
+class _Tee:
+    """stdout that also keeps what Python writes to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return self.stream.write(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def _function(job: Job) -> Any:
+    """The JIT function of a job, out of autotuners and heuristics around it."""
+    from triton.runtime.jit import JITFunction
+
+    function = getattr(_load(job.module), job.kernel, None)
+    while function is not None and not isinstance(function, JITFunction):
+        function = getattr(function, "fn", None)
+    if function is None:
+        raise AttributeError(f"{Path(job.module).name} has no kernel {job.kernel!r}")
+    return function
+
+
+def _load(path: str) -> ModuleType:
+    """The module at `path`, anew: it may have changed since the last job, and no .pyc is left beside it."""
+    sys.dont_write_bytecode = True
+    linecache.clearcache()  # JITFunction reads its own source through it
+    name = f"tlxgen_job_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _signature(job: Job, names: list[str]) -> tuple[dict[str, str], dict[str, Any], dict[Any, Any]]:
+    """Types, constants and attributes as ASTSource wants them. Raises TypeError where job and kernel disagree."""
+    types = {argument.name: argument.type for argument in job.arguments} | dict.fromkeys(job.constants, "constexpr")
+    constexprs = {name for name, type_ in types.items() if type_ == "constexpr"}
+    for what, wrong in (
+        ("lacks a type or value for", [n for n in names if n not in types]),
+        ("names what the kernel does not take:", [n for n in types if n not in names]),
+        ("gives no value to the constexpr", sorted(constexprs - set(job.constants))),
+        ("calls divisible what is not an argument:", [n for n in job.divisible if n not in types or n in constexprs]),
+    ):
+        if wrong:
+            raise TypeError(f"the job for {job.kernel} {what} {', '.join(wrong)}")
+    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in job.divisible}
+    return {name: types[name] for name in names}, dict(job.constants), attributes
+
+
+def _headline(job: Job, error: BaseException, log: str) -> str:
+    """Type, message and, if known, the line of the generated source, in one line."""
+    chain = _chain(error)
+    inner = chain[-1]
+    messages = [getattr(inner, "error_message", None), *([] if hasattr(inner, "error_message") else [str(inner)])]
+    message = one_line(line for text in messages if text for line in str(text).splitlines())
+    found = "" if hasattr(inner, "error_message") else telling_line(f"{inner}\n{log}")
+    if found and found not in message:
+        message = f"{message}: {found}" if message else found
+    line = _source_line(job, chain)
+    place = f" ({Path(job.module).name}:{line})" if line else ""
+    return f"{type(inner).__name__}: {message}".rstrip(": ") + place
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """From an error to its innermost cause: Triton wraps one CompilationError a call."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
+
+
+def _source_line(job: Job, chain: list[BaseException]) -> int | None:
+    """The line of the generated file that the innermost error is about."""
+    module = sys.modules.get(f"tlxgen_job_{Path(job.module).stem}")
+    for error in reversed(chain):
+        if isinstance(error, SyntaxError) and error.filename == job.module:
+            return error.lineno
+        source, node = getattr(error, "src", None), getattr(error, "node", None)
+        for function in vars(module).values() if module and source and hasattr(node, "lineno") else ():
+            if getattr(function, "src", None) == source:  # Triton counts lines from the def
+                return int(function.starting_line_number + node.lineno - 1)  # type: ignore[union-attr]
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == job.module]
+        if lines:
+            return lines[-1]
+    return None
+
+
+def _clear_caches() -> None:
+    """A compile leaves some 2 MB in Triton's cache; a thousand of them would fill a small /tmp."""
+    shutil.rmtree("cache", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

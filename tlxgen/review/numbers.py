@@ -1,0 +1,65 @@
+"""`tlxgen check` for people: a line a structure, then every failed case, and the whole as JSON for the record."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from tlxgen import __version__, lock
+from tlxgen.arch import ARCHS
+from tlxgen.build import build
+from tlxgen.check import Job, Result, check_all, require_device
+from tlxgen.files import write_atomic
+
+from .tables import Table, show
+
+
+def check(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, results: Path | None) -> int:
+    """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
+    arch = ARCHS["sm90"]
+    device = require_device(arch.name, arch.capability)
+    jobs = []
+    for spec in specs:
+        built = build(spec)
+        names = lock.read(built.folder)["structures"]
+        jobs += [Job(spec, built.folder, name, repeats, seed) for name in names]
+    cases = check_all(jobs, workers=workers, timeout_s=timeout_s, on_done=_progress)
+    _print(cases)
+    if results:
+        write_atomic(results, _record(cases, device).encode())
+    return int(any(not c["passed"] for c in cases))
+
+
+def _progress(cases: list[Result]) -> None:
+    passed = sum(c["passed"] for c in cases)
+    print(f"{cases[0]['structure']}: {passed} of {len(cases)} cases right", flush=True)
+
+
+def _print(cases: list[Result]) -> None:
+    failed = Table("Wrong", ("structure", "config", "shape", "what"))
+    for c in cases:
+        if not c["passed"]:
+            failed.add(c["structure"], c["config"], "x".join(map(str, c["shape"])), c["text"])
+    show([failed])
+    good = sum(c["passed"] for c in cases)
+    largest = max((c["error"] for c in cases if c["passed"]), default=0.0)
+    print(f"{good} of {len(cases)} cases right; largest error {largest:.2e}")
+
+
+def _record(cases: list[Result], device: str) -> str:
+    import torch
+
+    head = {
+        "command": "tlxgen " + " ".join(Path(a).name if a.startswith("/") else a for a in sys.argv[1:]),
+        "device": device,
+        "versions": {
+            "tlxgen": __version__,
+            "fbtriton": metadata.version("fbtriton"),
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+        },
+    }
+    rows = ",\n  ".join(json.dumps(c) for c in cases)
+    return json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n  ' + rows + "\n ]\n}\n"

@@ -1,0 +1,117 @@
+"""`tlxgen list` and `tlxgen show`: a spec's variants with reasons, and its plans with everything derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tlxgen import families
+from tlxgen.errors import ReviewError
+from tlxgen.families import Kernels, Structure
+from tlxgen.plan import Barrier, Plan
+from tlxgen.plan.budget import register_split
+from tlxgen.spec import load
+
+from .tables import Table, show
+
+
+def kernels_of(spec: Path) -> Kernels:
+    """The variants of a spec file. Raises SpecErrors, or NoVariantError when none fits."""
+    document = load(spec)
+    return families.of(document).kernels(document)
+
+
+def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
+    """Prints every variant: kept with its structure and SMEM, rejected with its reasons."""
+    kernels = kernels_of(spec)
+    kept = Table(f"{len(kernels.kept)} kept", ("variant", "structure", "SMEM B", "registers"))
+    if not only_rejected:
+        for structure in kernels.structures:
+            for variant in structure.variants:
+                assert variant.plan
+                kept.add(variant.label, structure.name, variant.plan.budgets[0].used, _registers(variant.plan))
+    rejected = Table(f"{len(kernels.rejected)} rejected", ("variant", "reasons"))
+    for variant in kernels.rejected:
+        rejected.add(variant.label, "\n".join(variant.reasons))
+    show([kept, rejected])
+
+
+def print_plans(spec: Path, only: str | None = None) -> None:
+    """Prints roles, rings, barriers and budgets of each structure, for its first config."""
+    kernels = kernels_of(spec)
+    names = [s.name for s in kernels.structures]
+    if only is not None and only not in names:
+        raise ReviewError(f"no structure {only!r} in {spec}", remedy=f"it has {', '.join(names)}")
+    for structure in kernels.structures:
+        if only in (None, structure.name):
+            plan = structure.variants[0].plan
+            assert plan
+            print(f"{structure.name}: {len(structure.variants)} configs; numbers are those of {structure.variants[0].label}\n")
+            show(plan_tables(plan, structure))
+
+
+def plan_tables(plan: Plan, structure: Structure | None = None) -> list[Table]:
+    """Roles, rings, barriers, parameters and budgets of one plan."""
+    return [_roles(plan), _rings(plan), _barriers(plan), _parameters(plan), _budgets(plan)]
+
+
+def _roles(plan: Plan) -> Table:
+    table = Table("Roles", ("role", "warps", "replicas", "registers", "guard", "does, in order"))
+    split = register_split(plan)
+    for role in plan.roles:
+        registers = role.registers or (f"{split.default} (left over)" if split.applied else split.maxnreg)
+        table.add(role.name, role.warps, role.replicas, registers, role.guard or "", "; ".join(role.steps))
+    return table
+
+
+def _rings(plan: Plan) -> Table:
+    table = Table("Rings", ("ring", "slots", "banks", "tile", "dtype", "filled by", "drained by", "bytes"))
+    for ring in plan.rings:
+        drained = ", ".join(d.role for d in ring.drains) or f"{ring.fill.role}, by TMA store groups"
+        for tile in ring.tiles:
+            shape = " x ".join(str(s.value) for s in tile.shape)
+            extent = f"{tile.name} {shape}" + (f" x {tile.groups}" if tile.groups > 1 else "")
+            filled = f"{ring.fill.role}, by {'TMA' if ring.fill.kind == 'tma' else 'stores'}"
+            table.add(ring.name, ring.slots.value, ring.banks, extent, tile.dtype.name, filled, drained, ring.smem_bytes)
+    return table
+
+
+def _barriers(plan: Plan) -> Table:
+    table = Table("Barriers", ("barrier", "kind", "how many", "count", "who arrives", "bytes a phase"))
+    for bar in barriers(plan):
+        size = f"{bar.bytes.value} = {bar.bytes}" if bar.bytes else ""
+        table.add(bar.name, bar.kind, bar.slots.value, bar.count, bar.who, size)
+    for turn in plan.turns:
+        ids = f"ids {turn.first_id}..{turn.first_id + turn.replicas - 1}" if turn.kind == "named" else turn.replicas
+        table.add(turn.name, turn.kind, ids, turn.threads or 1, f"{turn.role}, the replica whose turn it was", "")
+    return table
+
+
+def barriers(plan: Plan) -> Iterable[Barrier]:
+    """Every derived barrier array, in the order of the rings."""
+    return (b for ring in plan.rings for b in (ring.full_barrier, ring.empty_barrier) if b)
+
+
+def _parameters(plan: Plan) -> Table:
+    table = Table("Parameters", ("name", "value", "in the source", "meaning"))
+    for p in plan.parameters:
+        table.add(p.name, p.value, "constant" if p.baked else "tl.constexpr", p.meaning)
+    return table
+
+
+def _budgets(plan: Plan) -> Table:
+    table = Table("Budgets", ("resource", "used", "limit", "unit", "for"))
+    for budget in plan.budgets:
+        uses = ", ".join(f"{u.what} {u.amount}" for u in budget.uses if u.amount)
+        table.add(budget.name, budget.used, budget.limit, budget.unit, uses)
+    table.add("registers", _registers(plan), plan.arch.registers, "registers", "threads x registers a thread, an SM")
+    return table
+
+
+def _registers(plan: Plan) -> str:
+    split = register_split(plan)
+    if not split.applied:
+        return f"{split.maxnreg} a thread"
+    parts = [f"{plan.default_role.name} {split.default}"]
+    parts += [f"{r.name} {r.registers}" for r in plan.roles if not r.default]
+    return ", ".join(parts)

@@ -1,0 +1,53 @@
+"""Tables for a terminal, and the same tables in markdown for a review comment."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+PIPED_WIDTH = 200  # columns, where no terminal says how many there are
+
+
+@dataclass
+class Table:
+    """Rows of text under headings."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(self, *cells: object) -> None:
+        self.rows.append(tuple(str(c) for c in cells))
+
+    def markdown(self) -> str:
+        escaped = [[c.replace("|", "\\|").replace("\n", " ") for c in row] for row in self.rows]
+        lines = ["| " + " | ".join(row) + " |" for row in ([list(self.columns)] + [["---"] * len(self.columns)] + escaped)]
+        return "\n".join([f"**{self.title}**", "", *lines, ""])
+
+
+def console(stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
+    return Console(file=stream, width=width, highlight=False)
+
+
+def show(tables: Sequence[Table], *, markdown: bool = False) -> None:
+    """Prints the tables that have rows."""
+    out = console()
+    for table in (t for t in tables if t.rows):
+        if markdown:
+            print(table.markdown())
+            continue
+        drawn = RichTable(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        for name in table.columns:
+            drawn.add_column(name, overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*(Text(c) for c in row))
+        out.print(drawn)
