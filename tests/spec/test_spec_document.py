@@ -42,7 +42,7 @@ def test_variants_are_replaced_whole(tmp_path: Path) -> None:
     write(tmp_path, "variants: {axes: {a: [1]}, require: [x]}\nl: 1\n", "p.yaml")
     document = load(write(tmp_path, "extends: p.yaml\nvariants: {axes: {b: [2]}}\n"), root=tmp_path)
     assert document.data == {"variants": {"axes": {"b": [2]}}, "l": 1}
-    assert str(document.where(("variants", "axes", "b", 0))) == "s.yaml:2:25"
+    assert str(document.where(("variants", "axes", "b", 0))) == "s.yaml:2:23"
 
 
 @pytest.mark.parametrize(

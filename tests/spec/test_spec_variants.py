@@ -60,8 +60,9 @@ def test_order_values_and_reasons(tmp_path: Path) -> None:
 def test_axes_supply_required_keys_and_structures(tmp_path: Path) -> None:
     head = "kernel: demo\nname: k\narch: sm90\n"
     text = (
-        "variants:\n  axes:\n    problem.a.dtype: [bf16, fp16]\n    schedule: [{kind: grid}, {kind: persistent, group_m: 4}]\n"
-        "    ops: [[], [bias, relu]]\n    tasks.load.stages: [1]\n    guards.EPI: [keep, true]\n    bias: [~, full, {axis: m}]\n"
+        "variants:\n  axes:\n    problem.a.dtype: [bf16, fp16]\n    ops: [[], [bias, relu]]\n"
+        "    schedule: [{kind: grid}, {kind: persistent, group_m: 4}]\n    tasks.load.stages: [1]\n"
+        "    guards.EPI: [keep, true]\n    bias: [~, full, {axis: m}]\n"
     )
     expansion = points(tmp_path, text, head)
     assert len(expansion.accepted) == 2 * 2 * 2 * 2 * 3

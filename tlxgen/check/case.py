@@ -1,6 +1,6 @@
 """One case on a GPU: fresh inputs, poisoned output, a float64 reference, and every repeat the same bits.
 
-Knows no family: `problem` is a family's module of inputs, reference, tolerance and call.
+Knows no family: `problem` is a family's module of inputs, reference, tolerance and launch.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ def run(problem: Any, module: ModuleType, spec: Any, shape: tuple[int, ...], con
     reference = problem.reference(spec, tensors)
     first: torch.Tensor | None = None
     for repeat in range(repeats):
-        out, whole = problem.output(spec, shape, device)
-        problem.call(module, spec, tensors, out, config)
-        torch.cuda.synchronize()
-        if beyond := numerics.overrun(whole, *out.shape):
-            return _failed(f"repeat {repeat}: {beyond} elements written outside C")
+        out, strays = problem.launch(module, spec, shape, tensors, config)
+        if strays:
+            return _failed(f"repeat {repeat}: {strays} elements written outside C")
         if first is None:
             first = out.clone()
             verdict = numerics.compare(out, reference, problem.tolerance(spec))

@@ -50,13 +50,6 @@ def _block_norms(error: torch.Tensor) -> torch.Tensor:
     return split.square().sum(dim=(1, 3)).sqrt()
 
 
-def overrun(whole: torch.Tensor, rows: int, columns: int) -> int:
-    """Elements of a poisoned buffer outside its first `rows` and `columns` that something has written."""
-    beyond = torch.ones_like(whole, dtype=torch.bool)
-    beyond[:rows, :columns] = False
-    return int((~torch.isnan(whole) & beyond).sum())
-
-
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors of one type hold the same bytes, NaN included."""
     kind = {2: torch.int16, 4: torch.int32, 1: torch.uint8}[a.element_size()]

@@ -60,20 +60,23 @@ def main() -> None:
     faulthandler.enable()  # a crash leaves the Python line in stderr
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     reply = _guard_stdout()
-    log = Path("stderr.log")
     for line in sys.stdin:
         request = json.loads(line)
-        job = Job.from_json(request["job"])
-        mark = log.stat().st_size if log.exists() else 0
-        failure = _attempt(lambda job=job: _import_compiler(job))  # type: ignore[misc]
-        _send(reply, {"started": job.id})
-        faulthandler.dump_traceback_later(request["timeout_s"] + ORPHAN_GRACE_S, exit=True)
-        start = time.perf_counter()
-        result = failure or _attempt(lambda job=job: _compile(job))  # type: ignore[misc]
-        seconds = time.perf_counter() - start
-        faulthandler.cancel_dump_traceback_later()
-        _send(reply, {"outcome": _outcome(job, result, _since(log, mark), seconds).to_json()})
-        _clear_caches()
+        _serve(Job.from_json(request["job"]), request["timeout_s"], reply)
+        shutil.rmtree("cache", ignore_errors=True)  # some 2 MB a job; a thousand of them would fill a small /tmp
+
+
+def _serve(job: Job, timeout_s: float, reply: TextIO) -> None:
+    log = Path("stderr.log")  # this process's own, made by the pool
+    mark = log.stat().st_size if log.exists() else 0
+    failure = _attempt(lambda: _import_compiler(job))
+    _send(reply, {"started": job.id})
+    faulthandler.dump_traceback_later(timeout_s + ORPHAN_GRACE_S, exit=True)
+    start = time.perf_counter()
+    result = failure or _attempt(lambda: _compile(job))
+    seconds = time.perf_counter() - start
+    faulthandler.cancel_dump_traceback_later()
+    _send(reply, {"outcome": _outcome(job, result, _since(log, mark), seconds).to_json()})
 
 
 def _guard_stdout() -> TextIO:
@@ -102,8 +105,6 @@ def _since(log: Path, mark: int) -> str:
 def _attempt(action: Callable[[], Resources | None]) -> Resources | BaseException | None:
     try:
         return action()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # a module may well raise SystemExit: that is its outcome, not the worker's end
         return error
 
@@ -219,14 +220,18 @@ def _headline(job: Job, error: BaseException, log: str) -> str:
     """Type, message and, if known, the line of the generated source, in one line."""
     chain = _chain(error)
     inner = chain[-1]
-    messages = [getattr(inner, "error_message", None), *([] if hasattr(inner, "error_message") else [str(inner)])]
-    message = one_line(line for text in messages if text for line in str(text).splitlines())
-    found = "" if hasattr(inner, "error_message") else telling_line(f"{inner}\n{log}")
-    if found and found not in message:
-        message = f"{message}: {found}" if message else found
     line = _source_line(job, chain)
     place = f" ({Path(job.module).name}:{line})" if line else ""
-    return f"{type(inner).__name__}: {message}".rstrip(": ") + place
+    return f"{type(inner).__name__}: {_message(inner, log)}{place}"
+
+
+def _message(error: BaseException, log: str) -> str:
+    if hasattr(error, "error_message"):  # Triton's CompilationError; its str() begins with an excerpt of the source
+        return one_line(str(error.error_message or error).splitlines())
+    message = one_line(str(error).splitlines())
+    # MLIR and ptxas raise "PassManager::run failed" and say why in the log.
+    reason = telling_line(f"{error}\n{log}") if isinstance(error, RuntimeError) or "ptxas" in str(error) else ""
+    return message if not reason or reason in message else f"{message}: {reason}"
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -251,11 +256,6 @@ def _source_line(job: Job, chain: list[BaseException]) -> int | None:
         if lines:
             return lines[-1]
     return None
-
-
-def _clear_caches() -> None:
-    """A compile leaves some 2 MB in Triton's cache; a thousand of them would fill a small /tmp."""
-    shutil.rmtree("cache", ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -132,3 +132,5 @@ def _serve(
         pass
     except BaseException as error:  # a fault of ours; _run raises it where it is seen
         results.put(error)
+    finally:
+        worker.stop()

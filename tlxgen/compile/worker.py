@@ -22,8 +22,8 @@ START_LIMIT_S = 300.0  # imports of triton and torch: 2 s, and more than a minut
 LOG_BYTES = 64 * 1024  # of a lost worker's stderr; LLVM may print megabytes of IR before it aborts
 LOG_LINES = 40
 
-# Settings of the user's shell that would change the cubin, where it is looked for or what is printed.
-_FOREIGN = ("TRITON_", "PTXAS_", "MLIR_", "LLVM_", "TLX_", "NVIDIA_", "CUDA_", "DISABLE_", "USE_", "ENABLE_")
+# What a child inherits. Not the rest: many variables (TRITON_*, PTXAS_*, MLIR_*, DISABLE_*) change the cubin or what is printed.
+_INHERITED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "LD_LIBRARY_PATH", "VIRTUAL_ENV"})
 
 
 class _Lost(Exception):
@@ -64,25 +64,32 @@ class Worker:
         else:
             return outcome
         detail = self._log(mark)
-        self._stop()
+        self.stop()
         telling = telling_line(detail)
         if telling and not error.startswith("timed out"):
             error = f"{error}: {telling}"
         return Outcome(job.id, None, error, detail, time.perf_counter() - start)
 
     def close(self) -> None:
-        """Kills the child and all that it started; no other is started."""
+        """Kills the child and all that it started; no other is started. The thread in `run` comes back and has to `stop`."""
         with self._lock:
             self.closed = True
-            process = self._process
-        if process is not None:
-            _kill(process)
-        # The thread in run() sees the end of the pipe and cleans up; where none is, this does.
-        if self._process is not None and not self._busy():
-            self._stop()
+            if self._process is not None:
+                _kill(self._process)
 
-    def _busy(self) -> bool:
-        return False
+    def stop(self) -> None:
+        """Kills and forgets the child, and removes its scratch directory; the next job gets a fresh one."""
+        with self._lock:
+            process, self._process = self._process, None
+            scratch, self._scratch = self._scratch, None
+            if process is not None:
+                _kill(process)
+                process.wait()
+        for stream in (process.stdin, process.stdout) if process is not None else ():
+            with contextlib.suppress(OSError):  # what a broken pipe left in the buffer
+                cast("IO[bytes]", stream).close()
+        if scratch is not None:
+            scratch.cleanup()
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -103,20 +110,6 @@ class Worker:
                     start_new_session=True,  # a group to kill, ptxas included, and no Ctrl-C of the terminal
                 )
             return self._process
-
-    def _stop(self) -> None:
-        """Kills and forgets the child; the next job gets a fresh one."""
-        with self._lock:
-            process, self._process = self._process, None
-            scratch, self._scratch = self._scratch, None
-        if process is not None:
-            _kill(process)
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    cast("IO[bytes]", stream).close()
-        if scratch is not None:
-            scratch.cleanup()
 
     def _send(self, message: dict[str, Any]) -> None:
         stdin = cast("IO[bytes]", self._start().stdin)
@@ -144,13 +137,12 @@ class Worker:
         process = self._process
         if self.closed or process is None:
             return "interrupted"
-        try:
-            status = process.wait(5)
-        except subprocess.TimeoutExpired:
+        ended = _peek(process, 5)
+        if ended is None:
             return f"the compiler process broke the protocol: {fault}"
-        if status >= 0:
-            return f"the compiler process ended with status {status}"
-        name = signal.Signals(-status).name
+        if ended.si_code == os.CLD_EXITED:
+            return f"the compiler process ended with status {ended.si_status}"
+        name = signal.Signals(ended.si_status).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
         return f"the compiler process crashed with {name}{hint}"
 
@@ -174,10 +166,9 @@ class Worker:
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    """The child's environment: what this process imports, and none of the compilers' knobs but ours."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
-    return environment | {
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)]),
+    """The child's environment: it imports what this process would, and has none of the compilers' knobs but ours."""
+    return {k: v for k, v in os.environ.items() if k in _INHERITED or k.startswith("LC_")} | {
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *map(os.path.abspath, filter(None, sys.path))]),
         "TRITON_ALWAYS_COMPILE": "1",
         "TRITON_CACHE_DIR": str(Path(scratch, "cache")),
         "TRITON_DISABLE_LINE_INFO": "1",  # with it the bytes do not depend on path, line or comment, and are a third
@@ -186,7 +177,17 @@ def _environment(scratch: str) -> dict[str, str]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process group. Safe while the leader is not yet waited for: until then its id is not used anew."""
+    """Kills the process group, unless the leader has been waited for: its id may be another's by then."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _peek(process: subprocess.Popen[bytes], limit_s: float) -> os.waitid_result | None:
+    """How a process ended, without reaping it, so that its group can still be killed; None if it runs on."""
+    deadline = time.monotonic() + limit_s
+    while (ended := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.01)
+    return ended

@@ -90,7 +90,7 @@ class Family(ABC):
 
     @abstractmethod
     def problem(self) -> Any:
-        """The module of the family's inputs, reference, tolerance and call; importing it imports torch."""
+        """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
 
     def summary(self, plan: Plan) -> str:
         """One line about the tasks, for headers."""

@@ -83,19 +83,40 @@ _OPERANDS: dict[str, Any] = {
 }
 
 
-def output(spec: GemmSpec, shape: Shape, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """(C, the buffer that C is a part of), all NaN: rows and columns beyond C must stay so."""
+def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any) -> tuple[torch.Tensor, int]:
+    """Runs the generated host function; returns C and the number of elements written where nothing may write.
+
+    Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
+    split-K workspace as the host function allocates them. TMA writes chunks of 16 bytes: up to the end of the last one
+    of a row is the kernel's to write.
+    """
+    buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def poisoned(rows: int, columns: int, dtype: torch.dtype, device: torch.device, chunk: int = 16) -> torch.Tensor:
+        step = chunk // dtype.itemsize or 1
+        written = (columns + step - 1) // step * step
+        whole = torch.full((rows + 3, written + 64), float("nan"), device=device, dtype=dtype)
+        buffers.append((whole, whole[:rows, :written]))
+        return whole[:rows, :columns]
+
+    m, n, _ = shape
+    host = getattr(module, spec.name)
     dtype = DTYPES[spec.problem.c.dtype]
-    step = 16 // dtype.bytes
-    stride = (shape[1] + step - 1) // step * step + 4 * step
-    whole = torch.full((shape[0] + 3, stride), float("nan"), device=device, dtype=getattr(torch, dtype.torch))
-    return whole[: shape[0], : shape[1]], whole
+    kind = getattr(torch, dtype.torch)
+    exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
+    module.__dict__["empty_rows"] = poisoned
+    out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
+    result: torch.Tensor = host(**tensors, out=out, config=config)
+    torch.cuda.synchronize()
+    return result, sum(_strays(whole, inside) for whole, inside in buffers)
 
 
-def call(module: ModuleType, spec: GemmSpec, tensors: Tensors, out: torch.Tensor, config: Any) -> torch.Tensor:
-    """Runs the generated host function."""
-    result: torch.Tensor = getattr(module, spec.name)(**tensors, out=out, config=config)
-    return result
+def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
+    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
+    rows, columns = inside.shape
+    written = ~torch.isnan(whole)
+    written[:rows, :columns] = False
+    return int(written.sum())
 
 
 def reference(spec: GemmSpec, t: Tensors) -> torch.Tensor:

@@ -1,0 +1,73 @@
+"""Jobs and outcomes keep their value through JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tlxgen.compile import Argument, Job, Outcome, Resources
+
+
+def job() -> Job:
+    return Job(
+        "gemm-1",
+        "/x/gemm.py",
+        "gemm",
+        "sm100",
+        (Argument("a", "tensordesc<bf16[64, 64]>"), Argument("m", "i32"), Argument("GUARD", "constexpr")),
+        {"GUARD": True, "STAGES": 4, "SCALE": 0.5, "ACT": "relu", "NOTHING": None},
+        ("m",),
+        8,
+        2,
+        (2, 1, 1),
+    )
+
+
+def resources(**changes: Any) -> Resources:
+    return Resources(
+        **{
+            "registers": 168,
+            "stack_bytes": 8,
+            "spill_store_bytes": 4,
+            "spill_load_bytes": 4,
+            "smem_bytes": 1024,
+            "tmem_columns": 0,
+            "named_barriers": 2,
+            "mbarriers": 8,
+            "warps": 12,
+            "cluster": (1, 2, 1),
+            "maxnreg": None,
+            "setmaxnreg": (("dec", 40), ("inc", 232)),
+            "sass": {"HGMMA": 8, "total": 100},
+            "cubin_bytes": 1,
+            "ptx_sha256": "p",
+            "sass_sha256": "s",
+            "cubin_sha256": "c",
+        }
+        | changes
+    )
+
+
+def through_json(value: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def test_a_job_comes_back_equal() -> None:
+    back = Job.from_json(through_json(job().to_json()))
+    assert back == job()
+    assert [type(v) for v in back.constants.values()] == [bool, int, float, str, type(None)]
+
+
+@pytest.mark.parametrize("found", [resources(), resources(sass=None, sass_sha256=None, maxnreg=128), None])
+def test_an_outcome_comes_back_equal(found: Resources | None) -> None:
+    outcome = Outcome("gemm-1", found, "" if found else "ValueError: no", "log", 1.5, True)
+    assert Outcome.from_json(through_json(outcome.to_json())) == outcome
+    assert outcome.ok == (found is not None)
+
+
+@pytest.mark.parametrize("damage", [{"cluster": [1, 2]}, {"setmaxnreg": 3}, {"unknown": 1}])
+def test_damaged_resources_are_refused(damage: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        Resources.from_json(through_json(resources().to_json()) | damage)
