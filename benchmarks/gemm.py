@@ -90,7 +90,7 @@ def time_shape(found: dict[str, ModuleType], names: dict[str, str], shape: tuple
     a, b = (torch.randn(*s, device="cuda", dtype=torch.bfloat16) for s in ((m, k), (k, n)))
     reference = a @ b
     launches = max(3, math.ceil(GRAPH_MS / (2 * m * n * k / 6e14 * 1e3 + 0.004)))
-    out = torch.empty_like(reference)
+    out, c = torch.empty_like(reference), torch.empty_like(reference)  # both must outlive the graphs
     graphs = {"torch.matmul": capture(lambda: torch.matmul(a, b, out=out), launches)}
     picks = {}
     sms = torch.cuda.get_device_properties(0).multi_processor_count
@@ -98,13 +98,13 @@ def time_shape(found: dict[str, ModuleType], names: dict[str, str], shape: tuple
         function = getattr(module, names[name])
         picks[name] = f"{name} | {label(module.pick_config(m, n, k, sms))}"
         for config in module.CONFIGS:
-            c = torch.full_like(reference, float("nan"))
+            c.fill_(float("nan"))
             function(a, b, out=c, config=config)
             error = ((c.double() - reference.double()).norm() / reference.double().norm()).item()
             if not error < 1e-2:
                 print(f"WRONG {name} {label(config)} {shape}: {error}", flush=True)
                 continue
-            run = lambda f=function, o=c, g=config: f(a, b, out=o, config=g)  # noqa: E731
+            run = lambda f=function, g=config: f(a, b, out=c, config=g)  # noqa: E731
             graphs[f"{name} | {label(config)}"] = capture(run, launches)
     return {"shape": shape, "ms": measure(graphs, launches), "picks": picks}
 

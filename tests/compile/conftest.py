@@ -25,7 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "compiles: runs fbtriton in child processes; slow, needs no GPU")
 
 
-def add_one(module: Path = KERNELS / "tiny.py", *, id: str = "add_one", block: int = 128, kernel: str = "add_one") -> Job:
+def add_one(
+    module: Path = KERNELS / "tiny.py", *, id: str = "add_one", block: int = 128, kernel: str = "add_one"
+) -> Job:
     """The smallest job there is."""
     arguments = (Argument("x", "*fp32"), Argument("n", "i32"), Argument("BLOCK", "constexpr"))
     return Job(id, str(module), kernel, "sm90", arguments, {"BLOCK": block}, ("x",))

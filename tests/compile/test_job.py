@@ -26,28 +26,26 @@ def job() -> Job:
 
 
 def resources(**changes: Any) -> Resources:
-    return Resources(
-        **{
-            "registers": 168,
-            "stack_bytes": 8,
-            "spill_store_bytes": 4,
-            "spill_load_bytes": 4,
-            "smem_bytes": 1024,
-            "tmem_columns": 0,
-            "named_barriers": 2,
-            "mbarriers": 8,
-            "warps": 12,
-            "cluster": (1, 2, 1),
-            "maxnreg": None,
-            "setmaxnreg": (("dec", 40), ("inc", 232)),
-            "sass": {"HGMMA": 8, "total": 100},
-            "cubin_bytes": 1,
-            "ptx_sha256": "p",
-            "sass_sha256": "s",
-            "cubin_sha256": "c",
-        }
-        | changes
-    )
+    fields: dict[str, Any] = {
+        "registers": 168,
+        "stack_bytes": 8,
+        "spill_store_bytes": 4,
+        "spill_load_bytes": 4,
+        "smem_bytes": 1024,
+        "tmem_columns": 0,
+        "named_barriers": 2,
+        "mbarriers": 8,
+        "warps": 12,
+        "cluster": (1, 2, 1),
+        "maxnreg": None,
+        "setmaxnreg": (("dec", 40), ("inc", 232)),
+        "sass": {"HGMMA": 8, "total": 100},
+        "cubin_bytes": 1,
+        "ptx_sha256": "p",
+        "sass_sha256": "s",
+        "cubin_sha256": "c",
+    } | changes
+    return Resources(**fields)
 
 
 def through_json(value: dict[str, Any]) -> Any:

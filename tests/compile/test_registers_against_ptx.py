@@ -37,15 +37,16 @@ CASES: list[Case] = [
 
 def split(case: Case) -> RegisterSplit:
     default, *tasks, exclusive = case
-    partitions = [(warps, registers) for warps, replicas, registers in tasks for _ in range(replicas)]  # type: ignore[union-attr,misc]
-    return split_registers(default, partitions, exclusive=exclusive)  # type: ignore[arg-type]
+    partitions = [(warps, registers) for warps, replicas, registers in tasks for _ in range(replicas)]
+    return split_registers(default, partitions, exclusive=exclusive)
 
 
 def job(case: Case, number: int) -> Job:
     default, first, second, exclusive = case
     names = [f"{which}_{what}" for which in ("FIRST", "SECOND") for what in ("WARPS", "REPLICAS", "REGISTERS")]
     constants = dict(zip(names, (*first, *second), strict=True)) | {"EXCLUSIVE": exclusive}
-    return Job(str(number), str(KERNELS / "tiny.py"), "tasks", "sm90", (Argument("out", "*i32"),), constants, (), default)
+    module, out = str(KERNELS / "tiny.py"), Argument("out", "*i32")
+    return Job(str(number), module, "tasks", "sm90", (out,), constants, (), default)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,9 @@ def test_the_shares_are_given_in_the_callers_order() -> None:
         (4, [(4, 24), (1, None)], "1 of 2 tasks"),
     ],
 )
-def test_a_split_that_does_not_happen_says_why(default: int, partitions: list[tuple[int, int | None]], words: str) -> None:
+def test_a_split_that_does_not_happen_says_why(
+    default: int, partitions: list[tuple[int, int | None]], words: str
+) -> None:
     found = split_registers(default, partitions)
     assert not found.applied and words in found.reason
     assert found.default is None and set(found.partitions) == {found.maxnreg} and found.setmaxnreg == ()

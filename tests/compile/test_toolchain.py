@@ -41,8 +41,10 @@ class Site:
         info = self.root / "fbtriton-3.7.4.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fbtriton\nVersion: 3.7.4\n")
-        rows = [f"{p.relative_to(self.root)},{digest(p)},{p.stat().st_size}" for p in sorted(self.root.rglob("triton/**/*.py"))]
-        (info / "RECORD").write_text("\n".join([*rows, "triton/__pycache__/x.pyc,,", "fbtriton-3.7.4.dist-info/RECORD,,"]) + "\n")
+        files = sorted(self.root.rglob("triton/**/*.py"))
+        rows = [f"{p.relative_to(self.root)},{digest(p)},{p.stat().st_size}" for p in files]
+        rows += ["triton/__pycache__/x.pyc,,", "fbtriton-3.7.4.dist-info/RECORD,,"]
+        (info / "RECORD").write_text("\n".join(rows) + "\n")
 
 
 def digest(path: Path) -> str:
@@ -63,7 +65,6 @@ def forget() -> None:
     toolchain._probe.cache_clear()
     toolchain._fingerprint.cache_clear()
     importlib.invalidate_caches()
-    importlib.metadata.MetadataPathFinder.invalidate_caches()
 
 
 def complaint() -> str:

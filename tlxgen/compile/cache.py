@@ -1,4 +1,4 @@
-"""Outcomes kept by content, fail closed: what cannot be fingerprinted is not kept, and what cannot be read is made anew."""
+"""Resources kept by content. Fails closed: what has no fingerprint is not kept, what cannot be read is made anew."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COVERED = frozenset({"torch", "triton"}) | sys.stdlib_module_names
 
 
 def content(job: Job, source: bytes) -> str:
-    """A digest of what is compiled: the source's text and every field of the job, but not its id or where the file is."""
+    """A digest of what is compiled: the source's text and every field of the job but its id and the file's path."""
     fields = {k: v for k, v in job.to_json().items() if k not in ("id", "module")}
     text = json.dumps([hashlib.sha256(source).hexdigest(), fields], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -55,7 +55,7 @@ def load(folder: Path, name: str) -> Resources | None:
 
 
 def store(folder: Path, name: str, resources: Resources) -> None:
-    """Writes beside and renames, so that no reader sees half an entry. A folder that cannot be written costs time, not results."""
+    """Writes beside and renames: no reader sees half an entry. An unwritable folder costs time, no result."""
     path = _path(folder, name)
     temporary = ""
     try:

@@ -4,8 +4,8 @@
     child:   {"started": id}      after the imports: the clock of the job runs from here
     child:   {"outcome": Outcome}
 
-A job may crash or hang this process; the pool sees to that. It is meant to run in a scratch directory, with the environment that the pool
-makes (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on), and ends when its stdin does.
+A job may crash or hang this process; worker.py sees to that. It is meant to run in the scratch directory and the
+environment that worker.py makes (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on), and ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import faulthandler
 import importlib
 import importlib.util
+import itertools
 import json
 import linecache
 import os
@@ -36,7 +37,7 @@ ORPHAN_GRACE_S = 30.0  # past its time limit a job ends itself, if no parent is 
 
 
 class OfflineDriver:
-    """All that compiling asks of a driver. It stands for the target, so that no GPU, or another one, on this machine matters."""
+    """All that compiling asks of a driver. It stands for the target: what GPU this machine has does not matter."""
 
     def __init__(self, capability: int) -> None:
         self.capability = capability
@@ -49,7 +50,7 @@ class OfflineDriver:
     def get_current_device(self) -> int:
         return 0
 
-    class utils:  # noqa: N801  Triton's spelling
+    class utils:
         @staticmethod
         def get_device_properties(device: int) -> dict[str, int]:
             return {"max_shared_mem": SMEM_BYTES}
@@ -105,7 +106,7 @@ def _since(log: Path, mark: int) -> str:
 def _attempt(action: Callable[[], Resources | None]) -> Resources | BaseException | None:
     try:
         return action()
-    except BaseException as error:  # a module may well raise SystemExit: that is its outcome, not the worker's end
+    except BaseException as error:  # noqa: BLE001  a module that raises SystemExit must not end the worker
         return error
 
 
@@ -118,16 +119,15 @@ def _outcome(job: Job, result: Resources | BaseException | None, log: str, secon
 
 
 def _import_compiler(job: Job) -> None:
-    """The slow imports, ahead of the clock. Minutes on a cold disk, 2 s on a warm one, nothing from the second job on."""
+    """The slow imports, ahead of the clock: 2 s, and more than a minute on a cold disk; then nothing."""
     os.environ["TRITON_CACHE_DIR"] = str(Path("cache").resolve())
-    import triton.compiler.compiler as compiler
-
+    importlib.import_module("triton.compiler")
     if "import torch" in Path(job.module).read_text(encoding="utf-8"):
         importlib.import_module("torch")
-    # Keys Triton's own cache by hashing all 560 MB of the installation, 0.5 s a process. This cache is private and thrown away.
-    for module in (compiler, importlib.import_module("triton.runtime.cache")):
-        if hasattr(module, "triton_key"):
-            module.triton_key = lambda: "tlxgen"
+    # To name entries of its cache Triton hashes its 560 MB, 0.5 s a process. This cache is private and thrown away.
+    module: Any = importlib.import_module("triton.runtime.cache")
+    if hasattr(module, "triton_key"):
+        module.triton_key = lambda: "tlxgen"
 
 
 def _compile(job: Job) -> Resources:
@@ -138,7 +138,7 @@ def _compile(job: Job) -> Resources:
 
     capability = CAPABILITY[job.arch]
     driver.set_active(OfflineDriver(capability))
-    knobs.nvidia.dump_ptxas_log = True  # ptxas -v as Triton runs it anyway: its report is printed, and need not be made twice
+    knobs.nvidia.dump_ptxas_log = True  # Triton runs ptxas -v anyway; this prints its report, and none is made twice
     function = _function(job)
     types, constants, attributes = _signature(job, function.arg_names)
     options: dict[str, Any] = {"num_warps": job.num_warps, "num_stages": job.num_stages}
@@ -226,12 +226,14 @@ def _headline(job: Job, error: BaseException, log: str) -> str:
 
 
 def _message(error: BaseException, log: str) -> str:
-    if hasattr(error, "error_message"):  # Triton's CompilationError; its str() begins with an excerpt of the source
-        return one_line(str(error.error_message or error).splitlines())
-    message = one_line(str(error).splitlines())
-    # MLIR and ptxas raise "PassManager::run failed" and say why in the log.
-    reason = telling_line(f"{error}\n{log}") if isinstance(error, RuntimeError) or "ptxas" in str(error) else ""
-    return message if not reason or reason in message else f"{message}: {reason}"
+    if hasattr(error, "node"):  # Triton's CompilationError; its str() begins with an excerpt of the source
+        return one_line(str(getattr(error, "error_message", None) or error).splitlines())
+    message, *rest = str(error).splitlines() or [""]
+    # MLIR and ptxas raise "PassManager::run failed" or "Internal Triton PTX codegen error" and say why further down.
+    compiler = isinstance(error, RuntimeError) or "ptxas" in str(error)
+    reason = telling_line("\n".join([*rest, log])) if compiler else ""
+    reason = reason.rpartition("error")[2].lstrip(" :") or reason
+    return one_line([message if reason in message else f"{message}: {reason}"])
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -250,12 +252,18 @@ def _source_line(job: Job, chain: list[BaseException]) -> int | None:
             return error.lineno
         source, node = getattr(error, "src", None), getattr(error, "node", None)
         for function in vars(module).values() if module and source and hasattr(node, "lineno") else ():
-            if getattr(function, "src", None) == source:  # Triton counts lines from the def
-                return int(function.starting_line_number + node.lineno - 1)  # type: ignore[union-attr]
+            if getattr(function, "src", None) == source:
+                return _def_line(function) + int(node.lineno) - 1  # type: ignore[union-attr]
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == job.module]
         if lines:
             return lines[-1]
     return None
+
+
+def _def_line(function: Any) -> int:
+    """The line of a JIT function's def, from which Triton counts; `starting_line_number` is its first decorator's."""
+    decorators = itertools.takewhile(lambda line: not line.lstrip().startswith("def "), function.raw_src)
+    return int(function.starting_line_number) + len(list(decorators))
 
 
 if __name__ == "__main__":

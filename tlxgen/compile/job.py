@@ -13,10 +13,10 @@ Arch = Literal["sm90", "sm100"]
 Constant = int | bool | float | str | None
 Json = dict[str, Any]
 
-# Opcode classes of SASS worth a column in a report; a kernel lists those that it has, and "total" (with the padding NOPs).
+# Opcode classes of SASS worth a column in a report; a kernel lists those that it has, and "total" (NOPs included).
 OPCODES = (
     *("HGMMA", "QGMMA", "IGMMA", "WARPGROUP"),  # Hopper tensor cores
-    *("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "LDTM", "STTM"),  # Blackwell tensor cores and TMEM
+    *("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "LDTM", "STTM"),  # Blackwell, and TMEM
     *("HMMA", "QMMA", "IMMA"),  # mma.sync
     *("UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH", "UBLKCP"),  # TMA
     *("SYNCS", "BAR", "ELECT", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "UGETNEXTWORKID"),  # hand-offs
@@ -28,7 +28,7 @@ OPCODES = (
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter of the kernel. `type` is Triton's: "tensordesc<bf16[64, 64]>", "*bf16", "i32", "fp32" or "constexpr"."""
+    """A parameter of the kernel. `type` is Triton's: "tensordesc<bf16[64, 64]>", "*bf16", "i32" or "constexpr"."""
 
     name: str
     type: str
@@ -38,9 +38,9 @@ class Argument:
 class Job:
     """One kernel of one generated file, for one architecture.
 
-    `id` is the caller's; it names the outcome. `module` is the path of the .py file, `kernel` a function in it. `constants` gives a
-    value for each constexpr parameter. `divisible` names the integer and pointer arguments specialised as divisible by 16.
-    `num_warps` is the default task's. `cluster` counts CTAs.
+    `id` is the caller's; it names the outcome. `module` is the path of the .py file, `kernel` a function in it.
+    `constants` gives a value for each constexpr parameter. `divisible` names the integer and pointer arguments
+    specialised as divisible by 16. `num_warps` is the default task's. `cluster` counts CTAs.
     """
 
     id: str
@@ -69,10 +69,11 @@ class Job:
 class Resources:
     """What a kernel takes, as read from ptxas -v, the PTX, Triton's metadata and the SASS.
 
-    `registers`: a thread, at launch (of a kernel with setmaxnreg: the budget, not the need of a task). `stack_bytes`, spills: a thread.
-    `smem_bytes`: dynamic, a CTA. `tmem_columns`: of 512. `named_barriers`: of 16. `mbarriers`: mbarrier.init in the PTX. `warps`: a CTA,
-    padding included. `cluster`: CTAs. `maxnreg`: the PTX directive. `setmaxnreg`: distinct ("inc" | "dec", registers), sorted.
-    `sass`: instructions an opcode class (see OPCODES) and "total"; None, like `sass_sha256`, where nvdisasm is missing.
+    `registers`: a thread, at launch (of a kernel with setmaxnreg: the budget, not the need of a task). `stack_bytes`,
+    spills: a thread. `smem_bytes`: dynamic, a CTA. `tmem_columns`: of 512. `named_barriers`: of 16. `mbarriers`:
+    mbarrier.init in the PTX. `warps`: a CTA, padding included. `cluster`: CTAs. `maxnreg`: the PTX directive.
+    `setmaxnreg`: distinct ("inc" | "dec", registers), sorted. `sass`: instructions an opcode class (see OPCODES) and
+    "total"; None, like `sass_sha256`, where nvdisasm is missing.
     """
 
     registers: int
@@ -107,8 +108,9 @@ class Resources:
 class Outcome:
     """What became of a job: `resources`, or an `error` of one line.
 
-    `error` ends in (file:line) of the generated source where that is known; `detail` is the whole log. `seconds` is wall time of this
-    job, imports of torch and triton excluded; 0 where `cached`, which also tells a job that shared another's compilation.
+    `error` ends in (file:line) of the generated source where that is known; `detail` is the whole log. `seconds` is
+    wall time of this job, imports of torch and triton excluded; 0 where `cached`, which also tells a job that shared
+    another's compilation.
     """
 
     job: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Of MLIR, LLVM, ptxas and C asserts: "loc(...): error: ...", "LLVM ERROR: ...", "ptxas fatal : ...", "Assertion `x' failed".
-_TELLING = re.compile(r"\berror\b\s*:|LLVM ERROR|ptxas (?:fatal|error)|Assertion .* failed|ptxas /\S+, line \d+; error", re.IGNORECASE)
+# Of MLIR, LLVM, ptxas and C: "loc(...): error: ...", "LLVM ERROR: ...", "ptxas fatal : ...", "Assertion `x' failed".
+_TELLING = re.compile(r"\berror\b\s*:|LLVM ERROR|ptxas fatal|Assertion .* failed|line \d+; error", re.IGNORECASE)
 _WIDTH = 300
 
 

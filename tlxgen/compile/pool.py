@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,9 +27,10 @@ def compile_all(
 ) -> list[Outcome]:
     """Compiles every job; outcomes in the order of the jobs, those of equal content from one compilation.
 
-    `workers` defaults to the CPUs that this process may use. `timeout_s` is wall time a job, imports excluded. `cache` is a folder of
-    results; None keeps none. `on_done` is called in this thread as each job is done, in any order.
-    A job that fails is an outcome with an error. Raises ToolchainError if this Triton cannot compile TLX and a job is not in the cache.
+    `workers` defaults to the CPUs that this process may use. `timeout_s` is wall time a job, imports excluded. `cache`
+    is a folder of results; None keeps none. `on_done` is called in this thread as each job is done, in any order.
+    A job that fails is an outcome with an error. Raises ToolchainError if this Triton cannot compile TLX and a job is
+    not in the cache.
     """
     outcomes: list[Outcome | None] = [None] * len(jobs)
 
@@ -57,7 +58,7 @@ def compile_all(
 def _batches(
     jobs: Sequence[Job], cache: Path | None, done: Callable[[int, Outcome], None]
 ) -> tuple[list[list[int]], list[str | None]]:
-    """Indices of jobs of equal content, and the name each batch has in the cache; jobs found there, or unreadable, are done at once."""
+    """Indices of jobs of equal content, and each batch's name in the cache. Cached or unreadable ones are done."""
     toolchain = fingerprint() if cache is not None else None
     alike: defaultdict[str, list[int]] = defaultdict(list)
     names: dict[str, str | None] = {}
@@ -95,7 +96,7 @@ def _cpus() -> int:
         return os.cpu_count() or 1
 
 
-def _run(jobs: Sequence[Job], count: int, timeout_s: float) -> Iterator[tuple[int, Outcome]]:
+def _run(jobs: Sequence[Job], count: int, timeout_s: float) -> Generator[tuple[int, Outcome], None, None]:
     """Outcomes with their jobs' positions, as they come. Closing it, or an exception in it, kills what still runs."""
     todo: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
     for item in enumerate(jobs):
@@ -130,7 +131,7 @@ def _serve(
             results.put((position, worker.run(job)))
     except queue.Empty:
         pass
-    except BaseException as error:  # a fault of ours; _run raises it where it is seen
+    except BaseException as error:  # noqa: BLE001  a fault of ours; _run raises it where it is seen
         results.put(error)
     finally:
         worker.stop()

@@ -21,7 +21,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+((?:@!?U?P\w+\s+)?([A-Z][A-Z0-
 
 
 def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
-    """`metadata` is that of Triton's CompiledKernel, `report` what ptxas -v said. Raises ValueError if it did not say it all."""
+    """`metadata` is that of a CompiledKernel, `report` what ptxas -v said. ValueError if it did not say it all."""
     stack, used = _STACK.findall(report), _USED.findall(report)
     if len(stack) != 1 or len(used) != 1:  # one entry point, no device function left uninlined
         raise ValueError(f"ptxas -v reported on {len(used)} functions where one was expected")
@@ -51,7 +51,7 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
 
 
 def sass(cubin: bytes) -> tuple[dict[str, int] | None, str | None]:
-    """Instructions an opcode class with their "total", and a digest of the text; (None, None) where the wheel has no nvdisasm.
+    """Instructions an opcode class with their "total", and a digest of the text; None, None without an nvdisasm.
 
     cuobjdump -sass is no way round that: it runs nvdisasm.
     """

@@ -1,7 +1,7 @@
 """Which Triton is installed, whether it is the one that compiles TLX, and where its tools are.
 
-fbtriton and stock triton own the same `triton/` folder and overwrite each other's files without a word from pip. Nothing here imports
-triton into this process: a broken one may crash on import.
+fbtriton and stock triton own the same `triton/` folder and overwrite each other's files without a word from pip.
+Nothing here imports triton into this process: a broken one may crash on import.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tlxgen.errors import ToolchainError
 FBTRITON = "fbtriton==3.7.4"
 REMEDY = f"run: pip install --force-reinstall --no-deps {FBTRITON}"
 
-# Larger files are compared by size only: hashing libtriton.so takes seconds, and as many minutes on a cold disk.
+# Larger files are compared by size only: hashing libtriton.so takes seconds, on a cold disk a minute.
 HASHED_BYTES = 1 << 20
 
-# Leftovers of fbtriton make `import triton.language.extra.tlx` succeed on a stock libtriton, so the library itself is asked.
+# Leftovers of fbtriton make `import triton.language.extra.tlx` succeed on a stock libtriton: ask the library.
 _PROBE = """
 import json, triton
 from triton._C import libtriton
@@ -57,7 +57,7 @@ def package() -> Path:
         spec = None
     if spec is None:
         raise ToolchainError("triton is not installed, and TLX kernels compile with fbtriton only", remedy=REMEDY)
-    if spec.origin is None:  # a namespace package: `pip uninstall triton` took __init__.py and left the files fbtriton alone has
+    if spec.origin is None:  # a namespace package: `pip uninstall triton` left only what fbtriton alone has
         places = ", ".join(spec.submodule_search_locations or [])
         raise ToolchainError(f"triton at {places} is half uninstalled: it has no __init__.py", remedy=REMEDY)
     return Path(spec.origin).parent
@@ -74,7 +74,7 @@ def tools() -> Tools:
 
 
 def check_triton() -> str:
-    """The version of an fbtriton that works ("3.7.4+fb"). Raises ToolchainError naming what is wrong and the command that mends it."""
+    """The version of an fbtriton that works ("3.7.4+fb"). ToolchainError says what is wrong and what mends it."""
     folder = package()
     if fingerprint() is not None and (version := _static_version(folder)):
         return version  # every file is as fbtriton's wheel had it: no need to load 530 MB to ask
@@ -82,10 +82,10 @@ def check_triton() -> str:
 
 
 def fingerprint() -> str | None:
-    """A digest of all that determines a cubin in the installed fbtriton; None if that is unknown, and then nothing may be cached.
+    """A digest of all in the installed fbtriton that determines a cubin; None if unknown: then nothing may be cached.
 
-    It is the wheel's RECORD (a sha256 a file) once the files on disk agree with it: in full up to HASHED_BYTES, by size above. An editable
-    or source install has no such RECORD, and one overwritten by stock triton does not agree.
+    It is the wheel's RECORD (a sha256 a file) once the files on disk agree with it: in full up to HASHED_BYTES, by size
+    above. An editable or source install has no such RECORD, and one overwritten by stock triton does not agree.
     """
     try:
         folder = package()
@@ -145,7 +145,8 @@ def _probe() -> _Answer:
     # The child must look where this process looks, and not in its own working directory first.
     setup = f"import sys; sys.path[:] = {sys.path!r}\n"
     try:
-        run = subprocess.run([sys.executable, "-c", setup + _PROBE], capture_output=True, text=True, timeout=300)
+        command = [sys.executable, "-c", setup + _PROBE]
+        run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         return _Answer(None, False, False, "import triton did not end within 300 s")
     if run.returncode == 0:

@@ -1,4 +1,4 @@
-"""A child process that compiles, as the pool sees it: started when needed, killed with all its own children, replaced when lost."""
+"""A child process that compiles, as the pool sees it: started when needed, killed with its children, replaced."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from typing import IO, Any, cast
 from .job import Job, Outcome
 from .logs import telling_line
 
-START_LIMIT_S = 300.0  # imports of triton and torch: 2 s, and more than a minute from a cold disk [reference: offline compile, 1.3]
+START_LIMIT_S = 300.0  # imports of triton and torch: 2 s, and more than a minute from a cold disk
 LOG_BYTES = 64 * 1024  # of a lost worker's stderr; LLVM may print megabytes of IR before it aborts
 LOG_LINES = 40
 
-# What a child inherits. Not the rest: many variables (TRITON_*, PTXAS_*, MLIR_*, DISABLE_*) change the cubin or what is printed.
+# What a child inherits. Many other variables (TRITON_*, PTXAS_*, MLIR_*, DISABLE_*) change the cubin or the output.
 _INHERITED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "LD_LIBRARY_PATH", "VIRTUAL_ENV"})
 
 
@@ -53,7 +53,8 @@ class Worker:
         start = time.perf_counter()
         mark = self._log_size()
         try:
-            self._send({"job": job.to_json() | {"module": str(Path(job.module).resolve())}, "timeout_s": self.timeout_s})
+            data = job.to_json() | {"module": str(Path(job.module).resolve())}  # the child runs in another directory
+            self._send({"job": data, "timeout_s": self.timeout_s})
             self._receive(START_LIMIT_S)
             start = time.perf_counter()
             outcome = Outcome.from_json(self._receive(self.timeout_s)["outcome"])
@@ -71,7 +72,7 @@ class Worker:
         return Outcome(job.id, None, error, detail, time.perf_counter() - start)
 
     def close(self) -> None:
-        """Kills the child and all that it started; no other is started. The thread in `run` comes back and has to `stop`."""
+        """Kills the child and all that it started; no other is started. The thread in `run` comes back and stops it."""
         with self._lock:
             self.closed = True
             if self._process is not None:

@@ -1,7 +1,7 @@
 """How fbtriton shares the register file out among the tasks of a warp-specialised kernel.
 
-A model of two passes of fbtriton 3.7.4: AllocateWarpGroups.cpp (who gets how many) and ConvertWarpSpecializeToLLVM.cpp (which
-setmaxnreg that takes). tests/compile/test_registers_against_ptx.py holds it against the PTX of real compiles.
+A model of two passes of fbtriton 3.7.4: AllocateWarpGroups.cpp (who gets how many) and ConvertWarpSpecializeToLLVM.cpp
+(which setmaxnreg that takes). tests/compile/test_registers_against_ptx.py holds it against the PTX of real compiles.
 LEAF module: pure, imports nothing of tlxgen.
 """
 
@@ -27,7 +27,7 @@ class RegisterSplit:
     `maxnreg`: what the launch gives each thread at first (the PTX .maxnreg where `applied`; 256 serves as 255).
     `default`: what the default task holds while the tasks run; None where not `applied`.
     `partitions`: what each partition holds, in the caller's order; `maxnreg` for each where not `applied`.
-    `applied`: whether the compiler moves registers between the tasks. If not, `reason` says why, in numbers and as a full clause.
+    `applied`: whether the compiler moves registers between the tasks. If not, `reason` says why, in numbers.
     `setmaxnreg`: the distinct ("inc" | "dec", registers) in the PTX, sorted.
     """
 
@@ -49,8 +49,8 @@ class _Warpgroup:
 def split_registers(default_warps: int, partitions: Sequence[Task], *, exclusive: bool = False) -> RegisterSplit:
     """The split for a default task of `default_warps` and `partitions` of (warps, requested registers or None).
 
-    A task with replicas is one partition a replica, in the order of the source. `exclusive` is that of tlx.async_tasks: the kernel then
-    has one warp_specialize and never hands registers back. Never raises on a request: what TLX refuses or drops is not `applied`.
+    A task with replicas is one partition a replica, in the order of the source. `exclusive` is that of tlx.async_tasks:
+    the kernel then never hands registers back. Raises on no request: what TLX refuses or drops is not `applied`.
     """
     groups = _warpgroups(partitions)
     workers = WARPGROUP_WARPS * -(-sum(w for w, _ in partitions) // WARPGROUP_WARPS)
@@ -63,8 +63,9 @@ def split_registers(default_warps: int, partitions: Sequence[Task], *, exclusive
     if not reason and (left <= 0 or share < FLOOR):
         reason = (
             f"the other tasks, padded to {workers} warps, take {spent * THREADS_PER_WARP} of the "
-            f"{maxnreg * total * THREADS_PER_WARP} registers that {total} warps x {maxnreg} have; that leaves the default task "
-            f"{max(0, share)} a thread where it needs {FLOOR}, and fbtriton drops the whole split without a word"
+            f"{maxnreg * total * THREADS_PER_WARP} registers that {total} warps x {maxnreg} have; "
+            f"that leaves the default task {max(0, share)} a thread where it needs {FLOOR}, "
+            "and fbtriton drops the whole split without a word"
         )
     if reason:
         return RegisterSplit(maxnreg, None, (maxnreg,) * len(partitions), False, reason, ())
