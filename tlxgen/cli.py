@@ -31,9 +31,9 @@ def build(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
-    from tlxgen.review import progress
+    from tlxgen.verbs import build as verb
 
-    raise typer.Exit(progress.build_all(_files(specs), out, check))
+    raise typer.Exit(verb.run(_files(specs), out, check))
 
 
 @app.command(name="list")
@@ -58,6 +58,20 @@ def show_plan(
     show.print_plans(spec, structure)
 
 
+@app.command(name="compile")
+def compile_specs(
+    specs: Specs,
+    strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
+) -> None:
+    """Compile each spec's kernels offline, hold what comes out against the plan, and record it in the lock."""
+    from tlxgen.verbs import compile as verb
+
+    raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache))
+
+
 @app.command()
 def check(
     specs: Specs,
@@ -68,9 +82,9 @@ def check(
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every case here.")] = None,
 ) -> None:
     """Check the numbers of each spec on a GPU."""
-    from tlxgen.review import numbers
+    from tlxgen.verbs import check as verb
 
-    raise typer.Exit(numbers.check(_files(specs), repeats, workers, timeout, seed, results))
+    raise typer.Exit(verb.run(_files(specs), repeats, workers, timeout, seed, results))
 
 
 @app.command()

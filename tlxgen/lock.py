@@ -13,6 +13,7 @@ from typing import Any
 from tlxgen.files import write_atomic
 
 NAME = "lock.json"
+ONE_LINE = 5  # depth of a compiled kernel's figures: structures, name, compiled, kernels, key
 Lock = dict[str, Any]
 
 
@@ -26,8 +27,16 @@ def read(folder: Path) -> Lock:
 
 
 def to_bytes(lock: Lock) -> bytes:
-    """The lock's text: keys in the order given, so that a diff reads as the lock does."""
-    return (json.dumps(lock, indent=1) + "\n").encode()
+    """The lock's text: keys in the order given, and a compiled kernel on one line, so that a diff reads as the lock does."""
+    return (_text(lock, 0) + "\n").encode()
+
+
+def _text(value: Any, depth: int) -> str:
+    if not isinstance(value, dict) or not value or depth == ONE_LINE:
+        return json.dumps(value)
+    indent = " " * (depth + 1)
+    items = [f"{indent}{json.dumps(key)}: {_text(item, depth + 1)}" for key, item in value.items()]
+    return "{\n" + ",\n".join(items) + "\n" + " " * depth + "}"
 
 
 def write(folder: Path, lock: Lock) -> None:

@@ -68,6 +68,17 @@ def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], ou
         pass
 
 
+def renew(spec: Path, out: Path, changed: Path) -> None:
+    """Tells the last build's stamp that `changed`, one of its outputs, has been rewritten on purpose."""
+    try:
+        stamp = json.loads(_path(spec, out).read_bytes())
+        if str(changed.resolve()) in stamp["outputs"]:
+            stamp["outputs"][str(changed.resolve())] = digest.of_file(changed)
+            write_atomic(_path(spec, out), json.dumps(stamp).encode())
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+
+
 def _maker(templates: Path) -> str:
     return digest.of_text(generator() + digest.of_tree(templates, ("**/*.j2",)))
 

@@ -50,6 +50,9 @@ class OfflineDriver:
     def get_current_device(self) -> int:
         return 0
 
+    def get_active_torch_device(self) -> Any:  # not for compiling: hand-written modules ask for it when imported
+        return importlib.import_module("torch").device("cpu")
+
     class utils:
         @staticmethod
         def get_device_properties(device: int) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .model import Budget, Plan, Reason, Role, Turn, Use
@@ -14,22 +14,22 @@ COMPILER_BARRIERS = 2
 MAX_REGISTERS = 255  # a thread, that an instruction can name
 
 
-def partitions(plan: Plan) -> list[Role]:
+def partitions(roles: Sequence[Role]) -> list[Role]:
     """The tasks beside the default one, a role for each replica, in the order of the source."""
-    return [r for role in plan.roles if not role.default for r in [replace(role, replicas=1)] * role.replicas]
+    return [r for role in roles if not role.default for r in [replace(role, replicas=1)] * role.replicas]
 
 
-def padding(plan: Plan) -> list[int]:
+def padding(roles: Sequence[Role], group: int = 4) -> list[int]:
     """Warps of the empty partitions that the compiler adds to fill the last warpgroup: powers of two, largest first."""
-    missing = -sum(r.warps for r in partitions(plan)) % plan.arch.warpgroup_warps
+    missing = -sum(r.warps for r in partitions(roles)) % group
     return [size for size in (2, 1) if missing & size]
 
 
 def first_free_barrier(plan: Plan) -> int:
-    """The first named barrier that a kernel may use for itself."""
+    """The first named barrier that a kernel may use for itself, whatever its guards are."""
     if not plan.specialized:
         return 1
-    return COMPILER_BARRIERS + len(partitions(plan)) + len(padding(plan))
+    return COMPILER_BARRIERS + len(partitions(plan.possible_roles)) + len(padding(plan.possible_roles))
 
 
 def assign_turns(plan: Plan) -> tuple[Turn, ...]:
@@ -45,7 +45,7 @@ def assign_turns(plan: Plan) -> tuple[Turn, ...]:
 
 def register_split(plan: Plan) -> RegisterSplit:
     """How the compiler shares the register file out among the tasks."""
-    tasks = [(r.warps, r.registers) for r in partitions(plan)]
+    tasks = [(r.warps, r.registers) for r in partitions(plan.roles)]
     return split_registers(plan.default_role.warps, tasks)
 
 
@@ -71,8 +71,8 @@ def _smem(plan: Plan) -> Iterator[Use]:
 def _threads(plan: Plan) -> Iterator[Use]:
     for role in plan.roles:
         yield Use(role.name, role.threads)
-    if padding(plan):
-        yield Use("padding", sum(padding(plan)) * plan.arch.warp_threads)
+    if padding(plan.roles):
+        yield Use("padding", sum(padding(plan.roles)) * plan.arch.warp_threads)
 
 
 def _named_barriers(plan: Plan) -> Iterator[Use]:
@@ -101,7 +101,7 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
 def _registers(plan: Plan) -> Iterator[Reason]:
     split = register_split(plan)
     if not split.applied and any(r.registers for r in plan.roles):
-        yield Reason("registers", f"the compiler would drop the register split without a word: {split.reason}")
+        yield Reason("registers", split.reason)
         return
     if plan.instruction_registers > split.maxnreg:
         text = (
@@ -121,5 +121,5 @@ def _registers(plan: Plan) -> Iterator[Reason]:
 
 def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
     if split.applied and not role.default:
-        return split.partitions[[r.name for r in partitions(plan)].index(role.name)]
+        return split.partitions[[r.name for r in partitions(plan.roles)].index(role.name)]
     return min(split.maxnreg, MAX_REGISTERS)

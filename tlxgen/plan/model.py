@@ -252,7 +252,8 @@ class Plan:
     name: str
     family: str
     arch: type[Arch]
-    roles: tuple[Role, ...]
+    roles: tuple[Role, ...]  # those of this variant, guards applied
+    possible_roles: tuple[Role, ...]  # those of the structure, every guard on: what the source's constants allow for
     rings: tuple[Ring, ...]
     turns: tuple[Turn, ...]
     parameters: tuple[Parameter, ...]
@@ -263,6 +264,7 @@ class Plan:
     accumulator_registers: int = 0  # a thread of that role, at the peak
     working_registers: int = 0  # a thread, beside the accumulator
     instruction_registers: int = 0  # a thread, that the widest MMA instruction needs at the kernel's register target
+    expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel
     facts: object = None
     launches: tuple[Launch, ...] = ()
     budgets: tuple[Budget, ...] = ()

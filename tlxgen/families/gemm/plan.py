@@ -120,6 +120,7 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             family="gemm",
             arch=ARCHS[spec.arch],
             roles=_roles(spec, facts, store_task),
+            possible_roles=_roles(spec, facts, facts.store_guard is not None),
             rings=_rings(spec, facts, sizes, store_task),
             turns=_turns(spec, facts),
             parameters=tuple(parameters),
@@ -130,6 +131,7 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             accumulator_registers=facts.rows.value * sizes["BLOCK_N"].value // (spec.tasks.mma.warps * 32),
             working_registers=WORKING_REGISTERS,
             instruction_registers=sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
+            expected_opcodes=_opcodes(facts),
             facts=facts,
             launches=_launches(spec, facts, parameters),
             reasons=tuple(_rules(spec, facts, sizes)),
@@ -246,6 +248,12 @@ def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
     if not facts.pingpong:
         return ()
     return (Turn("mma_turn", "mma", spec.tasks.mma.order, facts.replicas),)
+
+
+def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
+    """What must be in the SASS: tensor core products, TMA loads and, unless C is stored from registers, TMA stores."""
+    product = "QGMMA" if facts.a.tile.dtype.is_fp8 else "HGMMA"
+    return (product, "UTMALDG", *(("UTMASTG",) if facts.tma_store else ()))
 
 
 def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:

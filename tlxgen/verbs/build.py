@@ -10,7 +10,7 @@ from tlxgen.build import Built, build
 from tlxgen.errors import TlxgenError
 
 
-def build_all(specs: list[Path], out: Path | None, check: bool) -> int:
+def run(specs: list[Path], out: Path | None, check: bool) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
     done, faults = [], []
     with ExitStack() as stack:

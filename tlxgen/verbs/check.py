@@ -13,10 +13,10 @@ from tlxgen.build import build
 from tlxgen.check import Job, Result, check_all, require_device
 from tlxgen.files import write_atomic
 
-from .tables import Table, show
+from tlxgen.review.tables import Table, show
 
 
-def check(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, results: Path | None) -> int:
+def run(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, results: Path | None) -> int:
     """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
     arch = ARCHS["sm90"]
     device = require_device(arch.name, arch.capability)

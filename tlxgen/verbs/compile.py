@@ -1,0 +1,202 @@
+"""`tlxgen compile`: every config of every structure to a cubin, with no GPU, and held against the plan.
+
+What came out goes into the lock: digests of PTX and SASS, and the resource figures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlxgen import lock, stamp
+from tlxgen.build import build
+from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
+from tlxgen.families import Kernels, Variant
+from tlxgen.plan import Launch, Plan
+from tlxgen.plan.budget import register_split
+from tlxgen.review.show import kernels_of
+from tlxgen.review.tables import Table, show
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of one variant of one spec: what is compiled, and what it should look like."""
+
+    spec: Path
+    folder: Path
+    structure: str
+    variant: Variant
+    launch: Launch
+    job: Job
+
+    @property
+    def plan(self) -> Plan:
+        assert self.variant.plan
+        return self.variant.plan
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the kernel that the plan describes; a split-K reduction, say, is not."""
+        return self.launch == self.plan.launches[0]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a compiled kernel that is not as it should be. `hard` fails the command, others only --strict."""
+
+    kernel: Kernel
+    text: str
+    hard: bool
+
+
+def run(specs: Sequence[Path], strict: bool, workers: int | None, timeout_s: float, no_cache: bool) -> int:
+    """Builds and compiles; prints a table; 0 if all compiled as planned (and, with `strict`, without a spill)."""
+    version = check_triton()
+    kernels = [k for spec in specs for k in _kernels(spec)]
+    cache = None if no_cache else stamp.cache_folder() / "compiled"
+    outcomes = compile_all([k.job for k in kernels], workers=workers, timeout_s=timeout_s, cache=cache)
+    findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
+    for spec in specs:
+        _record(spec, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.spec == spec], version)
+    _print(kernels, outcomes, findings)
+    return int(any(f.hard or strict for f in findings))
+
+
+def _kernels(spec: Path) -> list[Kernel]:
+    built = build(spec)
+    kernels: Kernels = kernels_of(spec)
+    return [
+        Kernel(spec, built.folder, s.name, v, launch, _job(built.folder / f"{s.name}.py", v, launch))
+        for s in kernels.structures
+        for v in s.variants
+        for launch in (v.plan.launches if v.plan else ())
+    ]
+
+
+def _job(module: Path, variant: Variant, launch: Launch) -> Job:
+    assert variant.plan
+    arguments = [Argument(name, kind) for name, kind in launch.arguments]
+    arguments += [Argument(name, "constexpr") for name, _ in launch.constants]
+    return Job(
+        id=f"{module.stem} | {launch.kernel} | {variant.label}",
+        module=str(module),
+        kernel=launch.kernel,
+        arch=variant.plan.arch.name,  # type: ignore[arg-type]
+        arguments=tuple(arguments),
+        constants=dict(launch.constants),
+        divisible=launch.divisible,
+        num_warps=launch.num_warps,
+        cluster=launch.cluster,
+    )
+
+
+def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
+    """What the compiler did that the plan does not say."""
+    found = outcome.resources
+    if found is None:
+        yield Finding(kernel, outcome.error, True)
+        return
+    if found.spill_store_bytes or found.spill_load_bytes:
+        yield Finding(kernel, f"spills {found.spill_store_bytes} B, reloads {found.spill_load_bytes} B", False)
+    if found.smem_bytes > kernel.plan.arch.smem_bytes:
+        yield Finding(kernel, f"takes {found.smem_bytes} B of SMEM; a CTA has {kernel.plan.arch.smem_bytes}", True)
+    if kernel.is_main:
+        for what, planned, is_ in _against_plan(kernel.plan, found):
+            yield Finding(kernel, f"{what}: planned {planned}, compiled {is_}", True)
+
+
+def _against_plan(plan: Plan, found: Resources) -> Iterator[tuple[str, object, object]]:
+    """(what, planned, found) for each difference."""
+    budgets = {b.name: b.used for b in plan.budgets}
+    if found.smem_bytes > budgets["SMEM"]:
+        yield "SMEM", f"at most {budgets['SMEM']}", found.smem_bytes
+    if found.named_barriers > budgets["named barriers"]:
+        yield "named barriers", f"at most {budgets['named barriers']}", found.named_barriers
+    if found.warps * plan.arch.warp_threads != budgets["threads"]:
+        yield "threads", budgets["threads"], found.warps * plan.arch.warp_threads
+    arrays = [b.slots.value for r in plan.rings for b in (r.full_barrier, r.empty_barrier) if b]
+    mbarriers = sum(arrays) + sum(t.replicas for t in plan.turns if t.kind == "mbarrier")
+    if found.mbarriers != mbarriers:
+        yield "mbarriers", mbarriers, found.mbarriers
+    split = register_split(plan)
+    if found.setmaxnreg != split.setmaxnreg:
+        yield "setmaxnreg", _moves(split.setmaxnreg), _moves(found.setmaxnreg)
+    sass = found.sass or {}
+    for opcode in plan.expected_opcodes if sass else ():
+        if not sass.get(opcode):
+            yield opcode, "in the SASS", "none"
+
+
+def _moves(moves: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{action} {count}" for action, count in moves) or "none"
+
+
+def _record(spec: Path, pairs: Sequence[tuple[Kernel, Outcome]], version: str) -> None:
+    """Puts what was compiled into the spec's lock."""
+    if not pairs:
+        return
+    folder = pairs[0][0].folder
+    entry = lock.read(folder)
+    for name, structure in entry["structures"].items():
+        mine = [(k, o.resources) for k, o in pairs if k.structure == name]
+        if all(found for _, found in mine):
+            structure["compiled"] = {
+                "fbtriton": version,
+                "kernels": {_key(k): _figures(found) for k, found in mine if found},
+            }
+        else:
+            structure.pop("compiled", None)
+    lock.write(folder, entry)
+    stamp.renew(spec, folder, folder / lock.NAME)
+
+
+def _key(kernel: Kernel) -> str:
+    constants = " ".join(f"{n}={v}" for n, v in kernel.launch.constants)
+    return f"{kernel.launch.kernel} {constants}".strip()
+
+
+def _figures(found: Resources) -> dict[str, Any]:
+    """A kernel's resources as the lock holds them: on one line each, opcodes and all."""
+    data = found.to_json()
+    data["cluster"] = list(found.cluster)
+    data["setmaxnreg"] = _moves(found.setmaxnreg)
+    return json.loads(json.dumps(data))  # type: ignore[no-any-return]
+
+
+def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Sequence[Finding]) -> None:
+    columns = ("structure", "configs", "registers", "spill B", "SMEM B", "setmaxnreg", "wgmma", "TMA loads", "TMA stores", "as planned")
+    table = Table("Compiled offline", columns)
+    for name in dict.fromkeys(k.structure for k in kernels):
+        rows = [(k, o.resources) for k, o in zip(kernels, outcomes, strict=True) if k.structure == name]
+        found = [r for _, r in rows if r]
+        main = [r for k, r in rows if r and k.is_main]
+        wrong = sum(f.kernel.structure == name for f in findings)
+        table.add(
+            name,
+            f"{len(found)}/{len(rows)}",
+            _range(r.registers for r in main),
+            _range(r.spill_store_bytes + r.spill_load_bytes for r in found),
+            _range(r.smem_bytes for r in main),
+            "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),
+            *(_range(_count(r, *opcodes) for r in main) for opcodes in (("HGMMA", "QGMMA"), ("UTMALDG",), ("UTMASTG",))),
+            "yes" if not wrong else f"{wrong} findings",
+        )
+    faults = Table("Findings", ("structure", "kernel", "variant", "what"))
+    for f in findings:
+        faults.add(f.kernel.structure, f.kernel.launch.kernel, f.kernel.variant.label, f.text)
+    show([table, faults])
+    seconds = sum(o.seconds for o in outcomes)
+    cached = sum(o.cached for o in outcomes)
+    print(f"{sum(o.ok for o in outcomes)} of {len(outcomes)} kernels compiled ({cached} known from before), {seconds:.0f} s of compiling")
+
+
+def _count(found: Resources, *opcodes: str) -> int:
+    return sum((found.sass or {}).get(opcode, 0) for opcode in opcodes)
+
+
+def _range(values: Iterable[int]) -> str:
+    distinct = sorted(set(values))
+    return "" if not distinct else str(distinct[0]) if len(distinct) == 1 else f"{distinct[0]}..{distinct[-1]}"
