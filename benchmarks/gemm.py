@@ -80,7 +80,15 @@ def modules(specs: list[Path]) -> dict[str, ModuleType]:
 
 
 def label(config: Any) -> str:
-    short = {"BLOCK_M": "m", "BLOCK_N": "n", "BLOCK_K": "k", "STAGES": "s", "C_STAGES": "c", "GROUP_M": "g", "SPLIT_K": "/"}
+    short = {
+        "BLOCK_M": "m",
+        "BLOCK_N": "n",
+        "BLOCK_K": "k",
+        "STAGES": "s",
+        "C_STAGES": "c",
+        "GROUP_M": "g",
+        "SPLIT_K": "/",
+    }
     return " ".join(f"{short.get(k, k)}{v}" for k, v in config.kwargs.items())
 
 

@@ -22,6 +22,7 @@ from tlxgen.files import sweep, write_atomic
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
 
+Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 
 
@@ -62,7 +63,7 @@ def folder_of(spec: Path, out: Path | None) -> Path:
     return (out or root_of(spec) / "generated") / spec.stem
 
 
-def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: Callable[[int, int], None] | None = None) -> Built:
+def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: Step | None = None) -> Built:
     """Brings the folder of one spec up to date, or, with `check`, says how it differs and writes nothing.
 
     `on_step(done, total)` is told of each structure. Raises TlxgenError before anything is written.
@@ -86,7 +87,7 @@ def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: 
     return Built(spec, folder, modules, made.variants, made.rejected, changed, diff)
 
 
-def make(spec: Path, folder: Path, on_step: Callable[[int, int], None] | None = None) -> Made:
+def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     """The files of one spec, in memory."""
     from tlxgen import families
     from tlxgen.spec import load
@@ -155,7 +156,9 @@ class _Context:
 
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
         rules = sorted({r.split(":", 1)[0] for v in self.kernels.rejected for r in v.reasons})
-        count = {rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules}
+        count = {
+            rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules
+        }
         return {
             "tlxgen": __version__,
             "spec": self.inputs,
@@ -180,7 +183,7 @@ def plan_digest(structure: Structure) -> str:
     return digest.of_text("\n".join(plans))
 
 
-def _render_all(jobs: Sequence[_Job], on_step: Callable[[int, int], None] | None) -> list[str]:
+def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
     step = on_step or (lambda done, total: None)
     step(0, len(jobs))
     texts: list[str] = []
@@ -201,7 +204,9 @@ def _refuse_foreign(folder: Path, spec: Path) -> None:
     owner = next(iter(lock.read(folder).get("spec") or {}), None)
     mine = Path(os.path.relpath(spec.resolve(), root_of(spec))).as_posix()
     if owner is not None and owner != mine:
-        raise SpecError(f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them")
+        raise SpecError(
+            f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them"
+        )
 
 
 def _made_before(folder: Path) -> set[str]:
@@ -235,7 +240,7 @@ def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> Non
 
 
 def _diff(folder: Path, before: dict[str, bytes | None], files: dict[str, bytes], changed: Sequence[str]) -> str:
-    parts = []
+    parts: list[str] = []
     for name in changed:
         old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before[name], files.get(name)))
         path = (folder / name).as_posix()

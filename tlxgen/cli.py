@@ -28,7 +28,9 @@ Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated
 def build(
     specs: Specs,
     out: Out = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.verbs import build as verb

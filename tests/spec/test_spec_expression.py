@@ -11,8 +11,14 @@ from tlxgen.spec import ExpressionFault, compile_expression, paths
 
 SPEC = DemoSpec.model_validate(
     {
-        **{"kernel": "demo", "name": "k", "arch": "sm90", "problem": {"a": {"dtype": "bf16"}}, "ops": ["bias", "relu"]},
-        **{"tile": {"m": 64, "n": 100}, "tasks": {"load": {"stages": 3}}, "bias": "full"},
+        "kernel": "demo",
+        "name": "k",
+        "arch": "sm90",
+        "problem": {"a": {"dtype": "bf16"}},
+        "ops": ["bias", "relu"],
+        "tile": {"m": 64, "n": 100},
+        "tasks": {"load": {"stages": 3}},
+        "bias": "full",
     }
 )
 

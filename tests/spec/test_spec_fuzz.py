@@ -14,10 +14,18 @@ from tlxgen.errors import SpecError, SpecErrors
 from tlxgen.spec import expand, load
 
 GOOD: dict[str, Any] = {
-    **{"kernel": "demo", "name": "k", "arch": "sm90", "problem": {"a": {"dtype": "bf16"}, "b": {"dtype": "fp16"}}},
-    **{"tile": {"m": 64, "n": 64}, "rings": {"ab": {"stages": 3}, "c": {"stages": 1}}, "ops": ["bias"]},
-    **{"schedule": {"kind": "persistent", "group_m": 4}, "bias": {"axis": "m"}, "tasks": {"load": {"stages": 1}}},
-    **{"guards": {"EPI": "keep"}, "check": {"shapes": [[1, 2]], "rtol": "auto"}},
+    "kernel": "demo",
+    "name": "k",
+    "arch": "sm90",
+    "problem": {"a": {"dtype": "bf16"}, "b": {"dtype": "fp16"}},
+    "tile": {"m": 64, "n": 64},
+    "rings": {"ab": {"stages": 3}, "c": {"stages": 1}},
+    "ops": ["bias"],
+    "schedule": {"kind": "persistent", "group_m": 4},
+    "bias": {"axis": "m"},
+    "tasks": {"load": {"stages": 1}},
+    "guards": {"EPI": "keep"},
+    "check": {"shapes": [[1, 2]], "rtol": "auto"},
     "variants": {
         "axes": {"tile.m": [64, 128], "bias.axis": ["m"]},
         "require": ["tile.m > 3"],

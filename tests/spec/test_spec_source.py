@@ -99,17 +99,22 @@ def test_values_and_places(tmp_path: Path) -> None:
     )
     source = read(write(tmp_path, text))
     assert source.data == {
-        **{"i": 10, "h": 31, "o": 15, "f": -1500.0, "inf": float("-inf"), "yes": "on", "n": None, "none": None},
-        **{
-            "t": "1",
-            "b": True,
-            "l": ["x", {"k": [1, 2]}],
-            "al": [1, 2],
-            "s": "5",
-            "d": "2020-01-01",
-            "u": "1_000",
-            "m": {},
-        },
+        "i": 10,
+        "h": 31,
+        "o": 15,
+        "f": -1500.0,
+        "inf": float("-inf"),
+        "yes": "on",
+        "n": None,
+        "none": None,
+        "t": "1",
+        "b": True,
+        "l": ["x", {"k": [1, 2]}],
+        "al": [1, 2],
+        "s": "5",
+        "d": "2020-01-01",
+        "u": "1_000",
+        "m": {},
     }
     places = {
         ("i",): (1, 4),

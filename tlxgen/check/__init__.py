@@ -42,11 +42,15 @@ def require_device(arch: str, capability: tuple[int, int]) -> str:
     found = torch.cuda.get_device_capability()
     name = torch.cuda.get_device_name()
     if found != capability:
-        raise DeviceError(f"{name} has capability {found[0]}.{found[1]}; {arch} is {capability[0]}.{capability[1]}", remedy=remedy)
+        raise DeviceError(
+            f"{name} has capability {found[0]}.{found[1]}; {arch} is {capability[0]}.{capability[1]}", remedy=remedy
+        )
     return name
 
 
-def check_all(jobs: Sequence[Job], *, workers: int, timeout_s: float, on_done: Callable[[list[Result]], None]) -> list[Result]:
+def check_all(
+    jobs: Sequence[Job], *, workers: int, timeout_s: float, on_done: Callable[[list[Result]], None]
+) -> list[Result]:
     """Results of all jobs, in their order; a job that hangs or crashes is a failed case, and the others go on."""
     with ThreadPoolExecutor(max(1, workers)) as pool:
         done = []

@@ -13,7 +13,9 @@ import torch
 from . import numerics
 
 
-def run(problem: Any, module: ModuleType, spec: Any, shape: tuple[int, ...], config: Any, repeats: int, seed: int) -> dict[str, Any]:
+def run(
+    problem: Any, module: ModuleType, spec: Any, shape: tuple[int, ...], config: Any, repeats: int, seed: int
+) -> dict[str, Any]:
     """Runs the case `repeats` times; returns {passed, error, worst, text}. Errors of the kernel are the caller's."""
     device = torch.device("cuda", torch.cuda.current_device())
     torch.manual_seed(seed)

@@ -109,7 +109,7 @@ def _since(log: Path, mark: int) -> str:
 def _attempt(action: Callable[[], Resources | None]) -> Resources | BaseException | None:
     try:
         return action()
-    except BaseException as error:  # noqa: BLE001  a module that raises SystemExit must not end the worker
+    except BaseException as error:
         return error
 
 

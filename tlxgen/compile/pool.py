@@ -131,7 +131,7 @@ def _serve(
             results.put((position, worker.run(job)))
     except queue.Empty:
         pass
-    except BaseException as error:  # noqa: BLE001  a fault of ours; _run raises it where it is seen
+    except BaseException as error:
         results.put(error)
     finally:
         worker.stop()

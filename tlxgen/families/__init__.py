@@ -32,7 +32,8 @@ def load(name: str) -> Family:
         found = getattr(importlib.import_module(module), attribute)
     else:
         found = next(e for e in entry_points(group="tlxgen.families", name=name)).load()
-    return found() if isinstance(found, type) else found
+    family: Family = found() if isinstance(found, type) else found
+    return family
 
 
 def of(document: Document) -> Family:

@@ -7,14 +7,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError, SpecError
+from tlxgen.errors import NoVariantError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand
 
-Spec = TypeVar("Spec", bound=CommonSpec)
-Value = int | bool | float | str
+Value = int | bool
 NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep"}
 
 
@@ -48,7 +47,7 @@ class Kernels:
     """All that one spec stands for."""
 
     document: Document
-    family: Family[Any]
+    family: Family
     structures: tuple[Structure, ...]
     rejected: tuple[Variant, ...]
 
@@ -72,9 +71,6 @@ class Family(ABC):
     template: ClassVar[str]
     model: ClassVar[type[CommonSpec]]
     config_axes: ClassVar[Mapping[str, str]]
-
-    def __class_getitem__(cls, _: Any) -> type[Family]:
-        return cls
 
     @abstractmethod
     def guards(self, spec: Any) -> tuple[str, ...]:
@@ -129,7 +125,8 @@ class Family(ABC):
         # A guard that is kept is one more axis of constants: on and off.
         open_guards = [g for g, v in settings.items() if v == "keep"]
         fixed = {g: bool(v) for g, v in settings.items() if v != "keep"}
-        good, failed = [], []
+        good: list[Variant] = []
+        failed: list[Variant] = []
         for point in points:
             for choice in itertools.product((True, False), repeat=len(open_guards)):
                 chosen = dict(zip(open_guards, choice, strict=True))
@@ -225,4 +222,4 @@ def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
         yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
 
 
-__all__ = ["Family", "Kernels", "SpecError", "Structure", "Variant"]
+__all__ = ["Family", "Kernels", "Structure", "Value", "Variant"]

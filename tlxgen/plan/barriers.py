@@ -25,7 +25,7 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
 def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     name, slots = f"{ring.name}_full", ring.slots * ring.banks
     if ring.fill.kind == "tma":
-        who = f"TMA loads of {ring.fill.role}"
+        who = f"the TMA loads of {ring.fill.role}"
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]))
     warps = roles[ring.fill.role].warps
     count = WARP * warps if ring.empty == "warp" else 1

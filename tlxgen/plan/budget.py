@@ -94,7 +94,9 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
     for ring in plan.rings:
         for barrier in (ring.full_barrier, ring.empty_barrier):
             if barrier and barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
-                text = f"{barrier.name} expects {barrier.bytes.value} B, an mbarrier counts {plan.arch.mbarrier_count_max}"
+                text = (
+                    f"{barrier.name} expects {barrier.bytes.value} B, an mbarrier counts {plan.arch.mbarrier_count_max}"
+                )
                 yield Reason("mbarrier-bytes", text)
 
 

@@ -46,7 +46,9 @@ def print_plans(spec: Path, only: str | None = None) -> None:
         if only in (None, structure.name):
             plan = structure.variants[0].plan
             assert plan
-            print(f"{structure.name}: {len(structure.variants)} configs; numbers are those of {structure.variants[0].label}\n")
+            print(
+                f"{structure.name}: {len(structure.variants)} configs; numbers are those of {structure.variants[0].label}\n"
+            )
             show(plan_tables(plan, structure))
 
 
@@ -72,7 +74,9 @@ def _rings(plan: Plan) -> Table:
             shape = " x ".join(str(s.value) for s in tile.shape)
             extent = f"{tile.name} {shape}" + (f" x {tile.groups}" if tile.groups > 1 else "")
             filled = f"{ring.fill.role}, by {'TMA' if ring.fill.kind == 'tma' else 'stores'}"
-            table.add(ring.name, ring.slots.value, ring.banks, extent, tile.dtype.name, filled, drained, ring.smem_bytes)
+            table.add(
+                ring.name, ring.slots.value, ring.banks, extent, tile.dtype.name, filled, drained, ring.smem_bytes
+            )
     return table
 
 

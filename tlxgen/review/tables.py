@@ -28,7 +28,9 @@ class Table:
 
     def markdown(self) -> str:
         escaped = [[c.replace("|", "\\|").replace("\n", " ") for c in row] for row in self.rows]
-        lines = ["| " + " | ".join(row) + " |" for row in ([list(self.columns)] + [["---"] * len(self.columns)] + escaped)]
+        lines = [
+            "| " + " | ".join(row) + " |" for row in ([list(self.columns)] + [["---"] * len(self.columns)] + escaped)
+        ]
         return "\n".join([f"**{self.title}**", "", *lines, ""])
 
 

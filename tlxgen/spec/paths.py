@@ -87,5 +87,5 @@ def _merged(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for key, annotation in items:
         known = merged.get(key)
-        merged[key] = annotation if known is None or known == annotation else Union[known, annotation]  # noqa: UP007
+        merged[key] = annotation if known is None or known == annotation else Union[known, annotation]
     return merged

@@ -12,7 +12,6 @@ from tlxgen.arch import ARCHS
 from tlxgen.build import build
 from tlxgen.check import Job, Result, check_all, require_device
 from tlxgen.files import write_atomic
-
 from tlxgen.review.tables import Table, show
 
 

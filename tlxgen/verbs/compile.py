@@ -20,6 +20,8 @@ from tlxgen.plan.budget import register_split
 from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
+OPCODES = {"wgmma": ("HGMMA", "QGMMA"), "TMA loads": ("UTMALDG",), "TMA stores": ("UTMASTG",)}  # columns of the table
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -101,6 +103,8 @@ def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
         return
     if found.spill_store_bytes or found.spill_load_bytes:
         yield Finding(kernel, f"spills {found.spill_store_bytes} B, reloads {found.spill_load_bytes} B", False)
+    if found.stack_bytes and not found.spill_store_bytes:
+        yield Finding(kernel, f"keeps {found.stack_bytes} B on the stack", False)
     if found.smem_bytes > kernel.plan.arch.smem_bytes:
         yield Finding(kernel, f"takes {found.smem_bytes} B of SMEM; a CTA has {kernel.plan.arch.smem_bytes}", True)
     if kernel.is_main:
@@ -167,7 +171,7 @@ def _figures(found: Resources) -> dict[str, Any]:
 
 
 def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Sequence[Finding]) -> None:
-    columns = ("structure", "configs", "registers", "spill B", "SMEM B", "setmaxnreg", "wgmma", "TMA loads", "TMA stores", "as planned")
+    columns = ("structure", "configs", "registers", "spill B", "SMEM B", "setmaxnreg", *OPCODES, "as planned")
     table = Table("Compiled offline", columns)
     for name in dict.fromkeys(k.structure for k in kernels):
         rows = [(k, o.resources) for k, o in zip(kernels, outcomes, strict=True) if k.structure == name]
@@ -181,7 +185,7 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
             _range(r.spill_store_bytes + r.spill_load_bytes for r in found),
             _range(r.smem_bytes for r in main),
             "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),
-            *(_range(_count(r, *opcodes) for r in main) for opcodes in (("HGMMA", "QGMMA"), ("UTMALDG",), ("UTMASTG",))),
+            *(_range(_count(r, *opcodes) for r in main) for opcodes in OPCODES.values()),
             "yes" if not wrong else f"{wrong} findings",
         )
     faults = Table("Findings", ("structure", "kernel", "variant", "what"))
@@ -190,7 +194,8 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
     show([table, faults])
     seconds = sum(o.seconds for o in outcomes)
     cached = sum(o.cached for o in outcomes)
-    print(f"{sum(o.ok for o in outcomes)} of {len(outcomes)} kernels compiled ({cached} known from before), {seconds:.0f} s of compiling")
+    done = f"{sum(o.ok for o in outcomes)} of {len(outcomes)} kernels compiled ({cached} known from before)"
+    print(f"{done}, {seconds:.0f} s of compiling")
 
 
 def _count(found: Resources, *opcodes: str) -> int:

@@ -1,6 +1,6 @@
 """Small TLX kernels for the tests: each compiles in well under a second."""
 
-# ruff: noqa: F401, PLR0402  imports as in generated modules
+# ruff: noqa: F401  imports as in generated modules
 import torch
 import triton
 import triton.language as tl

@@ -238,9 +238,9 @@ def _rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], store_task:
     if facts.tma_store:
         dtype = DTYPES["fp32"] if spec.schedule.split_k > 1 else facts.c_dtype
         tile = Tile("c", (facts.rows, facts.columns), dtype)
-        drain = (Drain("store"),) if store_task else ()
+        drains = (Drain("store"),) if store_task else ()
         fill = Fill(consumer, "store")
-        rings.append(Ring("c", (tile,), sizes["C_STAGES"], fill, drain, spec.rings.c.empty, banks=facts.replicas))
+        rings.append(Ring("c", (tile,), sizes["C_STAGES"], fill, drains, spec.rings.c.empty, banks=facts.replicas))
     return tuple(rings)
 
 

@@ -43,7 +43,9 @@ class TileShape(SpecModel):
 
 
 class LoadTask(SpecModel):
-    default: Literal[True] = Field(True, description="The TMA producer is the default task: leftover registers suffice.")
+    default: Literal[True] = Field(
+        True, description="The TMA producer is the default task: leftover registers suffice."
+    )
 
 
 class MmaTask(SpecModel):
@@ -165,7 +167,9 @@ def _roles(spec: GemmSpec) -> list[Fault]:
         if mma.replicate != 2:
             faults.append((("tasks", "mma", "replicate"), f"pingpong is played by 2 replicas, not {mma.replicate}"))
         if spec.schedule.kind != "persistent":
-            faults.append((("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent"))
+            faults.append(
+                (("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent")
+            )
     for path, registers in ((("tasks", "mma"), mma.registers), (("tasks", "epilogue"), _store_registers(spec))):
         if registers is not None and (registers % 8 or not 24 <= registers <= 240):
             faults.append(((*path, "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}"))
