@@ -3,8 +3,8 @@
     python benchmarks/gemm.py specs/hopper_gemm.yaml [more specs] --json benchmarks/results/NAME.json
 
 One process, one run: each candidate is captured in a CUDA graph of several launches; the graphs of a shape, the
-baseline's among them, are replayed in turns, in an order that rotates. A figure is the median over the turns of the time
-a launch; a ratio is baseline over candidate, so more than 1 is faster than torch.matmul. Inputs are normal random
+baseline's among them, are replayed in turns, in an order that rotates. A figure is the median over the turns of the
+time a launch; a ratio is baseline over candidate, so more than 1 is faster than torch.matmul. Inputs are normal random
 numbers. Host time is not in it.
 """
 

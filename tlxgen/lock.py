@@ -1,7 +1,7 @@
 """The lock of a spec: what was generated from what, and what the compiler made of it. Checked in beside the modules.
 
-`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the digest of the source
-that it was made of: a build keeps it while that digest stands and drops it otherwise.
+`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the digest of the
+source that it was made of: a build keeps it while that digest stands and drops it otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read(folder: Path) -> Lock:
 
 
 def to_bytes(lock: Lock) -> bytes:
-    """The lock's text: keys in the order given, and a compiled kernel on one line, so that a diff reads as the lock does."""
+    """The lock's text: keys in the order given and a compiled kernel on one line, so that its diff reads well."""
     return (_text(lock, 0) + "\n").encode()
 
 

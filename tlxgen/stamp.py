@@ -6,6 +6,7 @@ file that it names still has its digest and the generator is the same; a broken 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -62,10 +63,8 @@ def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], ou
         "inputs": {str(p.resolve()): d for p, d in inputs.items()},
         "outputs": {str(p.resolve()): d for p, d in outputs.items()},
     }
-    try:
+    with contextlib.suppress(OSError):
         write_atomic(_path(spec, out), json.dumps(stamp).encode())
-    except OSError:
-        pass
 
 
 def renew(spec: Path, out: Path, changed: Path) -> None:

@@ -40,7 +40,7 @@ def require_device(arch: str, capability: tuple[int, int]) -> str:
     if not torch.cuda.is_available():
         raise DeviceError(f"no GPU here; tlxgen check runs {arch} kernels on one", remedy=remedy)
     found = torch.cuda.get_device_capability()
-    name = torch.cuda.get_device_name()
+    name: str = torch.cuda.get_device_name()
     if found != capability:
         raise DeviceError(
             f"{name} has capability {found[0]}.{found[1]}; {arch} is {capability[0]}.{capability[1]}", remedy=remedy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import json
 from abc import ABC, abstractmethod
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError
+from tlxgen.errors import NoVariantError, SpecError, SpecErrors
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand
 
@@ -99,6 +100,7 @@ class Family(ABC):
     def kernels(self, document: Document) -> Kernels:
         """Expands, plans and groups. Raises SpecErrors for a faulty spec, NoVariantError when nothing fits."""
         expansion = expand(document, self.model)
+        _check_constants(self, document)
         rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
         structures: list[Structure] = []
         groups = _groups(self, expansion)
@@ -144,6 +146,20 @@ def _task(role: Role) -> str:
     registers = f", {role.registers} registers" if role.registers else ""
     guard = f", if {role.guard}" if role.guard else ""
     return f"{role.name}: {replicas}{role.warps} warp{'s' * (role.warps > 1)}{registers}{guard}"
+
+
+def _check_constants(family: Family, document: Document) -> None:
+    """Raises SpecErrors for an entry of `bake` or `keep` that names no axis of constants."""
+    faults = []
+    for key in ("bake", "keep"):
+        for i, path in enumerate(document.data.get(key) or ()):
+            if path not in family.config_axes:
+                near = difflib.get_close_matches(str(path), family.config_axes, n=1)
+                meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
+                text = f"{path!r} is not an axis that only changes constants{meant}"
+                faults.append(SpecError(text, location=document.where((key, i))))
+    if faults:
+        raise SpecErrors(faults)
 
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:

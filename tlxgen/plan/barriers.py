@@ -1,8 +1,8 @@
 """Derives the barriers of a ring from who fills and who drains it: the only place that knows an arrive count.
 
 Facts from TLX: `alloc_barriers(n, arrive_count)` counts calls of barrier_arrive by tasks (the compiler elects a leader
-after a task-wide sync), `barrier_expect_bytes` counts as one such call; `alloc_warp_barrier(n, num_warps, num_arrivals)`
-counts every thread, needs no sync, and must never be the target of a TMA load.
+after a task-wide sync), `barrier_expect_bytes` counts as one such call; `alloc_warp_barrier(n, num_warps,
+num_arrivals)` counts every thread, needs no sync, and must never be the target of a TMA load.
 """
 
 from __future__ import annotations

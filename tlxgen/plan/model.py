@@ -70,7 +70,7 @@ def total(sizes: list[Size]) -> Size:
 
 @dataclass(frozen=True)
 class Tile:
-    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers, one a replica."""
+    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers."""
 
     name: str
     whole: tuple[Size, ...]

@@ -46,9 +46,7 @@ def print_plans(spec: Path, only: str | None = None) -> None:
         if only in (None, structure.name):
             plan = structure.variants[0].plan
             assert plan
-            print(
-                f"{structure.name}: {len(structure.variants)} configs; numbers are those of {structure.variants[0].label}\n"
-            )
+            print(f"{structure.name}: {len(structure.variants)} configs; the numbers: {structure.variants[0].label}\n")
             show(plan_tables(plan, structure))
 
 

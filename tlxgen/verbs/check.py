@@ -11,6 +11,7 @@ from tlxgen import __version__, lock
 from tlxgen.arch import ARCHS
 from tlxgen.build import build
 from tlxgen.check import Job, Result, check_all, require_device
+from tlxgen.compile import check_triton
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
 
@@ -19,6 +20,7 @@ def run(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: i
     """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
     arch = ARCHS["sm90"]
     device = require_device(arch.name, arch.capability)
+    check_triton()
     jobs = []
     for spec in specs:
         built = build(spec)

@@ -34,6 +34,7 @@ WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters,
 # register target, whatever setmaxnreg grants later.
 INSTRUCTION_REGISTERS = 26
 CAPTURE_BYTES = 256  # 112 to 176 measured
+ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 
@@ -267,8 +268,8 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     scratch = [0 if facts.tma_store else block * c_bytes]
     if spec.schedule.split_k == 1:  # else the reduction applies the operations
         scratch += [t.largest_bytes * (block if t.strided else VECTOR_SCRATCH) for t in facts.op_tensors if t.shape]
-    captures = CAPTURE_BYTES if spec.tasks.specialized else 16
-    return Use("captures", captures), Use("layout conversion", max(scratch) * facts.replicas)
+    captures = CAPTURE_BYTES if spec.tasks.specialized else ALIGNMENT_BYTES
+    return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)
 
 
 def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tlxgen.arch import ARCHS, DTYPES, Sm90
+from tlxgen.arch import DTYPES, Sm90
 from tlxgen.spec import CommonSpec, SpecFault, SpecModel
 
 Operand16 = Literal["fp16", "bf16"]
@@ -157,6 +157,8 @@ Fault = tuple[tuple[str | int, ...], str]
 def _roles(spec: GemmSpec) -> list[Fault]:
     mma, faults = spec.tasks.mma, list[Fault]()
     if not spec.tasks.specialized:
+        if spec.cluster.m * spec.cluster.n > 1:
+            faults.append((("cluster",), "a cluster's shared loads need a producer: tasks.specialized must be true"))
         if spec.tasks.epilogue:
             faults.append((("tasks", "epilogue"), "a store task needs tasks.specialized: true"))
         if mma.split == "pingpong":
@@ -230,6 +232,3 @@ def _epilogue(spec: GemmSpec) -> list[Fault]:
     if spec.epilogue.store == "direct" and spec.tasks.epilogue:
         faults.append((("epilogue", "store"), "the store task stores by TMA: epilogue.store must be tma"))
     return faults
-
-
-__all__ = ["ARCHS", "GemmSpec"]
