@@ -20,7 +20,7 @@ def run(
     device = torch.device("cuda", torch.cuda.current_device())
     torch.manual_seed(seed)
     tensors = problem.inputs(spec, shape, device)
-    reference = problem.reference(spec, tensors)
+    reference, scale = problem.reference(spec, tensors)
     first: torch.Tensor | None = None
     for repeat in range(repeats):
         out, strays = problem.launch(module, spec, shape, tensors, config)
@@ -28,11 +28,11 @@ def run(
             return _failed(f"repeat {repeat}: {strays} elements written outside C")
         if first is None:
             first = out.clone()
-            verdict = numerics.compare(out, reference, problem.tolerance(spec))
+            verdict = numerics.compare(out, reference, scale, problem.tolerance(spec))
             if not verdict.passed:
                 return _failed(verdict.text, verdict.error, verdict.worst)
         elif not numerics.same_bits(out, first):
-            verdict = numerics.compare(out, reference, problem.tolerance(spec))
+            verdict = numerics.compare(out, reference, scale, problem.tolerance(spec))
             return _failed(f"repeat {repeat} differs from the first; {verdict.text}", verdict.error, verdict.worst)
     return {"passed": True, "error": verdict.error, "worst": verdict.worst, "text": verdict.text}
 

@@ -12,7 +12,7 @@ WORST_FACTOR = 8.0  # a block's error may exceed the norm's bound by this: few e
 
 @dataclass(frozen=True)
 class Verdict:
-    """`error` is ||out - ref|| / ||ref||; `worst` the block with the largest share of it, `worst_error` relative to the
+    """`error` is ||out - ref|| / scale; `worst` the block with the largest share of it, `worst_error` relative to the
     norm of an average block."""
 
     passed: bool
@@ -22,13 +22,13 @@ class Verdict:
     text: str
 
 
-def compare(out: torch.Tensor, ref: torch.Tensor, tolerance: float) -> Verdict:
-    """Holds `out` (M, N) against `ref` (M, N) float64. NaN never passes."""
+def compare(out: torch.Tensor, ref: torch.Tensor, scale: float, tolerance: float) -> Verdict:
+    """Holds `out` (M, N) against `ref` (M, N) float64; errors are relative to `scale`. NaN never passes."""
     if not bool(torch.isfinite(ref).all()):
         raise ValueError("the reference is not finite: the inputs are at fault")
     wrong = int((~torch.isfinite(out.double())).sum())
     error = out.double().nan_to_num(nan=float("inf")) - ref
-    scale = float(ref.norm()) or 1.0
+    scale = scale or 1.0
     norm = float(error.norm()) / scale
     blocks = _block_norms(error)
     average = scale / (blocks.numel() ** 0.5)

@@ -17,11 +17,12 @@ PIPED_WIDTH = 200  # columns, where no terminal says how many there are
 
 @dataclass
 class Table:
-    """Rows of text under headings."""
+    """Rows of text under headings; `note` is a line of its own beneath the title."""
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
+    note: str = ""
 
     def add(self, *cells: object) -> None:
         self.rows.append(tuple(str(c) for c in cells))
@@ -31,7 +32,8 @@ class Table:
         lines = [
             "| " + " | ".join(row) + " |" for row in ([list(self.columns)] + [["---"] * len(self.columns)] + escaped)
         ]
-        return "\n".join([f"**{self.title}**", "", *lines, ""])
+        note = [self.note, ""] if self.note else []
+        return "\n".join([f"**{self.title}**", "", *note, *lines, ""])
 
 
 def console(stderr: bool = False) -> Console:
@@ -47,7 +49,11 @@ def show(tables: Sequence[Table], *, markdown: bool = False) -> None:
         if markdown:
             print(table.markdown())
             continue
-        drawn = RichTable(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        title: Text | None = Text(table.title)
+        if table.note:  # above the drawing, which would fold it to its own width
+            out.print(Text(table.title, style="bold"), Text(table.note), sep="\n")
+            title = None
+        drawn = RichTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         for name in table.columns:
             drawn.add_column(name, overflow="fold")
         for row in table.rows:

@@ -1,0 +1,180 @@
+"""Files of a git revision, read into a folder of their own. Neither the working tree nor the index is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlxgen import lock
+from tlxgen.build import folder_of
+from tlxgen.errors import ReviewError, SpecError
+from tlxgen.spec import read as read_spec
+
+SPEC_SUFFIXES = (".yaml", ".yml")
+TIMEOUT_S = 30.0
+# A git hook runs with these set for its own repository; the one that is asked for is found from its folder instead.
+_HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or a folder of a commit: its object id, and the file's bytes; None for a folder."""
+
+    oid: str
+    data: bytes | None
+
+
+class Repository:
+    """The git repository around a folder. Raises ReviewError when there is none, or no git."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        found = _git(folder, "rev-parse", "--show-toplevel")
+        if found.returncode:
+            raise ReviewError(f"{folder.absolute()} is not in a git repository that can be read: {_said(found)}")
+        self.top = Path(os.fsdecode(found.stdout).rstrip("\n"))
+
+    def has(self, revision: str) -> bool:
+        """Whether `revision` names a commit."""
+        return self._commit(revision) is not None
+
+    def entry(self, revision: str, path: str) -> Entry | None:
+        """What `revision` has at `path` (posix, from the top), symbolic links followed; None when it has nothing."""
+        commit = self._commit(revision)
+        if commit is None:
+            raise ReviewError(f"{revision!r} is not a commit of {self.top}")
+        query = f"{commit}:{'' if path == '.' else path}\n".encode()
+        found = _git(self.top, "cat-file", "--batch", "--follow-symlinks", stdin=query)
+        head, _, body = found.stdout.partition(b"\n")
+        oid, kind, *size = head.decode(errors="replace").split(" ")
+        if found.returncode or kind not in ("blob", "tree"):
+            return None
+        return Entry(oid, body[: int(size[0])] if kind == "blob" else None)
+
+    def files(self, tree: Entry) -> list[str]:
+        """The names in a folder."""
+        found = _git(self.top, "ls-tree", "-z", "--name-only", tree.oid)
+        if found.returncode:
+            raise ReviewError(f"git cannot list a folder of {self.top}: {_said(found)}")
+        return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
+
+    def from_top(self, path: str) -> str:
+        """`path` as git reads it after `REV:`, from the top of the repository; ./ and ../ start at the folder."""
+        if not path.startswith(("./", "../")):
+            return os.path.normpath(path)
+        return self.inside(self._folder / path)
+
+    def inside(self, path: Path) -> str:
+        """A path of the file system, from the top of the repository. Raises ReviewError for one outside."""
+        real = Path(os.path.abspath(path))
+        real = real.parent.resolve() / real.name  # git knows the folder by its real name, but a linked file by the link
+        if not real.is_relative_to(self.top):
+            raise ReviewError(f"{path} is not in the repository {self.top}")
+        return real.relative_to(self.top).as_posix()
+
+    def _commit(self, revision: str) -> str | None:
+        if revision.startswith("-"):  # would be read as an option
+            return None
+        found = _git(self.top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        return None if found.returncode else found.stdout.decode().strip()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The files of a revision that one comparison needs, under `root`, which stands for the top of the repository."""
+
+    repository: Repository
+    revision: str
+    root: Path
+
+    @staticmethod
+    def take(repository: Repository, revision: str, path: str, into: Path) -> Snapshot:
+        """Brings `path` (from the top) of `revision` below the empty folder `into`, with what belongs to it.
+
+        That is: to a spec, what it extends and its lock; to a generated module, the lock beside it; to a folder, its
+        modules and its lock. Raises ReviewError for a path that the revision does not have.
+        """
+        # The top's own name is kept: whether a spec lies in a folder `specs` decides where its lock is.
+        snapshot = Snapshot(repository, revision, into.resolve() / (repository.top.name or "top"))
+        entry = repository.entry(revision, path)
+        if entry is None:
+            remedy = "paths after REV: are from the top of the repository; begin one with ./ to start from here"
+            raise ReviewError(f"{revision} has no {path}", remedy=remedy)
+        if entry.data is None:
+            wanted = [n for n in repository.files(entry) if n.endswith(".py") or n == lock.NAME]
+            snapshot.at(path).mkdir(parents=True, exist_ok=True)
+            for name in wanted:
+                snapshot._fetch(os.path.normpath(f"{path}/{name}"))
+            return snapshot
+        snapshot._write(path, entry.data)
+        if path.endswith(SPEC_SUFFIXES):
+            snapshot._follow_extends(path)
+            snapshot._fetch_lock(folder_of(snapshot.at(path), None))
+        else:
+            snapshot._fetch_lock(snapshot.at(path).parent)
+        return snapshot
+
+    def at(self, path: str) -> Path:
+        """Where `path`, given from the top of the repository, lies in the snapshot."""
+        return self.root / path
+
+    def renamed(self, message: str) -> str:
+        """`message` with the paths of this snapshot as REV:path."""
+        return message.replace(f"{self.root.as_posix()}/", f"{self.revision}:")
+
+    def _follow_extends(self, path: str) -> None:
+        """Brings the parents. What is wrong with a file's text is left for the spec loader to say."""
+        while True:
+            try:
+                given = read_spec(self.at(path)).data.get("extends")
+            except SpecError:
+                return
+            if not isinstance(given, str) or not given.strip():
+                return
+            parent = os.path.normpath(os.path.join(os.path.dirname(path), given))
+            if os.path.isabs(given) or parent.split("/")[0] == "..":
+                text = f"{self.revision}:{path} extends {given}, which is outside the repository"
+                raise ReviewError(text, remedy="only files of the revision itself can be read at it")
+            if self.at(parent).exists() or not self._fetch(parent):
+                return  # a circle, or a missing parent: the loader tells with its place in the spec
+            path = parent
+
+    def _fetch_lock(self, folder: Path) -> None:
+        if folder.is_relative_to(self.root):
+            self._fetch((folder.relative_to(self.root) / lock.NAME).as_posix())
+
+    def _fetch(self, path: str) -> bool:
+        """Brings a file, if the revision has it."""
+        entry = self.repository.entry(self.revision, path)
+        if entry is None or entry.data is None:
+            return False
+        self._write(path, entry.data)
+        return True
+
+    def _write(self, path: str, data: bytes) -> None:
+        self.at(path).parent.mkdir(parents=True, exist_ok=True)
+        self.at(path).write_bytes(data)
+
+
+def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Runs git, which asks nothing and takes no lock. Raises ReviewError when it is not there or does not end."""
+    environment = {k: v for k, v in os.environ.items() if k not in _HOOK_VARIABLES}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        return subprocess.run(
+            command, input=stdin, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False
+        )
+    except FileNotFoundError:
+        raise ReviewError("git is not installed, so no revision can be read", remedy="compare files instead") from None
+    except subprocess.TimeoutExpired:
+        raise ReviewError(f"git {arguments[0]} in {folder} did not end within {TIMEOUT_S:g} s") from None
+    except OSError as error:
+        raise ReviewError(f"git cannot be run: {error}") from None
+
+
+def _said(result: subprocess.CompletedProcess[bytes]) -> str:
+    lines = result.stderr.decode(errors="replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ") if lines else f"git ended with {result.returncode}"
