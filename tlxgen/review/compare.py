@@ -129,9 +129,9 @@ def _variants(a: Kernels, b: Kernels) -> Table:
             rows[part].append((only.label, _verdict(x), _verdict(y), change))
         elif bool(x.reasons) != bool(y.reasons):
             rows["Turned"].append((y.label, _verdict(x), _verdict(y), "rejected" if y.reasons else "kept"))
-    for part, found in rows.items():
-        more = len(found) - MOST_VARIANTS
-        add(table, part, found[:MOST_VARIANTS])
+    for part, some in rows.items():
+        more = len(some) - MOST_VARIANTS
+        add(table, part, some[:MOST_VARIANTS])
         add(table, "", [(f"and {more} more", "", "", "")] if more > 0 else [])
     return table
 
@@ -177,7 +177,7 @@ def _plans(a: Variant, b: Variant, name_a: str, name_b: str) -> dict[str, list[R
     assert a.plan and b.plan
     facts_a, facts_b = _facts(a.plan, name_a), _facts(b.plan, name_b)
     rows = {part: differences(facts_a[part], facts_b[part]) for part in facts_a}
-    return {part: found for part, found in rows.items() if found}
+    return {part: some for part, some in rows.items() if some}
 
 
 def _facts(plan: Plan, name: str) -> dict[str, Facts]:

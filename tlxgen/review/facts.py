@@ -97,12 +97,13 @@ def figures(a: Compiled | None, b: Compiled | None, name_a: str, name_b: str) ->
     for x, y in pairs:
         for row in differences({"": dict(_numbers(x[1]))}, {"": dict(_numbers(y[1]))}):
             rows.setdefault(row, []).append(stripped(y[0], name_b))
-    return [(f"{what}{_where(names, len(pairs))}", *rest) for (what, *rest), names in rows.items()]  # type: ignore[misc]
+    total = sum(bool(x[0]) for x, _ in pairs)
+    return [(f"{what}{_where(names, total)}", old, new, change) for (what, old, new, change), names in rows.items()]
 
 
 def _where(names: Sequence[str], total: int) -> str:
-    if len(names) == total:
-        return f", all {total} kernels" if total > 1 else ""
+    if len(names) == total or names == [""]:
+        return f", all {total} kernels" if total > 1 and names != [""] else ""
     return f", {names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
