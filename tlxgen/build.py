@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
+CHUNK = 4  # structures a worker takes at a time
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,25 @@ def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
 
     document = load(spec)
     family = families.of(document)
-    kernels = family.kernels(document)
+    kernels = family.kernels(document).some()
     _refuse_foreign(folder, spec)
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
     entry = lock.carry_over(context.lock(files), lock.read(folder))
     files[lock.NAME] = lock.to_bytes(entry)
-    inputs = {Path(s.path): digest.of_file(Path(s.path)) or "" for s in document.sources}
+    # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
+    inputs = {Path(s.path): digest.of_text(s.text) for s in document.sources}
+    inputs |= _outside(families.templates(family))
     return Made(files, inputs, len(kernels.kept), len(kernels.rejected))
+
+
+def _outside(templates: Path) -> dict[Path, str]:
+    """Digests of a family from outside tlxgen, which the generator's digest leaves out: its templates and modules."""
+    if templates == stamp.templates():
+        return {}
+    files = sorted({*templates.glob("**/*.j2"), *templates.parent.glob("*.py")})
+    return {path: digest.of_bytes(path.read_bytes()) for path in files}
 
 
 @dataclass(frozen=True)
@@ -192,8 +203,9 @@ def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
             texts.append(job.render())
             step(len(texts), len(jobs))
         return texts
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        for text in pool.map(_Job.render, jobs, chunksize=4):
+    workers = min(os.cpu_count() or 1, -(-len(jobs) // CHUNK))  # a pool starts all of its workers at once
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for text in pool.map(_Job.render, jobs, chunksize=CHUNK):
             texts.append(text)
             step(len(texts), len(jobs))
     return texts
@@ -218,6 +230,8 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise TlxgenError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> None:

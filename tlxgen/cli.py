@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
 from tlxgen import __version__
-from tlxgen.errors import TlxgenError
+from tlxgen.errors import Location, SpecError, SpecErrors, TlxgenError
 
 app = typer.Typer(
     name="tlxgen",
@@ -90,6 +90,19 @@ def check(
 
 
 @app.command()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="Spec, generated module or folder, REV:path, or REV alone.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],
+    form: Annotated[Literal["table", "markdown"], typer.Option("--format", help="How to print.")] = "table",
+    no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+) -> None:
+    """Say what differs between two specs or generated modules: tasks, rings, barriers, bytes, registers, source."""
+    from tlxgen.review import diff as verb
+
+    verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
     import json
@@ -101,8 +114,14 @@ def schema() -> None:
 
 
 def _files(specs: list[Path]) -> list[Path]:
-    """The files among `specs`, and those in its folders, in a fixed order."""
-    return [file for path in specs for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
+    """The files among `specs`, and those in its folders, in a fixed order. Raises SpecError for a folder without."""
+    files: list[Path] = []
+    for path in specs:
+        found = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        if not found:
+            raise SpecError(f"no spec in {path}: there is no *.yaml", location=Location(path.as_posix(), 1, 1))
+        files += found
+    return files
 
 
 @app.callback(invoke_without_command=True)
@@ -117,7 +136,8 @@ def main() -> None:
     try:
         app()
     except TlxgenError as error:
-        print(f"error: {error}" if not error.location else str(error), file=sys.stderr)
+        placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
+        print(error if placed else f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)

@@ -63,7 +63,7 @@ class SpecError(TlxgenError):
 class SpecErrors(TlxgenError):
     """Every fault found in one run, in the order of the files' lines."""
 
-    def __init__(self, errors: Iterable[SpecError]) -> None:
+    def __init__(self, errors: Iterable[TlxgenError]) -> None:
         self.errors = sorted(errors, key=lambda e: e.location or Location("", 0, 0))
         super().__init__("\n".join(str(e) for e in self.errors))
 

@@ -6,10 +6,10 @@ import ast
 import contextlib
 import hashlib
 import json
-import os
 import sys
-import tempfile
 from pathlib import Path
+
+from tlxgen.files import write_atomic
 
 from .job import Job, Resources
 
@@ -55,18 +55,10 @@ def load(folder: Path, name: str) -> Resources | None:
 
 
 def store(folder: Path, name: str, resources: Resources) -> None:
-    """Writes beside and renames: no reader sees half an entry. An unwritable folder costs time, no result."""
-    path = _path(folder, name)
-    temporary = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{name}.", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"key": name, "resources": resources.to_json()}, file)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+    """Keeps an entry. An unwritable folder costs time, no result."""
+    with contextlib.suppress(OSError):
+        entry = json.dumps({"key": name, "resources": resources.to_json()})
+        write_atomic(_path(folder, name), entry.encode())
 
 
 def _path(folder: Path, name: str) -> Path:

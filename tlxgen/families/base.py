@@ -56,6 +56,12 @@ class Kernels:
     def name(self) -> str:
         return str(self.document.data["name"])
 
+    def some(self) -> Kernels:
+        """Itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
+        if not self.structures:
+            raise _nothing_left(self.document, self.rejected)
+        return self
+
     @property
     def kept(self) -> tuple[Variant, ...]:
         return tuple(v for s in self.structures for v in s.variants)
@@ -98,7 +104,7 @@ class Family(ABC):
         return {}
 
     def kernels(self, document: Document) -> Kernels:
-        """Expands, plans and groups. Raises SpecErrors for a faulty spec, NoVariantError when nothing fits."""
+        """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec."""
         expansion = expand(document, self.model)
         _check_constants(self, document)
         rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
@@ -110,8 +116,6 @@ class Family(ABC):
             rejected += failed
             if structure.variants:
                 structures.append(structure)
-        if not structures:
-            raise NoVariantError(_nothing_left(document, rejected))
         return Kernels(document, self, tuple(structures), tuple(rejected))
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
@@ -224,11 +228,12 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _nothing_left(document: Document, rejected: Sequence[Variant]) -> str:
-    where = document.where(("name",))
-    lines = [f"{where}: no variant of {document.data['name']} is left; {len(rejected)} rejected:"]
-    lines += _examples(rejected)
-    return "\n".join(lines)
+def _nothing_left(document: Document, rejected: Sequence[Variant]) -> NoVariantError:
+    name, where = document.data["name"], document.where(("name",))
+    if len(rejected) == 1:
+        return NoVariantError(f"{name} cannot be built: {'; '.join(rejected[0].reasons)}", location=where)
+    remedy = "\n".join(_examples(rejected)).strip()
+    return NoVariantError(f"all {len(rejected)} variants of {name} are rejected", location=where, remedy=remedy)
 
 
 def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:

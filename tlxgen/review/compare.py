@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure, Variant
     from tlxgen.plan import Plan
 
-MOST_VARIANTS = 20  # rows of variants that were added, removed or turned
+MOST_VARIANTS = 10  # rows each of variants that turned, were removed or were added
 
 
 class Pair(NamedTuple):
@@ -126,7 +126,7 @@ def _variants(a: Kernels, b: Kernels) -> Table:
             only = x or y
             assert only
             part, change = ("Removed", "removed") if x else ("Added", "added")
-            rows[part].append((only.label, _verdict(x), _verdict(y), change))
+            rows[part].append((only.label, _brief(x), _brief(y), change))
         elif bool(x.reasons) != bool(y.reasons):
             rows["Turned"].append((y.label, _verdict(x), _verdict(y), "rejected" if y.reasons else "kept"))
     for part, some in rows.items():
@@ -136,9 +136,14 @@ def _variants(a: Kernels, b: Kernels) -> Table:
     return table
 
 
-def _verdict(variant: Variant | None) -> str:
-    if variant is None:
-        return ""
+def _brief(variant: Variant | None) -> str:
+    """The verdict without the numbers behind it: `tlxgen list` has those of every variant."""
+    if variant is None or not variant.reasons:
+        return _verdict(variant) if variant else ""
+    return f"rejected: {', '.join(r.split(':')[0] for r in variant.reasons)}"
+
+
+def _verdict(variant: Variant) -> str:
     if variant.reasons:
         return f"rejected: {'; '.join(variant.reasons)}"
     smem = next((b.used for b in variant.plan.budgets if b.name == "SMEM"), 0) if variant.plan else 0
@@ -158,16 +163,16 @@ def _structure(kernels_a: Kernels, kernels_b: Kernels, a: Structure, b: Structur
     round_ = _by_point(a.variants, b.variants, {**a.values, **b.values})
     common = [(x, y) for x, y, _ in matched(a.variants, b.variants, [round_]) if x and y]
     configs = common or [(a.variants[0], b.variants[0])]
-    found = [(y, rows) for x, y in configs if (rows := _plans(x, y, kernels_a.name, kernels_b.name))]
+    found = [(y, parts) for x, y in configs if (parts := _plans(x, y, kernels_a.name, kernels_b.name))]
     table = Table(b.name if a.name == b.name else f"{a.name} -> {b.name}", COLUMNS)
     if not found:
         return table
-    variant, parts = found[0]
+    variant, first = found[0]
     if common:
         table.note = f"numbers of {variant.label}; {len(found)} of {len(common)} configs that both have differ"
     else:
         table.note = f"no config that both have; numbers of A's {a.variants[0].label} and B's {b.variants[0].label}"
-    for part, rows in parts.items():
+    for part, rows in first.items():
         add(table, part, rows)
     return table
 
@@ -254,7 +259,8 @@ def _launch(plan: Plan, name: str) -> Facts:
 
 def _budgets(plan: Plan) -> Iterator[tuple[str, Mapping[str, object]]]:
     for budget in plan.budgets:
-        yield f"{budget.name}, {budget.unit}", {"": budget.used, "limit": budget.limit}
+        name = budget.name if budget.unit in budget.name else f"{budget.name} {budget.unit}"
+        yield name, {"": budget.used, "limit": budget.limit}
         for use in budget.uses:
             if use.amount:  # "12 mbarriers" and "16 mbarriers" are one use
                 yield f"{budget.name}: {use.what.lstrip('0123456789 ')}", {"": use.amount}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ SPEC_SUFFIXES = (".yaml", ".yml")
 TIMEOUT_S = 30.0
 # A git hook runs with these set for its own repository; the one that is asked for is found from its folder instead.
 _HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+_OBJECT = re.compile(rb"(?P<oid>[0-9a-f]+) (?P<kind>blob|tree) (?P<size>[0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,17 @@ class Repository:
         commit = self._commit(revision)
         if commit is None:
             raise ReviewError(f"{revision!r} is not a commit of {self.top}")
-        query = f"{commit}:{'' if path == '.' else path}\n".encode()
-        found = _git(self.top, "cat-file", "--batch", "--follow-symlinks", stdin=query)
-        head, _, body = found.stdout.partition(b"\n")
-        oid, kind, *size = head.decode(errors="replace").split(" ")
-        if found.returncode or kind not in ("blob", "tree"):
+        if "\n" in path:  # would be two questions
             return None
-        return Entry(oid, body[: int(size[0])] if kind == "blob" else None)
+        query = os.fsencode(f"{commit}:{'' if path == '.' else path}\n")
+        found = _git(self.top, "cat-file", "--batch", "--follow-symlinks", stdin=query)
+        if found.returncode:
+            raise ReviewError(f"git cannot read {revision}:{path}: {_said(found)}")
+        head, _, body = found.stdout.partition(b"\n")
+        there = _OBJECT.fullmatch(head)
+        if there is None:
+            return None
+        return Entry(there["oid"].decode(), body[: int(there["size"])] if there["kind"] == b"blob" else None)
 
     def files(self, tree: Entry) -> list[str]:
         """The names in a folder."""

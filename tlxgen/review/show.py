@@ -16,7 +16,7 @@ from .tables import Table, show
 
 
 def kernels_of(spec: Path) -> Kernels:
-    """The variants of a spec file. Raises SpecErrors, or NoVariantError when none fits."""
+    """The variants of a spec file. Raises SpecErrors."""
     document = load(spec)
     return families.of(document).kernels(document)
 
@@ -38,7 +38,7 @@ def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
 
 def print_plans(spec: Path, only: str | None = None) -> None:
     """Prints roles, rings, barriers and budgets of each structure, for its first config."""
-    kernels = kernels_of(spec)
+    kernels = kernels_of(spec).some()
     names = [s.name for s in kernels.structures]
     if only is not None and only not in names:
         raise ReviewError(f"no structure {only!r} in {spec}", remedy=f"it has {', '.join(names)}")

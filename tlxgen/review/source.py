@@ -25,7 +25,7 @@ _Fields = dict[str, object]
 
 @dataclass
 class Summary:
-    """Facts about one module. `name` is its host function: the kernels are `name_kernel` and so on; empty if unknown."""
+    """Facts about one module. `name` is its host function: the kernels are `name_kernel` and so on; may be empty."""
 
     name: str = ""
     configs: list[str] = field(default_factory=list)
@@ -167,8 +167,12 @@ def _configs(table: ast.expr) -> list[str]:
     for row in table.elts if isinstance(table, ast.List) else []:
         if isinstance(row, ast.Call) and row.args and isinstance(row.args[0], ast.Dict):
             entries = zip(row.args[0].keys, row.args[0].values, strict=True)
-            words = [f"{ast.unparse(k).strip(chr(39))}={ast.unparse(v)}" for k, v in entries if k]
+            words = [f"{_name(k)}={ast.unparse(v)}" for k, v in entries]
             rows.append(", ".join(words + [f"{k.arg}={ast.unparse(k.value)}" for k in row.keywords]))
         else:
             rows.append(ast.unparse(row))
     return rows
+
+
+def _name(key: ast.expr | None) -> str:
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else "**"

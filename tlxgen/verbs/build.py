@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from tlxgen.build import Built, build
-from tlxgen.errors import TlxgenError
+from tlxgen.build import Built, Step, build
+from tlxgen.errors import SpecErrors, TlxgenError
 
 
 def run(specs: list[Path], out: Path | None, check: bool) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
-    done, faults = [], []
+    done: list[Built] = []
+    faults: list[TlxgenError] = []
     with ExitStack() as stack:
-        step = _bar(stack, len(specs))
+        step = _bar(stack)
         for spec in specs:
             try:
                 done.append(build(spec, out=out, check=check, on_step=step(spec)))
@@ -25,12 +27,12 @@ def run(specs: list[Path], out: Path | None, check: bool) -> int:
         if check and built.diff:
             print(built.diff)
     if faults:
-        raise faults[0] if len(faults) == 1 else TlxgenError("\n".join(str(f) for f in faults))
+        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
     return int(check and any(not b.up_to_date for b in done))
 
 
-def _bar(stack: ExitStack, specs: int):  # type: ignore[no-untyped-def]
-    """A factory of step callbacks; draws only on a terminal, and imports rich only then."""
+def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
+    """What gives each spec its bar; draws only on a terminal, and imports rich only then."""
     if not sys.stderr.isatty():
         return lambda spec: None
     from rich.console import Console
@@ -38,11 +40,11 @@ def _bar(stack: ExitStack, specs: int):  # type: ignore[no-untyped-def]
 
     progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
 
-    def factory(spec: Path):  # type: ignore[no-untyped-def]
+    def bar(spec: Path) -> Step:
         task = progress.add_task(spec.stem, total=None)
-        return lambda now, total: progress.update(task, completed=now, total=total)
+        return lambda done, total: progress.update(task, completed=done, total=total)
 
-    return factory
+    return bar
 
 
 def _line(built: Built, check: bool) -> str:

@@ -319,6 +319,9 @@ def _rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Rea
     if spec.rings.ab.stages <= facts.in_flight:
         text = f"STAGES = {spec.rings.ab.stages} with {facts.in_flight} wgmma in flight: no slot is left to load into"
         reasons.append(Reason("ring-depth", text))
+    if not spec.tasks.specialized and spec.rings.ab.stages == 1:
+        text = "STAGES = 1 in the un-specialised form: its one task loads a slot ahead of the one that it multiplies"
+        reasons.append(Reason("ring-depth", text))
     for tile in [o.tile for o in facts.operands] + _staging(spec, facts):
         inner = tile.shape[-1].value * tile.dtype.bytes
         if inner < arch.tma_min_inner_bytes:

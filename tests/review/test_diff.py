@@ -1,0 +1,369 @@
+"""`tlxgen diff`: specs and generated files, in the working tree and at git revisions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tlxgen import cli, lock
+from tlxgen.build import build, folder_of
+from tlxgen.errors import ReviewError
+from tlxgen.review import diff, revision, source
+from tlxgen.review.facts import differences, figures
+
+BASE = """kernel: gemm
+name: demo
+arch: sm90
+tile: {n: 128}
+"""
+CHILD = """extends: ../common/base.yaml
+variants:
+  axes:
+    schedule.group_m: [8, 16]
+"""
+Said = Callable[..., str]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "state")
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a spec in specs/ whose parent is in another folder, committed once; the current folder."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
+    top = tmp_path / "repo"
+    (top / "specs").mkdir(parents=True)
+    (top / "common").mkdir()
+    (top / "common" / "base.yaml").write_text(BASE)
+    (top / "specs" / "demo.yaml").write_text(CHILD)
+    git(top, "init", "-q", "-b", "main")
+    commit(top)
+    monkeypatch.chdir(top)
+    return top
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    def run(a: object, b: object, **options: bool) -> str:
+        diff.run(str(a), str(b), **options)
+        return capsys.readouterr().out
+
+    return run
+
+
+def rows(text: str) -> set[tuple[str, ...]]:
+    """The cells of each row of the markdown tables, without the part."""
+    return {tuple(c.strip() for c in line.strip("| ").split(" | ")) for line in _bodies(text)}
+
+
+def _bodies(text: str) -> list[str]:
+    return [line.split("|", 2)[2] for line in text.splitlines() if line.startswith("| ")]
+
+
+def test_stages_tile_and_registers_of_a_parent_at_a_revision(repo: Path, said: Said) -> None:
+    parent = repo / "common" / "base.yaml"
+    parent.write_text(
+        BASE.replace("128}", "256}") + "rings: {ab: {stages: 3}}\ntasks: {mma: {registers: 224, order: mbarrier}}\n"
+    )
+    before = git(repo, "status", "--porcelain")
+    text = said("HEAD", "specs/demo.yaml", markdown=True, with_source=False)
+    assert text.startswith("### tlxgen diff HEAD:specs/demo.yaml -> specs/demo.yaml\n")
+    assert "2 of 2 configs that both have differ" in text
+    assert {
+        ("ab slots", "4", "3", "-1"),
+        ("ab tile b", "64 x 128", "64 x 256", ""),
+        ("ab bytes", "131072", "147456", "+16384"),
+        ("ab_full how many", "4", "3", "-1"),
+        ("ab_full bytes", "32768", "49152", "+16384"),
+        ("mma registers", "232", "224", "-8"),
+        ("load registers", "40", "56", "+16"),
+        ("registers granted to mma", "232", "224", "-8"),
+        ("BLOCK_N", "128", "256", "+128"),
+        ("STAGES", "4", "3", "-1"),
+    } <= rows(text)
+    assert "ab tile a" not in text and "BLOCK_M" not in text  # only what changed
+    assert git(repo, "status", "--porcelain") == before
+    assert git(repo, "diff", "--cached") == ""
+
+
+def test_split_changes_roles_barriers_and_turns(repo: Path, said: Said) -> None:
+    other = repo / "specs" / "ping.yaml"
+    other.write_text(CHILD + "tasks: {mma: {split: pingpong}}\nname: ping\n")
+    text = said("specs/demo.yaml", other, markdown=True)
+    assert ("ab_empty count", "2", "1", "-1") in rows(text)
+    assert ("ab tile a groups", "2", "1", "-1") in rows(text)
+    assert "first id 4, threads 256" in text
+    assert "named barriers: mma_turn" in text
+    assert "| demo -> ping" not in text and "**demo -> ping**" in text
+    assert "+            tlx.named_barrier_wait(4 + replica, 256)" in text.replace("    " * 4, "    " * 3)
+
+
+def test_variants_added_removed_and_turned_with_the_reason(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+    axes = "extends: ../common/base.yaml\nvariants: {axes: {rings.ab.stages: [3, 4, 6], tile.m: [128]}}\n"
+    spec.write_text(axes)
+    commit(repo)
+    spec.write_text(axes.replace("3, 4, 6", "4, 5, 6") + "tile: {n: 256}\n")
+    text = said("HEAD", spec, markdown=True, with_source=False)
+    found = rows(text)
+    assert ("kept", "3", "1", "-2") in found
+    assert ("rings.ab.stages=3, tile.m=128", "kept, SMEM 114992 B", "", "removed") in found
+    added = next(r for r in found if r[0] == "rings.ab.stages=5, tile.m=128")
+    assert added[1:] == ("", "rejected: smem", "added")
+    turned = next(r for r in found if r[0] == "rings.ab.stages=6, tile.m=128")
+    assert turned[1].startswith("kept") and turned[2].startswith("rejected: smem: needs ") and turned[3] == "rejected"
+    assert not any(r[0].startswith("rings.ab.stages=4, ") for r in found)
+
+
+def test_an_axis_of_one_side_meets_the_other_sides_default(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+    spec.write_text("extends: ../common/base.yaml\nvariants: {axes: {tasks.mma.split: [pingpong, cooperative]}}\n")
+    found = rows(said("HEAD", spec, markdown=True, with_source=False))
+    assert ("", "demo", "demo_cooperative", "compared by axes") in found
+    assert ("", "", "demo_pingpong, 1 configs", "added") in found
+    assert ("schedule.group_m=16", "kept, SMEM 147776 B", "", "removed") in found
+    assert not any(row[0].startswith("schedule.group_m=8") for row in found)  # 8 is the default: on both sides
+
+
+def test_identical_specs_differ_in_nothing(repo: Path, said: Said) -> None:
+    copy = repo / "specs" / "copy.yaml"
+    copy.write_text("# another text, another digest, the same kernel\n" + CHILD)
+    assert said("specs/demo.yaml", copy) == "no difference\n"
+    assert said("HEAD", "specs/demo.yaml", with_source=False) == "no difference (source not compared)\n"
+
+
+def test_source_only_change_shows_in_the_source(repo: Path, said: Said) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "cache: {a: evict_first}\n")
+    text = said("HEAD:specs/demo.yaml", "specs/demo.yaml")
+    assert "--- demo.py (HEAD:specs/demo.yaml)\n+++ demo.py (specs/demo.yaml)\n" in text
+    assert any(line.startswith("+") and 'eviction_policy="evict_first"' in line for line in text.splitlines())
+    assert "sha256" not in text
+    assert said("HEAD", "specs/demo.yaml", with_source=False) == "no difference (source not compared)\n"
+
+
+def test_markdown_folds_the_source_and_escapes_pipes(repo: Path, said: Said) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "cache: {a: evict_first}\ntasks: {mma: {registers: 224}}\n")
+    text = said("main:./specs/demo.yaml", "specs/demo.yaml", markdown=True)
+    head, details = text.split("<details>")
+    assert "| part | what | A | B | change |" in head
+    assert details.startswith("\n<summary>Source: +") and "\n```diff\n--- demo.py" in details
+    assert details.rstrip().endswith("```\n\n</details>")
+    assert diff.Table("t", ("a",), [("x | y",)]).markdown().count("\\|") == 1
+    assert "````diff" in diff._folded(["+```"])
+
+
+def test_compile_results_of_the_plan_are_compared(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+
+    def record(registers: int, sass: int) -> None:
+        folder = build(spec).folder
+        entry = lock.read(folder)
+        keys = [f"demo_kernel GROUP_M={g}" for g in (8, 16)]
+        figures = {"registers": registers, "spill_store_bytes": 0, "sass": {"HGMMA": sass, "total": 9}, "digest": "ab"}
+        entry["structures"]["demo"]["compiled"] = {"fbtriton": "x", "kernels": dict.fromkeys(keys, figures)}
+        lock.write(folder, entry)
+
+    record(168, 16)
+    commit(repo)
+    spec.write_text(CHILD + "tasks: {mma: {registers: 224}}\n")
+    record(160, 12)
+    text = said("HEAD", spec, markdown=True, with_source=False)
+    assert ("registers, all 2 kernels", "168", "160", "-8") in rows(text)
+    assert ("sass HGMMA, all 2 kernels", "16", "12", "-4") in rows(text)
+    assert "spill" not in text and "digest" not in text and "note:" not in text
+    spec.write_text(CHILD + "tasks: {mma: {registers: 216}}\n")  # not compiled again
+    text = said("HEAD", spec, markdown=True, with_source=False)
+    assert "note: " in text and "compile results of demo left out" in text and "sass" not in text
+
+
+def test_generated_modules_and_folders(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+    folder = build(spec).folder
+    commit(repo)
+    spec.write_text(CHILD.replace("16]", "32]") + "tasks: {mma: {split: pingpong, registers: 224}}\n")
+    build(spec)
+    for a, b in (("HEAD", "generated/demo/demo.py"), ("HEAD:generated/demo", folder)):
+        text = said(a, b, markdown=True)
+        assert {
+            ("mma registers", "232", "224", "-8"),
+            ("a_tiles how many", "STAGES * 2", "STAGES", ""),
+            ("ab_empty arrive_count", "2", "1", "-1"),
+            ("wait on id 4 + replica", "", "threads 256", "added"),
+        } <= rows(text)
+        assert sum("GROUP_M=32" in row[0] for row in rows(text)) == 1
+        assert sum("GROUP_M=16" in row[0] and row[3] == "removed" for row in rows(text)) == 1
+        assert "GROUP_M=8" not in text.split("<details>")[0]
+        assert "load" not in {row[0].split(" ")[0] for row in rows(text)}
+        assert "-" + " " * 8 + "with tlx.async_task(num_warps=4, registers=232, replicate=2):" in text
+    assert said(folder, folder) == "no difference\n"
+
+
+def test_locked_figures_of_generated_modules(repo: Path, said: Said) -> None:
+    for name, registers in (("demo", 168), ("other", 128)):
+        path = repo / "specs" / f"{name}.yaml"
+        path.write_text(CHILD + f"name: {name}\n")
+        folder = build(path).folder
+        entry = lock.read(folder)
+        entry["structures"][name]["compiled"] = {"kernels": {f"{name}_kernel GROUP_M=8": {"registers": registers}}}
+        lock.write(folder, entry)
+    modules = [folder_of(repo / "specs" / f"{n}.yaml", None) / f"{n}.py" for n in ("demo", "other")]
+    text = said(*modules, markdown=True, with_source=False)
+    assert rows(text) == {("what", "A", "B", "change"), ("---",) * 4, ("registers", "168", "128", "-40")}
+    modules[1].write_text(modules[1].read_text() + "# edited\nx = 1\n")
+    text = said(*modules)
+    assert "168" not in text and "the lock's figures of other left out" in text
+
+
+def test_source_summary_names_tasks_guards_and_repeats() -> None:
+    text = """
+CONFIGS = [triton.Config({"STAGES": 4}, num_warps=4)]
+def f_kernel(a, S: tl.constexpr):
+    if GUARD:
+        bars = tlx.alloc_warp_barrier(S, num_warps=1, num_arrivals=2)
+    else:
+        bars = tlx.alloc_barriers(S, arrive_count=1)
+    with tlx.async_tasks():
+        # Load: copies
+        # in two lines.
+        with tlx.async_task("default"):
+            tlx.barrier_expect_bytes(full[i], S * 2)
+            tlx.barrier_expect_bytes(full[i], S * 2)
+        with tlx.async_task(num_warps=4, replicate=2):
+            tlx.barrier_expect_bytes(full[i], S * 4)
+def f(a): pass
+"""
+    found = source.read(text, "x.py")
+    assert found.name == "f"
+    assert found.configs == ["STAGES=4, num_warps=4"]
+    assert found.tasks == {"load": {"default": "'default'"}, "task 1": {"num_warps": 4, "replicate": 2}}
+    assert found.barriers["bars"]["if"] == "GUARD" and found.barriers["bars (2)"]["if"] == "not (GUARD)"
+    assert found.expected == {"full[i]": {"bytes": "S * 2", "places": 2}, "full[i] (2)": {"bytes": "S * 4"}}
+    assert list(found.parts(anonymous=True)["Functions"]) == ["kernel", "host function"]
+    with pytest.raises(ReviewError, match=r"x\.py is not Python, line 1"):
+        source.read("def (", "x.py")
+
+
+def test_figures_meet_by_constants_then_in_order() -> None:
+    a = {"kernels": {"a_kernel N=1": {"registers": 8}, "a_kernel N=2": {"registers": 16}}, "seconds": 1}
+    b = {"kernels": {"b_kernel N=2": {"registers": 16}, "b_kernel N=4": {"registers": 24, "spills": 4}}, "seconds": 3}
+    assert figures(a, b, "a", "b") == [
+        ("registers, kernel N=4", "8", "24", "+16"),
+        ("spills, kernel N=4", "", "4", "added"),
+        ("seconds", "1", "3", "+2"),
+    ]
+    assert figures(a, None, "a", "b") == []
+
+
+def test_differences_tell_numbers_from_text() -> None:
+    a, b = {"r": {"": True, "n": 1, "f": 1.5, "t": "x"}}, {"r": {"": False, "n": 3, "f": 1.0, "t": "y"}, "s": {"": 2}}
+    expected = [
+        ("r", "True", "False", ""),
+        ("r n", "1", "3", "+2"),
+        ("r f", "1.5", "1.0", "-0.5"),
+        ("r t", "x", "y", ""),
+    ]
+    assert differences(a, b) == [*expected, ("s", "", "2", "added")]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ("nope.yaml", "specs/demo.yaml", "no file 'nope.yaml'"),
+        ("specs/demo.yaml", "nope.yaml", "no spec, generated module or generated folder 'nope.yaml'"),
+        ("nope", "specs/demo.yaml", "'nope' is neither"),
+        ("--all", "specs/demo.yaml", "'--all' is neither"),
+        ("nope:specs/demo.yaml", "specs/demo.yaml", "'nope' is not a commit of "),
+        ("HEAD:specs/nope.yaml", "specs/demo.yaml", "HEAD has no specs/nope.yaml"),
+        ("HEAD:../x.yaml", "specs/demo.yaml", "is not in the repository"),
+        (":specs/demo.yaml", "specs/demo.yaml", "is not REV:path"),
+        ("HEAD:common", "specs/demo.yaml", "HEAD:common is a folder without generated modules"),
+        ("HEAD", "HEAD:specs/demo.yaml", "a revision needs its path too"),
+        ("specs/demo.yaml", "text.txt", "neither a spec"),
+        ("specs/demo.yaml", "module.py", "specs/demo.yaml is a spec, module.py is a generated module"),
+        ("HEAD:specs/bad.yaml", "specs/demo.yaml", "HEAD:specs/bad.yaml:1:1: "),
+        ("HEAD:specs/lost.yaml", "specs/demo.yaml", "cannot extend HEAD:specs/gone.yaml"),
+        ("HEAD:specs/out.yaml", "specs/demo.yaml", "outside the repository"),
+        ("HEAD:specs/absolute.yaml", "specs/demo.yaml", "outside the repository"),
+        ("HEAD:specs/circle.yaml", "specs/demo.yaml", "circle"),
+    ],
+)
+def test_errors(repo: Path, a: str, b: str, message: str) -> None:
+    (repo / "text.txt").write_text("")
+    (repo / "module.py").write_text("")
+    parents = {
+        "lost": "gone.yaml",
+        "out": "../../x.yaml",
+        "absolute": f"{repo}/common/base.yaml",
+        "circle": "circle.yaml",
+    }
+    for name, parent in parents.items():
+        (repo / "specs" / f"{name}.yaml").write_text(f"extends: {parent}\n")
+    (repo / "specs" / "bad.yaml").write_text("kernel: gemm\nnam: x\n")
+    commit(repo)
+    with pytest.raises(ReviewError) as error:
+        diff.run(a, b)
+    assert message in str(error.value)
+    assert "tlxgen-diff-" not in str(error.value)  # no path of the temporary copy
+
+
+def test_no_repository_and_no_git(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lonely = tmp_path / "lonely.yaml"
+    lonely.write_text(BASE)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    with pytest.raises(ReviewError, match="is not in a git repository"):
+        diff.run("HEAD", str(lonely))
+    with monkeypatch.context() as patched:
+        patched.setattr(revision, "TIMEOUT_S", 0)
+        with pytest.raises(ReviewError, match="did not end within 0 s"):
+            diff.run("HEAD", "specs/demo.yaml")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ReviewError, match="git is not installed"):
+        diff.run("HEAD", "specs/demo.yaml")
+
+
+def test_links_and_odd_names_at_a_revision(repo: Path, said: Said) -> None:
+    (repo / "specs" / "link.yaml").symlink_to("demo.yaml")
+    odd = repo / "specs" / "a b: ü.yaml"
+    odd.write_text(CHILD)
+    commit(repo)
+    for path in ("specs/link.yaml", odd):
+        assert said("HEAD", path, with_source=False) == "no difference (source not compared)\n"
+
+
+def test_a_folder_without_the_lock_is_known_by_its_modules(repo: Path, said: Said) -> None:
+    folder = build(repo / "specs" / "demo.yaml").folder
+    commit(repo)
+    (folder / lock.NAME).unlink()
+    (folder / "helper.py").write_text("x = 1\n")  # not a generated one
+    assert said("HEAD", folder) == "no difference\n"
+
+
+@pytest.mark.parametrize(("a", "status"), [("HEAD", 0), ("nope", 2)])
+def test_exit_status(
+    repo: Path, a: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "tasks: {mma: {registers: 224}}\n")
+    arguments = ["tlxgen", "diff", a, "specs/demo.yaml", "--format", "markdown", "--no-source"]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == status
+    out, err = capsys.readouterr()
+    assert (out.startswith("### ") and "```" not in out) if status == 0 else err.startswith("error: 'nope' is neither")
+    assert json.dumps(out)  # no lone surrogates: it can be posted
