@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from tlxgen import __version__
-from tlxgen.errors import Location, SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import SpecError, SpecErrors, TlxgenError
 
 app = typer.Typer(
     name="tlxgen",
@@ -119,7 +119,7 @@ def _files(specs: list[Path]) -> list[Path]:
     for path in specs:
         found = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
         if not found:
-            raise SpecError(f"no spec in {path}: there is no *.yaml", location=Location(path.as_posix(), 1, 1))
+            raise SpecError(f"no spec in the folder {path}: it has no *.yaml")
         files += found
     return files
 

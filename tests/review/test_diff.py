@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -69,11 +70,8 @@ def said(capsys: pytest.CaptureFixture[str]) -> Said:
 
 def rows(text: str) -> set[tuple[str, ...]]:
     """The cells of each row of the markdown tables, without the part."""
-    return {tuple(c.strip() for c in line.strip("| ").split(" | ")) for line in _bodies(text)}
-
-
-def _bodies(text: str) -> list[str]:
-    return [line.split("|", 2)[2] for line in text.splitlines() if line.startswith("| ")]
+    lines = (re.split(r"(?<!\\)\|", line) for line in text.splitlines() if line.startswith("| "))
+    return {tuple(cell.strip() for cell in cells[2:-1]) for cells in lines}
 
 
 def test_stages_tile_and_registers_of_a_parent_at_a_revision(repo: Path, said: Said) -> None:
@@ -110,8 +108,10 @@ def test_split_changes_roles_barriers_and_turns(repo: Path, said: Said) -> None:
     assert ("ab tile a groups", "2", "1", "-1") in rows(text)
     assert "first id 4, threads 256" in text
     assert "named barriers: mma_turn" in text
-    assert "| demo -> ping" not in text and "**demo -> ping**" in text
-    assert "+            tlx.named_barrier_wait(4 + replica, 256)" in text.replace("    " * 4, "    " * 3)
+    assert "**demo -> ping**" in text
+    assert any(
+        line.startswith("+") and "tlx.named_barrier_wait(4 + replica, 256)" in line for line in text.splitlines()
+    )
 
 
 def test_variants_added_removed_and_turned_with_the_reason(repo: Path, said: Said) -> None:

@@ -1,0 +1,19 @@
+"""Keeps every test, and every process that a test starts, out of the user's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+CACHE = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash.get(CACHE, ""), ignore_errors=True)

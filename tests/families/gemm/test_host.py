@@ -1,0 +1,85 @@
+"""What a generated host function refuses, and in which words. Runs on a CPU: nothing is launched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.check.child import import_file  # noqa: E402
+
+GENERATED = Path(__file__).resolve().parents[3] / "generated"
+
+
+@pytest.fixture(scope="module")
+def gemm() -> ModuleType:
+    return import_file(GENERATED / "hopper_gemm" / "hopper_gemm_cooperative.py")
+
+
+def matrix(rows: int, columns: int, stride: int) -> torch.Tensor:
+    return torch.zeros(rows * stride, dtype=torch.bfloat16).as_strided((rows, columns), (stride, 1))
+
+
+def test_a_leading_stride_that_tma_cannot_address_is_named_with_tensor_bytes_and_rule(gemm: ModuleType) -> None:
+    with pytest.raises(ValueError, match=r"b: leading stride of 1111 elements is 2222 bytes; .* multiple of 16"):
+        gemm.describe(matrix(64, 1111, 1111), "b", [64, 128])
+
+
+def test_a_stride_along_the_contiguous_dimension_is_refused(gemm: ModuleType) -> None:
+    with pytest.raises(ValueError, match="a: stride 64 along its contiguous dimension; TMA needs 1"):
+        gemm.describe(torch.zeros(8, 64, dtype=torch.bfloat16).T, "a", [64, 64])
+
+
+def test_a_base_address_off_16_bytes_is_refused(gemm: ModuleType) -> None:
+    with pytest.raises(ValueError, match=r"a: data_ptr\(\) is 2 bytes past"):
+        gemm.describe(torch.zeros(1 + 64 * 64, dtype=torch.bfloat16)[1:].view(64, 64), "a", [64, 64])
+
+
+@pytest.mark.parametrize("stride", [0, 1, 1111])
+def test_the_stride_of_a_single_row_does_not_matter(gemm: ModuleType, stride: int) -> None:
+    row = torch.zeros(2048, dtype=torch.bfloat16).as_strided((1, 1111), (stride, 1))
+    described = gemm.describe(row, "a", [64, 64])
+    assert described.strides == [1112, 1]
+    assert described.shape == [1, 1111]
+
+
+def test_a_padded_matrix_is_described_with_its_own_shape_and_stride(gemm: ModuleType) -> None:
+    described = gemm.describe(matrix(10, 1111, 1112), "b", [64, 128])
+    assert (described.shape, described.strides) == ([10, 1111], [1112, 1])
+
+
+def test_rows_that_the_host_function_allocates_are_padded_to_16_bytes(gemm: ModuleType) -> None:
+    made = gemm.empty_rows(3, 129, torch.bfloat16, torch.device("cpu"))
+    assert made.shape == (3, 129)
+    assert made.stride() == (136, 1)
+
+
+def test_operands_on_a_cpu_are_refused(gemm: ModuleType) -> None:
+    with pytest.raises(ValueError, match="a: on cpu, expected a CUDA device"):
+        gemm.hopper_gemm(matrix(8, 8, 8), matrix(8, 8, 8))
+
+
+@pytest.mark.parametrize("shapes", [((8, 8), (16, 8)), ((8,), (8, 8)), ((2, 8, 8), (8, 8))])
+def test_shapes_that_do_not_multiply_are_refused(gemm: ModuleType, shapes: tuple[tuple[int, ...], ...]) -> None:
+    a, b = (torch.zeros(shape, dtype=torch.bfloat16) for shape in shapes)
+    with pytest.raises(ValueError, match=r"expected \(M, K\) @ \(K, N\)"):
+        gemm.hopper_gemm(a, b)
+
+
+def test_a_wrong_shape_type_or_device_of_an_argument_is_named(gemm: ModuleType) -> None:
+    cpu = torch.device("cpu")
+    with pytest.raises(ValueError, match=r"out: shape \(2, 3\), expected \(3, 3\)"):
+        gemm.check(torch.zeros(2, 3), "out", (3, 3), (torch.float32,), cpu)
+    with pytest.raises(TypeError, match=r"out: torch.float32, expected torch.bfloat16"):
+        gemm.check(torch.zeros(3, 3), "out", (3, 3), (torch.bfloat16,), cpu)
+    with pytest.raises(ValueError, match="out: on cpu, expected cuda:0"):
+        gemm.check(torch.zeros(3, 3), "out", (3, 3), (torch.float32,), torch.device("cuda", 0))
+
+
+def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleType) -> None:
+    chosen = {gemm.CONFIGS.index(gemm.pick_config(m, n, 4096, 132)) for m in (64, 512, 4096) for n in (64, 512, 4096)}
+    assert len(chosen) > 1, "every shape gets the same config"
