@@ -142,10 +142,13 @@ class _Context:
     """The digests and names that headers and lock of one spec share."""
 
     def __init__(self, kernels: Kernels, spec: Path, templates: Path) -> None:
+        from tlxgen.render import environment
+
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.sources}
         self.spec_digest = digest.of_text("\n".join(f"{n} {d}" for n, d in self.inputs.items()))
-        self.template_digest = digest.of_tree(templates, ("**/*.j2",))
+        used = environment.closure(templates, kernels.family.template)
+        self.template_digest = digest.of_files(templates, used)
 
     def _shown(self, path: str) -> str:
         return Path(os.path.relpath(Path(path).resolve(), self.root)).as_posix()

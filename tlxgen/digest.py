@@ -24,9 +24,14 @@ def of_file(path: Path) -> str | None:
         return None
 
 
-def of_tree(root: Path, patterns: Iterable[str]) -> str:
-    """Digest of the names and bytes of the files under `root` that match, whatever the order the disk lists them in."""
+def of_files(root: Path, files: Iterable[Path]) -> str:
+    """Digest of the names, relative to `root`, and the bytes of `files`, whatever their order."""
     digest = hashlib.sha256()
-    for path in sorted({p for pattern in patterns for p in root.glob(pattern) if p.is_file()}):
+    for path in sorted(set(files)):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + of_bytes(path.read_bytes()).encode() + b"\n")
     return digest.hexdigest()
+
+
+def of_tree(root: Path, patterns: Iterable[str]) -> str:
+    """Digest of the files under `root` that match."""
+    return of_files(root, (p for pattern in patterns for p in root.glob(pattern) if p.is_file()))

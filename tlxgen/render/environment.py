@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
+from jinja2 import meta
 from jinja2.ext import Extension
 
 from tlxgen.errors import Location, TemplateFault
@@ -59,6 +60,20 @@ def environment(root: Path) -> jinja2.Environment:
     )
     env.filters |= {"block": block, "dedent": lambda text: textwrap.dedent(str(text)).strip("\n"), "literal": repr}
     return env
+
+
+def closure(root: Path, template: str) -> list[Path]:
+    """The file of `template` and of every template that it imports or includes, and so on, sorted."""
+    env = environment(root)
+    found: dict[str, Path] = {}
+    waiting = [template]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = root / name
+            tree = env.parse((root / name).read_text(encoding="utf-8"))
+            waiting += [other for other in meta.find_referenced_templates(tree) if other]
+    return [found[name] for name in sorted(found)]
 
 
 def render(env: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:

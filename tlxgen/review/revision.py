@@ -140,10 +140,10 @@ class Snapshot:
             if not isinstance(given, str) or not given.strip():
                 return
             parent = os.path.normpath(os.path.join(os.path.dirname(path), given))
-            if False or parent.split("/")[0] == "..":
+            if os.path.isabs(given) or parent.split("/")[0] == "..":
                 text = f"{self.revision}:{path} extends {given}, which is outside the repository"
                 raise ReviewError(text, remedy="only files of the revision itself can be read at it")
-            if self.at(parent).exists() or not self._fetch(parent):
+            if False or not self._fetch(parent):
                 return  # a circle, or a missing parent: the loader tells with its place in the spec
             path = parent
 

@@ -1,0 +1,38 @@
+"""The modules of the whole matrix, rendered once for all workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tlxgen.build import make
+
+from .matrix import SPECS
+from .source import Source
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder with a module for each structure of the matrix."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "matrix"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "done").exists():
+            (folder / "specs").mkdir(parents=True, exist_ok=True)
+            for spec in SPECS:
+                path = folder / "specs" / f"{spec['name']}.yaml"
+                path.write_text(json.dumps(spec))
+                files = make(path, folder / "generated" / path.stem).files
+                for name in (n for n in files if n.endswith(".py")):
+                    (folder / name).write_bytes(files[name])
+            (folder / "done").touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sources(rendered: Path) -> list[Source]:
+    """Those modules, parsed, in the order of their names."""
+    return [Source.read(path) for path in sorted(rendered.glob("*.py"))]

@@ -1,0 +1,106 @@
+"""A generated GEMM module as its syntax tree, with what the tests ask of it. Nothing here knows how it was made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+Names = Mapping[str, Any]
+ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float8_e4m3fn": 1, "float8_e5m2": 1}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One module. `configs` are the constants of each row of its table, under the kernel's and the host's names."""
+
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @staticmethod
+    def read(path: Path) -> Source:
+        text = path.read_text()
+        return Source(path, text, ast.parse(text))
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef]:
+        return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
+
+    @property
+    def kernel(self) -> ast.FunctionDef:
+        return next(f for n, f in self.functions.items() if n.endswith("_kernel") and not n.endswith("_reduce_kernel"))
+
+    @property
+    def host(self) -> ast.FunctionDef:
+        return self.functions[self.kernel.name.removesuffix("_kernel")]
+
+    @cached_property
+    def configs(self) -> list[dict[str, Any]]:
+        rows = (ast.literal_eval(call.args[0]) for call in calls(self.tree, "triton.Config"))
+        return [{**row, **{name.lower(): value for name, value in row.items()}} for row in rows]
+
+    @cached_property
+    def item_bytes(self) -> dict[str, int]:
+        """Bytes of an element of a and b, as the host checks them."""
+        found = {}
+        for call in calls(self.host, "check"):
+            label = call.args[1]
+            dtypes = call.args[3]
+            if isinstance(label, ast.Constant) and label.value in ("a", "b") and isinstance(dtypes, ast.Tuple):
+                (dtype,) = dtypes.elts
+                found[str(label.value)] = ITEM_BYTES[ast.unparse(dtype).removeprefix("torch.")]
+        return found
+
+    def boxes(self, config: Names) -> dict[str, tuple[int, ...]]:
+        """The box of each descriptor that the host makes, by the kernel's name for it."""
+        found = {}
+        for call in calls(self.host, "describe"):
+            label = ast.literal_eval(call.args[1])
+            found["c_desc" if label == "out" else f"{label}_desc"] = tuple(value(call.args[2], config))
+        return found
+
+
+def calls(node: ast.AST, name: str) -> list[ast.Call]:
+    """The calls of `name`, as it is written, below `node`, in the order of the text."""
+    found = [n for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func) == name]
+    return sorted(found, key=lambda n: (n.lineno, n.col_offset))
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Every list of statements below `node`."""
+    for child in ast.walk(node):
+        for field in ("body", "orelse"):
+            if isinstance(statements := getattr(child, field, None), list) and statements:
+                yield statements
+
+
+def own_calls(statements: list[ast.stmt], name: str) -> list[ast.Call]:
+    """The calls of `name` that are statements of this very list."""
+    return [s.value for s in statements if isinstance(s, ast.Expr) and s.value in calls(s, name)]  # type: ignore[misc]
+
+
+def indexed(node: ast.expr) -> str:
+    """`ab_full` of `ab_full[slot]`."""
+    assert isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name), ast.unparse(node)
+    return node.value.id
+
+
+def value(node: ast.AST, names: Names) -> Any:
+    """The value of an expression of the module, with nothing but `names` to go by."""
+    return eval(compile(ast.Expression(node), "<module>", "eval"), {"__builtins__": {}}, dict(names))  # type: ignore[arg-type]
+
+
+def bound(node: ast.FunctionDef, name: str) -> ast.expr:
+    """What `name` is set to, at the first place in the function that sets it."""
+    for statement in ast.walk(node):
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
+            return statement.value
+    raise KeyError(name)

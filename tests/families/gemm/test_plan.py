@@ -1,0 +1,192 @@
+"""What a GEMM's plan derives, against counts and bytes worked out here from the spec alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tlxgen.families import Structure, Variant
+from tlxgen.families.gemm import Gemm
+from tlxgen.families.gemm.spec import GemmSpec
+from tlxgen.plan import Plan
+
+from .matrix import SPECS, kernels_of, spec_of
+
+BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "e4m3": 1, "e5m2": 1}
+Case = tuple[GemmSpec, Plan]
+
+
+def plan_of(values: dict[str, Any], split: bool = False) -> Plan:
+    model = GemmSpec.model_validate(spec_of("some", values))
+    guards = dict.fromkeys(Gemm().guards(model), True)
+    return Gemm().plan(model, guards=guards, baked={}, split=split)
+
+
+@pytest.fixture(scope="module")
+def structures(tmp_path_factory: pytest.TempPathFactory) -> list[Structure]:
+    folder = tmp_path_factory.mktemp("specs")
+    return [s for spec in SPECS for s in kernels_of(spec, folder).structures]
+
+
+@pytest.fixture(scope="module")
+def cases(structures: list[Structure]) -> list[Case]:
+    return [_case(v) for s in structures for v in s.variants]
+
+
+def _case(variant: Variant) -> Case:
+    assert isinstance(variant.spec, GemmSpec) and variant.plan
+    return variant.spec, variant.plan
+
+
+def replicas(spec: GemmSpec) -> int:
+    return spec.tasks.mma.replicate if spec.tasks.specialized else 1
+
+
+@pytest.mark.parametrize("empty", ["leader", "warp"])
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ({}, 2),
+        ({"tasks.mma.replicate": 1}, 1),
+        ({"tasks.mma.split": "pingpong"}, 1),
+        ({"cluster.m": 2}, 4),
+        ({"cluster.n": 2}, 4),
+        ({"cluster.m": 2, "tasks.mma.split": "pingpong"}, 2),
+        ({"tasks.specialized": False, "tasks.mma.warps": 8}, 1),
+    ],
+)
+def test_a_slot_is_released_by_each_reader_in_each_cta(values: dict[str, Any], count: int, empty: str) -> None:
+    plan = plan_of({**values, "rings.ab.empty": empty, "tile.n": 128})
+    barrier = plan.ring("ab").empty_barrier
+    assert barrier
+    warps = 8 if "tasks.specialized" in values else 4
+    assert barrier.arrivals == count
+    assert barrier.count == count * (32 * warps if empty == "warp" else 1)
+
+
+@pytest.mark.parametrize(("axis", "shared"), [("m", "b"), ("n", "a")])
+def test_only_the_multicast_operand_of_separate_rings_is_released_across_ctas(axis: str, shared: str) -> None:
+    plan = plan_of({f"cluster.{axis}": 2, "rings.ab.full": "separate"})
+    assert {r.name for r in plan.rings if r.released_remotely} == {shared}
+    counts = {r.name: r.empty_barrier.count for r in plan.rings if r.empty_barrier}
+    assert counts == {shared: 4, "ab".replace(shared, ""): 2}
+
+
+def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) -> None:
+    for spec, plan in cases:
+        size = BYTES[spec.problem.a.dtype]
+        a, b = spec.tile.m * spec.tile.k * size, spec.tile.n * spec.tile.k * size
+        expected = {"ab": a + b} if spec.rings.ab.full == "shared" else {"a": a, "b": b}
+        found = {r.name: r.full_barrier.bytes.value for r in plan.rings if r.full_barrier and r.full_barrier.bytes}
+        assert found == expected, spec.name
+
+
+def test_the_boxes_of_a_ring_are_cut_where_replicas_divide_the_rows(cases: list[Case]) -> None:
+    for spec, plan in cases:
+        groups = replicas(spec) if spec.tasks.mma.split == "cooperative" else 1
+        boxes = {t.name: tuple(s.value for s in t.shape) for r in plan.rings for t in r.tiles}
+        a = (spec.tile.m // groups, spec.tile.k)
+        b = (spec.tile.k, spec.tile.n)
+        assert boxes["a"] == (a if spec.problem.a.layout == "row" else a[::-1]), spec.name
+        assert boxes["b"] == (b if spec.problem.b.layout == "row" else b[::-1]), spec.name
+        if spec.epilogue.store == "tma":
+            assert boxes["c"] == (spec.tile.m // groups, spec.tile.n // spec.epilogue.subtiles), spec.name
+
+
+def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
+    for spec, plan in cases:
+        size = BYTES[spec.problem.a.dtype]
+        operands = (spec.tile.m + spec.tile.n) * spec.tile.k * size * spec.rings.ab.stages
+        rows = spec.tile.m * (replicas(spec) if spec.tasks.mma.split == "pingpong" else 1)
+        c_bytes = 4 if spec.schedule.split_k > 1 else BYTES[spec.problem.c.dtype]
+        staging = rows * spec.tile.n // spec.epilogue.subtiles * c_bytes * spec.rings.c.stages
+        rings = operands + (staging if spec.epilogue.store == "tma" else 0)
+        uses = plan.budgets[0].uses
+        assert sum(u.amount for u in uses if u.what.startswith("ring ")) == rings, spec.name
+        assert rings < plan.budgets[0].used <= 232448, spec.name
+
+
+def test_the_staging_ring_has_barriers_only_when_a_task_stores_from_it(cases: list[Case]) -> None:
+    seen = set()
+    for spec, plan in cases:
+        if not plan.has_ring("c"):
+            assert spec.epilogue.store == "direct"
+            continue
+        stored_by_task = any(r.name == "store" for r in plan.roles)
+        seen.add(stored_by_task)
+        full, empty = plan.ring("c").full_barrier, plan.ring("c").empty_barrier
+        assert (full is not None, empty is not None) == (stored_by_task, stored_by_task), spec.name
+        if full and empty and spec.tasks.epilogue:
+            threads = (128, 32 * spec.tasks.epilogue.warps) if spec.rings.c.empty == "warp" else (1, 1)
+            assert (full.count, empty.count) == threads, spec.name
+            assert full.slots.value == spec.rings.c.stages * replicas(spec), spec.name
+    assert seen == {True, False}
+
+
+def test_registers_are_never_asked_for_the_default_task(cases: list[Case]) -> None:
+    assert all(role.registers is None for _, plan in cases for role in plan.roles if role.default)
+
+
+def test_named_turns_take_ids_that_the_compiler_leaves(cases: list[Case]) -> None:
+    turns = [(plan, turn) for _, plan in cases for turn in plan.turns if turn.kind == "named"]
+    assert turns
+    for plan, turn in turns:
+        tasks = sum(r.replicas for r in plan.possible_roles if not r.default)
+        assert 2 + tasks <= turn.first_id <= 16 - turn.replicas
+        assert turn.threads == 2 * 128
+
+
+def test_split_k_is_a_constant_of_the_source_unless_a_variant_cuts_k(structures: list[Structure]) -> None:
+    for structure in structures:
+        cut = any(v.spec.schedule.split_k > 1 for v in structure.variants if isinstance(v.spec, GemmSpec))
+        assert ("SPLIT_K" in structure.baked) is not cut
+        assert structure.baked.get("SPLIT_K", 1) == 1
+
+
+def test_split_k_may_be_kept_when_nothing_cuts_k(tmp_path: Path) -> None:
+    kept = spec_of("kept", {}) | {"keep": ["schedule.split_k"]}
+    assert "SPLIT_K" not in kernels_of(kept, tmp_path).structures[0].baked
+
+
+def test_one_structure_serves_whole_and_cut_k(tmp_path: Path) -> None:
+    spec = spec_of("both", {"tile.n": 128}) | {"variants": {"axes": {"schedule.split_k": [1, 4]}}}
+    kernels = kernels_of(spec, tmp_path)
+    (structure,) = kernels.structures
+    launches = [[launch.kernel for launch in v.plan.launches] for v in structure.variants if v.plan]
+    assert launches == [["both_kernel"], ["both_kernel", "both_reduce_kernel"]]
+
+
+def test_a_baked_axis_is_a_structure_for_each_value(tmp_path: Path) -> None:
+    spec = spec_of("baked", {"tile.n": 128}) | {"variants": {"axes": {"schedule.group_m": [4, 8]}}}
+    assert len(kernels_of(spec, tmp_path).structures) == 1
+    structures = kernels_of(spec | {"bake": ["schedule.group_m"]}, tmp_path).structures
+    assert [(s.name, s.baked["GROUP_M"]) for s in structures] == [("baked_group_m4", 4), ("baked_group_m8", 8)]
+
+
+@pytest.mark.parametrize(("setting", "values"), [("keep", [True, False]), (True, [True]), (False, [False])])
+def test_a_kept_guard_is_one_more_axis_of_constants(tmp_path: Path, setting: object, values: list[bool]) -> None:
+    spec = spec_of("guarded", {"tile.n": 128, "tasks.epilogue": {}, "guards.EPILOGUE_TASK": setting})
+    (structure,) = kernels_of(spec, tmp_path).structures
+    plans = [v.plan for v in structure.variants if v.plan]
+    assert [p.value("EPILOGUE_TASK") for p in plans] == values
+    assert [any(r.name == "store" for r in p.roles) for p in plans] == values
+    assert ("EPILOGUE_TASK" in structure.baked) is (setting != "keep")
+
+
+def test_a_launch_names_the_constants_that_the_source_keeps(cases: list[Case]) -> None:
+    for spec, plan in cases:
+        kept = {p.name for p in plan.parameters if not p.baked}
+        assert {name for name, _ in plan.launches[0].constants} == kept, spec.name
+        boxes = [kind for name, kind in plan.launches[0].arguments if name == "a_desc"]
+        assert boxes == [f"tensordesc<{_signature(spec)}[{', '.join(map(str, _a_box(spec)))}]>"], spec.name
+
+
+def _signature(spec: GemmSpec) -> str:
+    return {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}.get(spec.problem.a.dtype, spec.problem.a.dtype)
+
+
+def _a_box(spec: GemmSpec) -> tuple[int, ...]:
+    rows = spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)
+    return (rows, spec.tile.k) if spec.problem.a.layout == "row" else (spec.tile.k, rows)

@@ -1,0 +1,202 @@
+"""Every module of the matrix, read as text and as a syntax tree, keeps what its barriers, names and style promise."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from math import prod
+from pathlib import Path
+
+import black
+
+from .matrix import SPECS
+from .source import Source, blocks, calls, indexed, own_calls, value
+
+ALLOCATIONS = ("tlx.alloc_barriers", "tlx.alloc_warp_barrier")
+IMPORTS = """\
+import functools
+import torch
+import triton
+import triton.language as tl
+import triton.language.extra.tlx as tlx
+from triton.tools.tensor_descriptor import TensorDescriptor
+""".splitlines()
+
+
+def barriers_of(source: Source) -> dict[str, str]:
+    """Name of each barrier array -> the call that makes it."""
+    found = {}
+    for node in ast.walk(source.kernel):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made_by = ast.unparse(node.value.func)
+            if made_by in ALLOCATIONS:
+                found[ast.unparse(node.targets[0])] = made_by
+    return found
+
+
+def test_there_is_a_module_for_each_spec(sources: list[Source]) -> None:
+    assert {s.name for s in sources} == {spec["name"] for spec in SPECS}
+
+
+def test_modules_compile(sources: list[Source]) -> None:
+    for source in sources:
+        compile(source.text, source.path.name, "exec")
+
+
+def test_no_name_is_undefined_unused_or_defined_twice(rendered: Path) -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F,E9,B006,B023"]
+    done = subprocess.run([*command, str(rendered)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_function_and_every_parameter_is_used(sources: list[Source]) -> None:
+    for source in sources:
+        loaded = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
+        assert set(source.functions) - loaded == {source.host.name}, source.name
+        for function in source.functions.values():
+            inside = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            assert {a.arg for a in function.args.args + function.args.kwonlyargs} - inside == set(), source.name
+
+
+def test_modules_import_torch_and_triton_and_nothing_of_ours(sources: list[Source]) -> None:
+    for source in sources:
+        imports = [ast.unparse(n) for n in ast.walk(source.tree) if isinstance(n, (ast.Import, ast.ImportFrom))]
+        assert set(imports) <= set(IMPORTS), source.name
+        assert imports == sorted(imports, key=IMPORTS.index), source.name
+
+
+def test_no_branch_is_decided_before_the_kernel_runs(sources: list[Source]) -> None:
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+                names = [n for n in ast.walk(node.test) if isinstance(n, ast.Name)]
+                assert names, f"{source.name}:{node.test.lineno}: if {ast.unparse(node.test)}"
+
+
+def test_no_statement_is_pass(sources: list[Source]) -> None:
+    assert not [s.name for s in sources if any(isinstance(n, ast.Pass) for n in ast.walk(s.tree))]
+
+
+def test_the_default_task_never_asks_for_registers(sources: list[Source]) -> None:
+    specialised = 0
+    for source in sources:
+        tasks = calls(source.kernel, "tlx.async_task")
+        default = [t for t in tasks if t.args]
+        assert len(default) == (1 if tasks else 0), source.name
+        specialised += len(default)
+        for task in default:
+            assert ast.unparse(task) == "tlx.async_task('default')", source.name
+    assert 0 < specialised < len(sources)
+
+
+def test_tasks_ask_for_registers_all_or_none(sources: list[Source]) -> None:
+    for source in sources:
+        tasks = [t for t in calls(source.kernel, "tlx.async_task") if not t.args]
+        assert len({"registers" in {k.arg for k in t.keywords} for t in tasks}) <= 1, source.name
+
+
+def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: list[Source]) -> None:
+    for source in sources:
+        loads = 0
+        for config in source.configs:
+            loads = 0
+            for block in blocks(source.kernel):
+                expected = {
+                    indexed(call.args[0]): value(call.args[1], config)
+                    for call in own_calls(block, "tlx.barrier_expect_bytes")
+                }
+                coming = dict.fromkeys(expected, 0)
+                for call in own_calls(block, "tlx.async_descriptor_load"):
+                    descriptor = ast.unparse(call.args[0])
+                    box = source.boxes(config)[descriptor]
+                    coming[indexed(call.args[3])] += prod(box) * source.item_bytes[descriptor[0]]
+                    loads += 1
+                assert coming == expected, source.name
+        assert loads == len(calls(source.kernel, "tlx.async_descriptor_load")) > 0, source.name
+
+
+def test_buffers_have_the_shape_of_the_boxes_that_are_copied_to_or_from_them(sources: list[Source]) -> None:
+    for source in sources:
+        for config in source.configs:
+            shapes = {}
+            for node in ast.walk(source.kernel):
+                if isinstance(node, ast.Assign) and (made := calls(node, "tlx.local_alloc")):
+                    shapes[ast.unparse(node.targets[0])] = value(made[0].args[0], config)
+            for name in ("tlx.async_descriptor_load", "tlx.async_descriptor_store"):
+                for call in calls(source.kernel, name):
+                    box = source.boxes(config)[ast.unparse(call.args[0])]
+                    assert shapes[indexed(call.args[1])] == box, f"{source.name}: {ast.unparse(call)}"
+
+
+def test_loads_complete_on_barriers_that_count_bytes(sources: list[Source]) -> None:
+    for source in sources:
+        made_by = barriers_of(source)
+        for call in calls(source.kernel, "tlx.async_descriptor_load"):
+            assert made_by[indexed(call.args[3])] == "tlx.alloc_barriers", source.name
+
+
+def test_every_barrier_is_waited_on_and_completed(sources: list[Source]) -> None:
+    for source in sources:
+        made = set(barriers_of(source))
+        waited = {indexed(c.args[0]) for c in calls(source.kernel, "tlx.barrier_wait")}
+        arrived = {indexed(c.args[0]) for c in calls(source.kernel, "tlx.barrier_arrive")}
+        expected = {indexed(c.args[0]) for c in calls(source.kernel, "tlx.barrier_expect_bytes")}
+        assert made == waited == arrived | expected, source.name
+        assert not arrived & expected, source.name  # completed by bytes or by arrivals, never by both
+
+
+def test_arrivals_at_a_remote_cta_come_with_one_at_home(sources: list[Source]) -> None:
+    clusters = 0
+    for source in sources:
+        for block in blocks(source.kernel):
+            arrivals = own_calls(block, "tlx.barrier_arrive")
+            remote = [ast.unparse(c.args[0]) for c in arrivals if "remote_cta_rank" in {k.arg for k in c.keywords}]
+            local = [ast.unparse(c.args[0]) for c in arrivals if "remote_cta_rank" not in {k.arg for k in c.keywords}]
+            assert set(remote) <= set(local), source.name
+            clusters += len(remote)
+    assert clusters
+
+
+def test_named_barriers_are_those_that_the_compiler_leaves(sources: list[Source]) -> None:
+    used = 0
+    for source in sources:
+        tasks = calls(source.kernel, "tlx.async_task")
+        replicas = sum(value(k.value, {}) for t in tasks for k in t.keywords if k.arg == "replicate")
+        for name in ("tlx.named_barrier_wait", "tlx.named_barrier_arrive"):
+            for call in calls(source.kernel, name):
+                ids = {value(call.args[0], {"replica": r}) for r in range(2)}
+                assert ids <= set(range(2 + replicas, 16)), source.name
+                used += 1
+    assert used
+
+
+def test_lines_are_short_except_in_the_table_of_configs(sources: list[Source]) -> None:
+    for source in sources:
+        for number, line in enumerate(source.text.splitlines(), 1):
+            assert len(line) <= 120 or line.startswith("    triton.Config("), f"{source.name}:{number}"
+
+
+def test_black_has_nothing_to_change(sources: list[Source]) -> None:
+    mode = black.Mode(line_length=120)
+    for source in sources:
+        assert black.format_str(source.text, mode=mode) == source.text, source.name
+
+
+def test_the_header_says_what_the_module_was_made_of(sources: list[Source]) -> None:
+    digest = "sha256:[0-9a-f]{16}"
+    for source in sources:
+        header = ast.get_docstring(source.tree) or ""
+        assert header.startswith(f"{source.name}: "), source.name
+        for line in (rf"spec +specs/\w+\.yaml {digest}", rf"template +gemm\.py\.j2 {digest}", rf"plan +{digest}"):
+            assert re.search(rf"^{line}$", header, re.MULTILINE), f"{source.name}: {line}"
+        assert re.search(r"^Generated by tlxgen \d+\.\d+\.\d+; edit the spec", header, re.MULTILINE), source.name
+
+
+def test_nothing_of_a_day_or_a_machine_is_in_a_module(sources: list[Source], rendered: Path) -> None:
+    foreign = re.compile(
+        rf"20\d\d-\d\d|\d\d:\d\d:\d\d|{re.escape(str(rendered.parent))}|(?<![\w.])/(home|root|tmp|work)/"
+    )
+    for source in sources:
+        assert not foreign.search(source.text), source.name

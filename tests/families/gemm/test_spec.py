@@ -1,0 +1,145 @@
+"""Combinations that a GEMM cannot have are refused at the key that is wrong; the numbers of a tile, by a reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tlxgen import families
+from tlxgen.errors import SpecError, SpecErrors
+from tlxgen.families.gemm import Gemm
+from tlxgen.families.gemm.spec import GemmSpec
+from tlxgen.spec import load
+
+from .matrix import fits, kernels_of, spec_of
+
+PINGPONG = {"tasks.mma.split": "pingpong"}
+PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
+FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
+STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
+
+
+def faults(folder: Path, values: dict[str, Any]) -> list[SpecError]:
+    with pytest.raises(SpecErrors) as caught:
+        kernels_of(spec_of("bad", values), folder)
+    return caught.value.errors
+
+
+# (values, the key that is blamed, words of the message)
+ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
+    ({"tasks.mma.replicate": 3}, "tasks.mma.replicate", "at most 2"),
+    ({**PINGPONG, "tasks.mma.replicate": 3}, "tasks.mma.replicate", "at most 2"),
+    ({**PINGPONG, "tasks.mma.replicate": 1}, "tasks.mma.replicate", "2 replicas, not 1"),
+    ({**PINGPONG, "schedule.kind": "grid"}, "schedule.kind", "persistent"),
+    ({**PIPELINED, **PINGPONG}, "tasks.mma.split", "two specialised consumers"),
+    ({**PIPELINED, "tasks.mma.replicate": 2}, "tasks.mma.replicate", "one task"),
+    ({**PIPELINED, "cluster.m": 2}, "cluster", "tasks.specialized must be true"),
+    ({**PIPELINED, "tasks.epilogue": {}}, "tasks.epilogue", "tasks.specialized: true"),
+    ({"tasks.mma.registers": 233}, "tasks.mma.registers", "multiple of 8"),
+    ({"tasks.mma.registers": 16}, "tasks.mma.registers", "24..240"),
+    ({"tasks.mma.registers": 256}, "tasks.mma.registers", "24..240"),
+    ({"tasks.epilogue": {"registers": 25}}, "tasks.epilogue.registers", "multiple of 8"),
+    ({"tasks.mma.warps": 6}, "tasks.mma.warps", "4 or 8"),
+    ({"tasks.epilogue": {"guard": "lower"}}, "tasks.epilogue.guard", "text that matches"),
+    ({"guards": {"EPILOGUE_TASK": "keep"}}, "guards.EPILOGUE_TASK", "no task here has one"),
+    ({"guards": {"LOAD_TASK": "keep"}}, "guards.LOAD_TASK", "the default task cannot be guarded"),
+    ({**STORE_TASK, "guards": {"STORE_TASK": True}}, "guards.STORE_TASK", "guards are EPILOGUE_TASK"),
+    ({"tasks.load.guard": "LOAD_TASK"}, "tasks.load.guard", "unknown key 'guard'"),
+    ({"tasks.load.default": False}, "tasks.load.default", "expected True"),
+    ({"tasks.load.registers": 40}, "tasks.load.registers", "unknown key 'registers'"),
+    ({**STORE_TASK, "epilogue.store": "direct"}, "epilogue.store", "must be tma"),
+    ({"problem.a.dtype": "fp16"}, "problem.b.dtype", "cannot multiply fp16 by bf16"),
+    ({"problem.b.dtype": "e4m3", "problem.b.layout": "col"}, "problem.b.dtype", "cannot multiply bf16 by e4m3"),
+    ({**FP8, "problem.a.layout": "col"}, "problem.a.layout", "K-major only"),
+    ({**FP8, "problem.b.layout": "row"}, "problem.b.layout", "K-major only"),
+    ({"problem.a.dtype": "fp32"}, "problem.a.dtype", "expected 'fp16', 'bf16', 'e4m3' or 'e5m2'"),
+    ({"problem.accumulate": "bf16"}, "problem.accumulate", "fp32"),
+    ({"arch": "sm100"}, "arch", "targets sm90"),
+    ({"cluster": {"m": 2, "n": 2}}, "cluster.n", "not 2 x 2"),
+    ({"cluster": {"m": 4}}, "cluster.m", "1 or 2"),
+    ({"cluster": {"multicast": ["a"]}}, "cluster.multicast", "needs a cluster of 2"),
+    ({"cluster": {"m": 2, "multicast": ["a"]}}, "cluster.multicast", "only b can be multicast"),
+    ({"cluster": {"n": 2, "multicast": ["b"]}}, "cluster.multicast", "only a can be multicast"),
+    ({"cluster": {"m": 2, "multicast": []}}, "cluster.multicast", "does nothing"),
+    ({"epilogue.ops": ["bias", "relu", "bias"]}, "epilogue.ops.2", "can stand once"),
+    ({"epilogue.ops": ["tanh"]}, "epilogue.ops.0", "got the text 'tanh'"),
+    ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2 or 4"),
+    ({"tile.n": 192}, "tile.n", "power of two"),
+    ({"tile.m": 32}, "tile.m", "at least 64"),
+    ({"rings.ab.stages": 0}, "rings.ab.stages", "at least 1"),
+    ({"rings.ab.stages": 65}, "rings.ab.stages", "at most 64"),
+    ({"schedule.split_k": 0}, "schedule.split_k", "at least 1"),
+    ({"schedule.group_m": 0}, "schedule.group_m", "at least 1"),
+    ({"cache.a": "evict_normal"}, "cache.a", "'none', 'evict_first' or 'evict_last'"),
+    ({"bake": ["schedule.kind"]}, "bake.0", "not an axis that only changes constants"),
+    ({"keep": ["tile.q"]}, "keep.0", "did you mean 'tile."),
+]
+
+
+@pytest.mark.parametrize(("values", "key", "words"), ILLEGAL, ids=[f"{i}-{c[1]}" for i, c in enumerate(ILLEGAL)])
+def test_an_illegal_combination_is_one_error_at_its_key(
+    tmp_path: Path, values: dict[str, Any], key: str, words: str
+) -> None:
+    spec = spec_of("bad", values)
+    (tmp_path / "bad.yaml").write_text(json.dumps(spec, indent=1))
+    document = load(tmp_path / "bad.yaml")
+    with pytest.raises(SpecErrors) as caught:
+        families.of(document).kernels(document)
+    (error,) = caught.value.errors
+    path = tuple(int(part) if part.isdigit() else part for part in key.split("."))
+    assert words in error.message
+    assert error.location and error.location.line == document.where(path, key=True).line
+
+
+def test_every_fault_of_a_spec_is_told_in_one_run(tmp_path: Path) -> None:
+    found = faults(tmp_path, {"tile.m": 96, "tasks.mma.registers": 233, **FP8, "problem.a.layout": "col"})
+    assert len(found) == 3
+
+
+def test_an_illegal_combination_among_axes_is_a_rejected_variant(tmp_path: Path) -> None:
+    spec = spec_of("some", {"tile.n": 128})
+    spec["variants"] = {"axes": {"schedule.kind": ["grid", "persistent"], "tasks.mma.split": ["pingpong"]}}
+    kernels = kernels_of(spec, tmp_path)
+    assert [v.values["schedule.kind"] for v in kernels.kept] == ["persistent"]
+    (rejected,) = kernels.rejected
+    assert rejected.reasons == ("pingpong alternates between tiles: it needs schedule.kind persistent",)
+
+
+def test_an_operation_without_a_tensor_may_stand_twice() -> None:
+    assert fits(spec_of("twice", {"epilogue.ops": ["relu", "bias", "relu"]}))
+
+
+@pytest.mark.parametrize("dtypes", [("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e5m2", "e5m2")])
+def test_fp8_types_may_be_mixed(dtypes: tuple[str, str]) -> None:
+    a, b = dtypes
+    assert fits(spec_of("mixed", {"problem.a.dtype": a, "problem.b": {"dtype": b, "layout": "col"}}))
+
+
+# (values, the rule, words with the numbers)
+UNFIT: list[tuple[dict[str, Any], str, str]] = [
+    ({"tile.m": 64}, "wgmma-m", "32 rows a replica (BLOCK_M // 2); 4 warps need 64"),
+    ({"tile.n": 16, "epilogue.subtiles": 1}, "wgmma-n", "BLOCK_N = 16, wgmma takes 32 to 256"),
+    ({"tile.k": 16, **FP8}, "wgmma-k", "BLOCK_K = 16, one wgmma takes 32 B of K"),
+    ({"rings.ab.stages": 1}, "ring-depth", "STAGES = 1 with 1 wgmma in flight"),
+    ({**PIPELINED, "rings.ab.stages": 1, "tasks.mma.in_flight": 0}, "ring-depth", "loads a slot ahead"),
+    ({"tile.n": 32, "epilogue.subtiles": 4}, "tma-box", "rows of a c box are 16 B, TMA needs 32"),
+    ({"rings.ab.stages": 12}, "smem", "of 232448 B"),
+    ({**PINGPONG, "tile.m": 256}, "accumulator", "512 accumulator registers"),
+    ({"tasks.mma.warps": 8, "tasks.mma.registers": None, "tile.m": 256}, "instruction", "one wgmma needs 154"),
+    ({"tasks.mma.warps": 8}, "registers", "drops the whole split"),
+]
+
+
+@pytest.mark.parametrize(("values", "rule", "words"), UNFIT, ids=[f"{i}-{c[1]}" for i, c in enumerate(UNFIT)])
+def test_what_cannot_fit_is_rejected_by_its_rule_with_numbers(values: dict[str, Any], rule: str, words: str) -> None:
+    model = GemmSpec.model_validate(spec_of("unfit", values))
+    reasons = Gemm().plan(model, guards={}, baked={}, split=False).reasons
+    assert rule in [r.rule for r in reasons]
+    assert words in next(r.text for r in reasons if r.rule == rule)
+
+
+def test_the_shortest_spec_fits() -> None:
+    assert fits({"kernel": "gemm", "name": "short", "arch": "sm90"})
