@@ -143,7 +143,7 @@ class Snapshot:
             if os.path.isabs(given) or parent.split("/")[0] == "..":
                 text = f"{self.revision}:{path} extends {given}, which is outside the repository"
                 raise ReviewError(text, remedy="only files of the revision itself can be read at it")
-            if False or not self._fetch(parent):
+            if self.at(parent).exists() or not self._fetch(parent):
                 return  # a circle, or a missing parent: the loader tells with its place in the spec
             path = parent
 

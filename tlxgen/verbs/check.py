@@ -63,5 +63,19 @@ def _record(cases: list[Result], device: str) -> str:
             "cuda": torch.version.cuda,
         },
     }
-    rows = ",\n  ".join(json.dumps(c) for c in cases)
-    return json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n  ' + rows + "\n ]\n}\n"
+    rows = ",\n  ".join(json.dumps(row) for row in _by_config(cases))
+    return json.dumps(head, indent=1)[:-2] + ',\n "configs": [\n  ' + rows + "\n ]\n}\n"
+
+
+def _by_config(cases: list[Result]) -> list[Result]:
+    """A row a config: the error of each shape, and in words what was wrong with those that failed."""
+    rows: dict[tuple[str, str], Result] = {}
+    for c in cases:
+        head = {"structure": c["structure"], "config": c["config"], "repeats": c["repeats"], "errors": {}, "failed": {}}
+        row = rows.setdefault((c["structure"], c["config"]), head)
+        shape = "x".join(map(str, c["shape"]))
+        if c["passed"]:
+            row["errors"][shape] = float(f"{c['error']:.2e}")
+        else:
+            row["failed"][shape] = c["text"]
+    return list(rows.values())

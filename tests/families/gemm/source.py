@@ -96,11 +96,3 @@ def indexed(node: ast.expr) -> str:
 def value(node: ast.AST, names: Names) -> Any:
     """The value of an expression of the module, with nothing but `names` to go by."""
     return eval(compile(ast.Expression(node), "<module>", "eval"), {"__builtins__": {}}, dict(names))  # type: ignore[arg-type]
-
-
-def bound(node: ast.FunctionDef, name: str) -> ast.expr:
-    """What `name` is set to, at the first place in the function that sets it."""
-    for statement in ast.walk(node):
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
-            return statement.value
-    raise KeyError(name)

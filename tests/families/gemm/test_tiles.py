@@ -1,0 +1,119 @@
+"""Who computes which tile, ring slots and the choice of config: the modules' own arithmetic, executed on ints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .source import Source
+from .toy import Problem, Tile, Toy, cdiv
+
+GENERATED = Path(__file__).resolve().parents[3] / "generated"
+shapes = st.tuples(
+    st.integers(1, 900), st.integers(1, 900), st.integers(2, 24), st.integers(1, 12), st.integers(1, 4)
+)  # M, N, SMs, GROUP_M, SPLIT_K
+
+
+@pytest.fixture(scope="module")
+def toys(sources: list[Source]) -> list[Toy]:
+    """A module for each way in which work is shared out."""
+    return list({toy.arithmetic: toy for toy in map(Toy, sources)}.values())
+
+
+def for_every_problem(toys: list[Toy], check: Callable[[Problem], None]) -> None:
+    for toy in toys:
+        problems = shapes.map(partial(Problem.of, toy))
+        try:
+            settings(max_examples=25, deadline=None)(given(problems)(check))()
+        except AssertionError as error:
+            raise AssertionError(f"{toy.source.name}: {error}") from error
+
+
+def test_work_is_shared_out_in_every_way_that_the_axes_have(toys: list[Toy]) -> None:
+    ways = {(toy.cluster, "num_programs" in toy.source.text, "SPLIT_K" in toy.configs[0].kwargs) for toy in toys}
+    assert len(ways) == 8  # one CTA or a cluster, persistent or grid, K whole or cut
+    assert any("replica" in toy.arithmetic for toy in toys)  # pingpong
+
+
+def test_every_tile_of_c_has_exactly_one_owner_in_every_role(toys: list[Toy]) -> None:
+    def check(problem: Problem) -> None:
+        owners: dict[str, Counter[Tile]] = {}
+        for program in range(problem.programs):
+            for role, walks in problem.walks(program).items():
+                cooperating = walks[0] == walks[-1]  # replicas that share a tile's rows; others own tiles of their own
+                items = walks[0] if cooperating else sum(walks, [])
+                owners.setdefault(role, Counter()).update(problem.tile(item, program) for item in items)
+        for count in owners.values():
+            assert problem.wanted <= set(count)
+            assert set(count.values()) == {1}
+
+    for_every_problem(toys, check)
+
+
+def test_only_a_cluster_reaches_past_the_edge_of_c_and_by_one_tile(toys: list[Toy]) -> None:
+    def check(problem: Problem) -> None:
+        rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
+        for program in range(problem.programs):
+            for item in next(iter(problem.walks(program).values()))[0]:
+                row, column, _ = problem.tile(item, program)
+                inside = row < rows and column < columns
+                assert inside or (problem.toy.cluster == 2 and (row == rows) + (column == columns) == 1)
+
+    for_every_problem(toys, check)
+
+
+def test_every_role_of_a_cta_walks_the_same_items_in_the_same_order(toys: list[Toy]) -> None:
+    def check(problem: Problem) -> None:
+        for program in range(problem.programs):
+            ((whole,), *others) = problem.walks(program).values()
+            for walks in others:
+                in_turns = [whole[replica :: len(walks)] for replica in range(len(walks))]
+                assert walks in (in_turns, [whole] * len(walks))
+
+    for_every_problem(toys, check)
+
+
+def test_the_ctas_of_a_cluster_take_neighbouring_tiles_of_the_same_item(toys: list[Toy]) -> None:
+    clusters = [toy for toy in toys if toy.cluster == 2]
+    assert clusters
+
+    def check(problem: Problem) -> None:
+        assert problem.programs % 2 == 0
+        for program in range(0, problem.programs, 2):
+            walks = problem.walks(program)
+            assert problem.walks(program + 1) == walks
+            item = next(iter(walks.values()))[0][0]
+            (row, column, part), other = problem.tile(item, program), problem.tile(item, program + 1)
+            assert other in ((row + 1, column, part), (row, column + 1, part))
+
+    for_every_problem(clusters, check)
+
+
+def test_a_ring_goes_round_its_slots_and_flips_its_phase_every_round(toys: list[Toy]) -> None:
+    @given(st.integers(0, 10**6), st.integers(1, 64))
+    def check(count: int, slots: int) -> None:
+        for toy in toys:
+            slot, phase = toy.ring_slot(count, slots)
+            assert (slot, phase) == (count % slots, count // slots % 2)
+
+    check()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GENERATED.iterdir() if path.is_dir()))
+def test_pick_config_finds_an_entry_of_the_table_for_every_shape(name: str) -> None:
+    toys = [Toy(Source.read(path)) for path in sorted((GENERATED / name).glob("*.py"))]
+    extents = st.integers(1, 20000)
+
+    @settings(max_examples=50, deadline=None)
+    @given(extents, extents, extents, st.integers(2, 200))
+    def check(m: int, n: int, k: int, sms: int) -> None:
+        for toy in toys:
+            assert any(toy.pick_config(m, n, k, sms) is config for config in toy.configs)
+
+    check()

@@ -1,0 +1,163 @@
+"""The integer arithmetic of a generated module, executed without a GPU: `triton` and `tl` are stand-ins on ints.
+
+What a role does is read out of the kernel's own text: the range of work items that its loop walks, in terms of program,
+replica and shape, and the tile that `tile_at` makes of each.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType, SimpleNamespace
+from typing import Any
+
+from .source import Source, calls, value
+
+Tile = tuple[int, int, int]  # tile row, tile column, part of K
+
+
+def cdiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+class Toy:
+    """A module's functions and the expressions that share out its work."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.rank = 0  # in its cluster, of the CTA that asks
+        self.names: dict[str, Any] = {
+            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int),
+            "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
+            "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
+        }
+        table = next(n for n in source.tree.body if isinstance(n, ast.Assign))
+        wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "pick_config")]
+        exec(compile(ast.Module([table, *wanted], []), source.name, "exec"), self.names)
+        self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
+        self.launch = {name: _code(_set(source.host, name)) for name in ("items", "programs")}
+        self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
+
+    @property
+    def configs(self) -> list[Any]:
+        found: list[Any] = self.names["CONFIGS"]
+        return found
+
+    @property
+    def pick_config(self) -> Callable[[int, int, int, int], Any]:
+        found: Callable[[int, int, int, int], Any] = self.names["pick_config"]
+        return found
+
+    @property
+    def ring_slot(self) -> Callable[[int, int], tuple[int, int]]:
+        found: Callable[[int, int], tuple[int, int]] = self.names["ring_slot"]
+        return found
+
+    @property
+    def cluster(self) -> int:
+        return int(self.configs[0].options.get("ctas_per_cga", (1, 1, 1))[0])
+
+    @property
+    def arithmetic(self) -> str:
+        """The text of all that is executed here: modules that agree in it need to be tried but once."""
+        kernel, host = self.source.kernel, self.source.host
+        parts = [_set(kernel, "num_items"), _set(kernel, "step"), _set(host, "items"), _set(host, "programs")]
+        parts += [self.source.functions["tile_at"], *(_walk(task) for _, task, _ in _tasks(kernel))]
+        return "\n".join(ast.unparse(part) for part in parts if part)
+
+
+def _config(kwargs: dict[str, Any], **options: Any) -> SimpleNamespace:
+    return SimpleNamespace(kwargs=kwargs, options=options)
+
+
+@dataclass
+class Problem:
+    """A shape on a GPU of `sms` SMs, under the first row of CONFIGS with another GROUP_M and SPLIT_K."""
+
+    toy: Toy
+    m: int
+    n: int
+    sms: int
+    group_m: int
+    split: int
+
+    @staticmethod
+    def of(toy: Toy, shape: tuple[int, int, int, int, int]) -> Problem:
+        """From (M, N, SMs, GROUP_M, SPLIT_K)."""
+        return Problem(toy, *shape)
+
+    @cached_property
+    def config(self) -> dict[str, int]:
+        config = {**self.toy.configs[0].kwargs, "GROUP_M": self.group_m}
+        return config | {"SPLIT_K": self.split} if "SPLIT_K" in config else config
+
+    @cached_property
+    def wanted(self) -> set[Tile]:
+        """Every tile of C, once for each part of K."""
+        rows, columns = cdiv(self.m, self.config["BLOCK_M"]), cdiv(self.n, self.config["BLOCK_N"])
+        parts = self.config.get("SPLIT_K", 1)
+        return {(r, c, p) for r in range(rows) for c in range(columns) for p in range(parts)}
+
+    @cached_property
+    def programs(self) -> int:
+        """CTAs of the launch, as the host function works them out."""
+        names = {**self.toy.names, "m": self.m, "n": self.n, "split": self.split}
+        names |= {name.lower(): extent for name, extent in self.config.items()}
+        names |= {"sm_count": lambda index: self.sms, "device": SimpleNamespace(index=0)}
+        for name, code in self.toy.launch.items():
+            names[name] = eval(code, names)
+        return int(names["programs"])
+
+    def walks(self, program: int) -> dict[str, list[list[int]]]:
+        """Role -> the work items of each of its replicas in one CTA, in order."""
+        tl = SimpleNamespace(cdiv=cdiv, program_id=lambda axis: program, num_programs=lambda axis: self.programs)
+        names = {**self.toy.names, **self.config, "tl": tl, "M": self.m, "N": self.n}
+        for name, code in self.toy.shared.items():
+            names[name] = eval(code, names)
+        found = {}
+        for role, (code, replicas) in self.toy.walks.items():
+            items = [eval(code, {**names, "replica": replica}) for replica in range(replicas)]
+            found[role] = [list(i) if isinstance(i, range) else [i] for i in items]
+        return found
+
+    def tile(self, item: int, program: int) -> Tile:
+        """What `tile_at` says of a work item in one CTA."""
+        self.toy.rank = program % self.toy.cluster
+        sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
+        row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *sizes)
+        return row, column, part[0] if part else 0
+
+
+def _code(node: ast.expr | None) -> CodeType:
+    return compile(ast.Expression(node) if node else "None", "<module>", "eval")
+
+
+def _set(function: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What `name` is first set to in a function; None when it is not."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return node.value
+    return None
+
+
+def _tasks(kernel: ast.FunctionDef) -> Iterator[tuple[str, ast.AST, int]]:
+    """Each task of the kernel with its replicas; the kernel itself where it has none."""
+    tasks = [n for n in ast.walk(kernel) if isinstance(n, ast.With) and calls(n.items[0], "tlx.async_task")]
+    if not tasks:
+        yield "gemm", kernel, 1
+    for number, task in enumerate(sorted(tasks, key=lambda n: n.lineno)):
+        (call,) = calls(task.items[0], "tlx.async_task")
+        replicas = next((int(value(k.value, {})) for k in call.keywords if k.arg == "replicate"), 1)
+        yield f"task {number}", task, replicas
+
+
+def _walk(task: ast.AST) -> ast.expr:
+    """What the index of work items is, or runs over."""
+    for node in ast.walk(task):
+        if isinstance(node, ast.For) and ast.unparse(node.target) == "index":
+            return node.iter
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "index":
+            return node.value
+    raise AssertionError(f"line {getattr(task, 'lineno', '?')}: no work items")
