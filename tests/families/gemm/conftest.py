@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -22,12 +24,13 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     with FileLock(f"{folder}.lock"):
         if not (folder / "done").exists():
             (folder / "specs").mkdir(parents=True, exist_ok=True)
-            for spec in SPECS:
-                path = folder / "specs" / f"{spec['name']}.yaml"
+            paths = [folder / "specs" / f"{spec['name']}.yaml" for spec in SPECS]
+            for path, spec in zip(paths, SPECS, strict=True):
                 path.write_text(json.dumps(spec))
-                files = make(path, folder / "generated" / path.stem).files
-                for name in (n for n in files if n.endswith(".py")):
-                    (folder / name).write_bytes(files[name])
+            with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+                for made in pool.map(make, paths, [folder / "generated"] * len(paths), chunksize=4):
+                    for name in (n for n in made.files if n.endswith(".py")):
+                        (folder / name).write_bytes(made.files[name])
             (folder / "done").touch()
     return folder
 
