@@ -148,7 +148,7 @@ def main() -> None:
     print(f"config picked by the module {statistics.geometric_mean(picked):.3f}")
     if arguments.json:
         head = {
-            "command": "python " + " ".join(sys.argv),
+            "command": " ".join(["python", *(Path(a).name if a.startswith("/") else a for a in sys.argv)]),
             "device": torch.cuda.get_device_name(),
             "torch": torch.__version__,
         }

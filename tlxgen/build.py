@@ -10,6 +10,7 @@ import difflib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -241,11 +242,9 @@ def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> Non
     """Modules first, the lock last: a lock never names a module that is not there."""
     if not changed:
         return
-    from filelock import FileLock
-
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(stamp.cache_folder() / "locks" / f"{digest.of_text(str(folder.resolve()))}.lock", timeout=60):
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
             sweep(folder)
             for name in sorted(changed, key=lambda n: (n == lock.NAME, n)):
                 if name in files:
@@ -254,6 +253,18 @@ def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> Non
                     (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise TlxgenError(f"cannot write {folder}: {error}") from error
+
+
+def _alone(folder: Path) -> AbstractContextManager[object]:
+    """Keeps other builds from writing to `folder` meanwhile; does without where the cache cannot hold a lock file."""
+    from filelock import FileLock
+
+    path = stamp.cache_folder() / "locks" / f"{digest.of_text(str(folder.resolve()))}.lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return nullcontext()
+    return FileLock(path, timeout=60)
 
 
 def _diff(folder: Path, before: dict[str, bytes | None], files: dict[str, bytes], changed: Sequence[str]) -> str:
