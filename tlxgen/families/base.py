@@ -59,7 +59,7 @@ class Kernels:
     def some(self) -> Kernels:
         """Itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
         if not self.structures:
-            raise _nothing_left(self.document, self.rejected)
+            raise _nothing_left(self)
         return self
 
     @property
@@ -78,6 +78,7 @@ class Family(ABC):
     template: ClassVar[str]
     model: ClassVar[type[CommonSpec]]
     config_axes: ClassVar[Mapping[str, str]]
+    blame: ClassVar[Mapping[str, str]] = {}  # the spec path that a rule is most likely broken by
 
     @abstractmethod
     def guards(self, spec: Any) -> tuple[str, ...]:
@@ -228,9 +229,14 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _nothing_left(document: Document, rejected: Sequence[Variant]) -> NoVariantError:
-    name, where = document.data["name"], document.where(("name",))
+def _nothing_left(kernels: Kernels) -> NoVariantError:
+    name, rejected = kernels.name, kernels.rejected
+    where = kernels.document.where(("name",))
     if len(rejected) == 1:
+        rule = rejected[0].reasons[0].partition(":")[0]
+        path = kernels.family.blame.get(rule, "").split(".")
+        if path[0] in kernels.document.data:
+            where = kernels.document.where(tuple(path))
         return NoVariantError(f"{name} cannot be built: {'; '.join(rejected[0].reasons)}", location=where)
     remedy = "\n".join(_examples(rejected)).strip()
     return NoVariantError(f"all {len(rejected)} variants of {name} are rejected", location=where, remedy=remedy)

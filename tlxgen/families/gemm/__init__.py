@@ -8,7 +8,7 @@ from typing import Any
 from tlxgen.families.base import Family, Value
 from tlxgen.plan import Plan
 
-from .plan import CONFIG_AXES, build
+from .plan import BLAME, CONFIG_AXES, build
 from .spec import GemmSpec
 
 
@@ -19,6 +19,7 @@ class Gemm(Family):
     template = "gemm.py.j2"
     model = GemmSpec
     config_axes = CONFIG_AXES
+    blame = BLAME
 
     def guards(self, spec: GemmSpec) -> tuple[str, ...]:
         return (spec.tasks.epilogue.guard,) if spec.tasks.epilogue else ()

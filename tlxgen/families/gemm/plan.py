@@ -20,6 +20,21 @@ CONFIG_AXES = {
     "schedule.group_m": "GROUP_M",
     "schedule.split_k": "SPLIT_K",
 }
+BLAME = {
+    "smem": "rings.ab.stages",
+    "ring-depth": "rings.ab.stages",
+    "mbarrier-bytes": "tile.k",
+    "registers": "tasks.mma.registers",
+    "accumulator": "tile.n",
+    "instruction": "tile.n",
+    "threads": "tasks.mma.warps",
+    "named-barriers": "tasks.mma.order",
+    "wgmma-m": "tile.m",
+    "wgmma-n": "tile.n",
+    "wgmma-k": "tile.k",
+    "tma-box": "tile.k",
+    "subtile": "epilogue.subtiles",
+}
 MEANING = {
     "BLOCK_M": "rows of a tile of C",
     "BLOCK_N": "columns of a tile of C",
