@@ -178,7 +178,7 @@ def _roles(spec: GemmSpec) -> list[Fault]:
     names = {spec.tasks.epilogue.guard} if spec.tasks.epilogue else set[str]()
     for name in spec.guards:
         if name not in names:
-            known = f"this spec's guards are {', '.join(sorted(names))}" if names else "no task of this spec has a guard"
+            known = f"this spec has {', '.join(sorted(names))}" if names else "no task of this spec has a guard"
             hint = ", and the default task cannot have one" if name.startswith("LOAD") else ""
             faults.append((("guards", name), f"no task is guarded by {name}: {known}{hint}"))
     return faults

@@ -1,0 +1,247 @@
+"""A bad spec is one clear error with its place, exit status 2, and not a byte written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tlxgen import cli
+
+HEAD = "kernel: gemm\nname: bad\narch: sm90\n"
+ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)$")
+EXPLODING = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(12)
+)
+
+# name -> (text of the file, "line:column" of the error, words of its message)
+BAD: dict[str, tuple[str | bytes, str, str]] = {
+    "unknown key": (HEAD + "tiles: {m: 128}\n", "4:1", "unknown key 'tiles'; did you mean 'tile'?"),
+    "unknown key inside": (HEAD + "tile:\n  m: 128\n  q: 1\n", "6:3", "unknown key 'q' in tile"),
+    "duplicate key": (HEAD + "tile: {m: 128}\ntile: {m: 64}\n", "5:1", "duplicate key 'tile', first given on line 4"),
+    "text for a number": (HEAD + "tile: {m: wide}\n", "4:11", "expected an integer, got the text 'wide'"),
+    "a list for a mapping": (HEAD + "tile: [128, 256]\n", "4:7", "expected a mapping"),
+    "a number for true or false": (HEAD + "tasks: {specialized: 1}\n", "4:22", "expected true or false"),
+    "SMEM over budget": (HEAD + "rings: {ab: {stages: 9}}\n", "4:22", "of 232448 B"),
+    "replicate 3": (HEAD + "tasks: {mma: {replicate: 3}}\n", "4:26", "expected a number of at most 2"),
+    "replicate 3 with pingpong": (
+        HEAD + "tasks: {mma: {split: pingpong, replicate: 3}}\n",
+        "4:43",
+        "expected a number of at most 2, got the integer 3",
+    ),
+    "replicate 1 with pingpong": (
+        HEAD + "tasks: {mma: {split: pingpong, replicate: 1}}\n",
+        "4:32",
+        "pingpong is played by 2 replicas, not 1",
+    ),
+    "no stage": (HEAD + "rings: {ab: {stages: 0}}\n", "4:22", "expected a number of at least 1"),
+    "stages below zero": (HEAD + "rings: {ab: {stages: -1}}\n", "4:22", "expected a number of at least 1"),
+    "two and a half stages": (HEAD + "rings: {ab: {stages: 2.5}}\n", "4:22", "expected an integer, got the number 2.5"),
+    "stages in quotes": (HEAD + "rings: {ab: {stages: '4'}}\n", "4:22", "expected an integer, got the text '4'"),
+    "a hundred stages": (HEAD + "rings: {ab: {stages: 100}}\n", "4:22", "expected a number of at most 64"),
+    "one stage with a wgmma in flight": (HEAD + "rings: {ab: {stages: 1}}\n", "4:22", "no slot is left to load into"),
+    "one stage without a producer": (
+        HEAD + "tasks: {specialized: false, mma: {warps: 8, in_flight: 0}}\nrings: {ab: {stages: 1}}\n",
+        "5:22",
+        "loads a slot ahead",
+    ),
+    "guard on the default role": (HEAD + "tasks: {load: {guard: LOAD_TASK}}\n", "4:16", "unknown key 'guard'"),
+    "guard of the default role": (HEAD + "guards: {LOAD_TASK: keep}\n", "4:10", "no task is guarded by LOAD_TASK"),
+    "registers on the default role": (HEAD + "tasks: {load: {registers: 40}}\n", "4:16", "unknown key 'registers'"),
+    "an axis value that no field takes": (
+        HEAD + "variants: {axes: {tile.n: [128, x]}}\n",
+        "4:33",
+        "expected an integer, got the text 'x' (tile.n)",
+    ),
+    "an unknown axis": (HEAD + "variants: {axes: {tile.o: [128]}}\n", "4:19", "unknown axis 'tile.o'"),
+    "every variant over SMEM": (
+        HEAD + "variants: {axes: {rings.ab.stages: [20, 30], tile.n: [128, 256]}}\n",
+        "2:7",
+        "all 4 variants of bad are rejected",
+    ),
+    "a condition that no variant meets": (
+        HEAD + "variants: {axes: {tile.n: [128, 256]}, require: [tile.n > 256]}\n",
+        "2:7",
+        "all 2 variants of bad are rejected",
+    ),
+    "empty": ("", "1:1", "the spec is empty"),
+    "only a comment": ("# soon\n", "1:1", "the spec is empty"),
+    "a list at the top": ("- kernel: gemm\n", "1:1", "a spec is a mapping of keys, this is a list"),
+    "text at the top": ("gemm\n", "1:1", "a spec is a mapping of keys, this is text"),
+    "ten megabytes": (HEAD + "description: " + "x" * 10_000_000 + "\n", "1:1", "larger than 256 KiB"),
+    "exploding aliases": (EXPLODING, "5:", "values with aliases expanded"),
+    "a tab": (HEAD + "tile:\n\tm: 128\n", "5:1", "a tab is used for indentation"),
+    "not UTF-8": (HEAD.encode() + b"description: caf\xe9\n", "4:17", "not UTF-8 (byte 0xe9)"),
+    "a control character": (HEAD + "description: a\x00b\n", "4:15", "U+0000"),
+    "not YAML": (HEAD + "tile: {m: 128\n", "", "not valid YAML"),
+    "two documents": (HEAD + "---\n" + HEAD, "4:1", "more than one YAML document"),
+    "no kernel": ("name: bad\narch: sm90\n", "1:1", "missing key 'kernel'"),
+    "unknown kernel": (HEAD.replace("gemm", "gem"), "1:9", "no kernel family 'gem'; did you mean 'gemm'?"),
+    "a number for the kernel": (HEAD.replace("gemm", "3"), "1:9", "no kernel family 3"),
+    "a list for the kernel": (HEAD.replace("gemm", "[gemm]"), "1:9", "no kernel family ['gemm']"),
+    "unknown arch": (HEAD.replace("sm90", "sm80"), "3:7", "expected 'sm90' or 'sm100'"),
+    "an arch that the family has not": (HEAD.replace("sm90", "sm100"), "3:1", "targets sm90"),
+    "no name": ("kernel: gemm\narch: sm90\n", "1:1", "missing key 'name'"),
+    "a name that is no name": (HEAD.replace("bad", "Bad-1"), "2:7", "text that matches"),
+    "a missing parent": ("extends: nowhere.yaml\n" + HEAD, "1:10", "cannot extend nowhere.yaml: no such file"),
+    "its own parent": ("extends: bad.yaml\n" + HEAD, "1:10", "extends goes in a circle"),
+    "a wrong expression": (HEAD + "variants: {require: ['tile.m >']}\n", "4:", "not an expression"),
+    "an unknown name": (HEAD + "variants: {require: ['tile.x > 1']}\n", "4:23", "unknown name 'tile.x'"),
+    "bake of a structure axis": (HEAD + "bake: [schedule.kind]\n", "4:8", "not an axis that only changes constants"),
+}
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the console script in an empty folder; gives exit status, output and errors."""
+    monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tlxgen", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        code = end.value.code
+        assert isinstance(code, int)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def write(folder: Path, text: str | bytes) -> None:
+    (folder / "bad.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def errors(text: str) -> list[re.Match[str]]:
+    return [match for line in text.splitlines() if (match := ERROR.match(line))]
+
+
+def below(folder: Path) -> dict[str, bytes | None]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_spec_is_one_error_at_its_place_and_nothing_is_written(tmp_path: Path, run: Run, name: str) -> None:
+    text, place, words = BAD[name]
+    write(tmp_path, text)
+    before = below(tmp_path)
+
+    code, output, stderr = run("build", "bad.yaml")
+
+    assert code == 2
+    assert output == ""
+    assert "Traceback" not in stderr
+    (error,) = errors(stderr)
+    assert stderr.startswith(error[0])  # the error comes first; what follows explains it
+    assert error["file"] == "bad.yaml"
+    assert words in stderr
+    assert f"{error['line']}:{error['column']}".startswith(place)
+    assert len(stderr) < 2000
+    assert below(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", [["build", "--check"], ["list"], ["show"]], ids=lambda command: command[-1])
+@pytest.mark.parametrize("name", ["unknown key", "duplicate key", "empty", "unknown kernel", "not UTF-8"])
+def test_every_command_tells_it_the_same_way(tmp_path: Path, run: Run, name: str, command: list[str]) -> None:
+    write(tmp_path, BAD[name][0])
+    told = run("build", "bad.yaml")
+    before = below(tmp_path)
+    assert run(*command, "bad.yaml") == told
+    assert below(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["build", "list", "show"])
+def test_a_missing_file_is_named(tmp_path: Path, run: Run, command: str) -> None:
+    assert run(command, "none.yaml") == (2, "", "none.yaml:1:1: no such file\n")
+    assert below(tmp_path) == {}
+
+
+def test_a_folder_without_specs_is_an_error(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run("build", "empty") == (2, "", "error: no spec in the folder empty: it has no *.yaml\n")
+    assert below(tmp_path) == {"empty": None}
+
+
+def test_the_offending_line_is_shown_with_a_caret_under_the_place(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "tile: {m: wide}\n")
+    _, _, stderr = run("build", "bad.yaml")
+    assert stderr.splitlines()[1:] == ["    tile: {m: wide}", "              ^"]
+
+
+def test_smem_over_budget_says_need_limit_excess_and_parts(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "rings: {ab: {stages: 9}}\n")
+    _, _, stderr = run("build", "bad.yaml")
+    ring, staging = 9 * (128 + 256) * 64 * 2, 128 * 128 * 2
+    need = ring + staging + 18 * 8 + 256
+    assert f"smem: needs {need} of 232448 B, {need - 232448} too many (ring ab {ring}, ring c {staging}, " in stderr
+
+
+def test_when_every_variant_is_over_budget_each_is_explained(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, BAD["every variant over SMEM"][0])
+    _, _, stderr = run("build", "bad.yaml")
+    lines = [line for line in stderr.splitlines() if "smem: needs" in line]
+    assert len(lines) == 4
+    assert "rings.ab.stages=20, tile.n=128: smem: needs " in lines[0]
+
+
+def test_list_shows_the_variants_of_a_spec_of_which_none_fits(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, BAD["every variant over SMEM"][0])
+    code, output, _ = run("list", "bad.yaml")
+    assert code == 0
+    assert "4 rejected" in output and output.count("smem: needs") == 4
+
+
+def test_all_faults_of_a_spec_are_told_in_one_run_in_the_order_of_its_lines(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "tile: {m: 96}\nrings: {ab: {stages: 0}}\ntiles: 3\n")
+    _, _, stderr = run("build", "bad.yaml")
+    assert [e["line"] for e in errors(stderr)] == [
+        "5",
+        "6",
+    ]  # the combination of m is looked at when the fields are right
+
+
+def test_a_fault_in_a_parent_is_placed_in_the_parent(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "parent.yaml").write_text(HEAD + "tile: {m: wide}\n")
+    write(tmp_path, "extends: parent.yaml\nname: child\n")
+    _, _, stderr = run("build", "bad.yaml")
+    assert stderr.startswith("parent.yaml:4:11: expected an integer")
+
+
+def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "tiles: 3\n")
+    (tmp_path / "good.yaml").write_text(HEAD.replace("bad", "good") + "tile: {n: 128}\n")
+    code, output, stderr = run("build", "bad.yaml", "good.yaml")
+    assert code == 2
+    assert output == "good.yaml: 2 files written (1 modules, 1 variants, 0 rejected)\n"
+    assert len(errors(stderr)) == 1
+    assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
+
+
+def test_two_bad_specs_are_both_told(tmp_path: Path, run: Run) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(HEAD + "tiles: 3\n")
+    code, _, stderr = run("build", "one.yaml", "two.yaml")
+    assert code == 2
+    assert [(e["file"], e["line"]) for e in errors(stderr)] == [("one.yaml", "4"), ("two.yaml", "4")]
+
+
+@pytest.mark.parametrize("arguments", [["build"], ["build", "--nope", "x.yaml"], ["nope"], ["show", "a", "b"]])
+def test_a_wrong_command_line_is_exit_2(run: Run, arguments: list[str]) -> None:
+    code, _, stderr = run(*arguments)
+    assert code == 2
+    assert "Traceback" not in stderr and "Error: " in stderr
+
+
+def test_the_installed_command_behaves_as_the_function_does(tmp_path: Path) -> None:
+    write(tmp_path, BAD["unknown key"][0])
+    command = [sys.executable, "-m", "tlxgen", "build", "bad.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("bad.yaml:4:1: unknown key 'tiles'")
+    assert sorted(below(tmp_path)) == ["bad.yaml"]
