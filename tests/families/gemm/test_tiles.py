@@ -30,7 +30,7 @@ def for_every_problem(toys: list[Toy], check: Callable[[Problem], None]) -> None
     for toy in toys:
         problems = shapes.map(partial(Problem.of, toy))
         try:
-            settings(max_examples=25, deadline=None)(given(problems)(check))()
+            settings(max_examples=25, deadline=None, report_multiple_bugs=False)(given(problems)(check))()
         except AssertionError as error:
             raise AssertionError(f"{toy.source.name}: {error}") from error
 

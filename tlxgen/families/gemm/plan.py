@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -105,6 +106,13 @@ class GemmFacts:
     @property
     def op_arguments(self) -> tuple[tuple[str, str], ...]:
         return tuple(argument for t in self.op_tensors for argument in t.arguments)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What the operations must be told of where their block of C lies."""
+        code = " ".join(line for op in self.ops for line in OPS[op].code)
+        told = {"row": "rows", "column": "columns", "M": "M", "N": "N"}
+        return tuple(name for name, word in told.items() if re.search(rf"\b{word}\b", code))
 
     @property
     def op_code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
