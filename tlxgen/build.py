@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import textwrap
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -162,11 +163,12 @@ class _Context:
             "spec": f"{spec_name} sha256:{self.spec_digest[:16]}",
             "template": f"{family.template} sha256:{self.template_digest[:16]}",
             "plan": f"sha256:{plan_digest(structure)[:16]}",
-            "variant": values,
+            "variant": _wrapped(values, indent=10),
             "roles": family.summary(structure.plan),
         }
-        what = str(self.kernels.document.data.get("description") or family.name)
-        title = f"{structure.name}: {what.strip().splitlines()[0].rstrip('.')}, for {structure.plan.arch.name}."
+        what = next(iter(str(self.kernels.document.data.get("description") or "").strip().splitlines()), family.name)
+        what = what.rstrip(".").replace("\\", "\\\\").replace('"', "'")  # it stands in a docstring
+        title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
         return _Job(structure, title, provenance, self.templates, family.template)
 
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
@@ -190,6 +192,11 @@ class _Context:
                 for s in self.kernels.structures
             },
         }
+
+
+def _wrapped(text: str, indent: int) -> str:
+    """`text` in lines short enough for a header that indents it so far."""
+    return textwrap.fill(text, 116 - indent, break_long_words=False).replace("\n", "\n" + " " * indent)
 
 
 def plan_digest(structure: Structure) -> str:

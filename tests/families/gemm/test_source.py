@@ -11,6 +11,8 @@ from pathlib import Path
 
 import black
 
+from tlxgen.families.gemm.spec import KERNEL_NAMES, MODULE_NAMES
+
 from .matrix import SPECS
 from .source import Source, blocks, calls, indexed, own_calls, value
 
@@ -57,9 +59,19 @@ def test_every_function_and_every_parameter_is_used(sources: list[Source]) -> No
         assert set(source.functions) - loaded == {source.host.name}, source.name
         for function in source.functions.values():
             inside = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-            unused = {a.arg for a in function.args.args + function.args.kwonlyargs} - inside
-            # The epilogue is told where its block lies, whether or not its operations ask.
-            assert unused <= ({"row", "column", "M", "N"} if function.name == "epilogue" else set()), source.name
+            assert {a.arg for a in function.args.args + function.args.kwonlyargs} - inside == set(), source.name
+
+
+def test_no_name_that_a_module_needs_can_be_that_of_a_spec_or_a_guard(sources: list[Source]) -> None:
+    for source in sources:
+        bound = {
+            a.asname or a.name for n in source.tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
+        }
+        bound |= set(source.functions) - {source.host.name, source.kernel.name}
+        lower = {name.split(".")[0] for name in bound if name[0].islower()}
+        assert {n for n in lower if not n.endswith("_reduce_kernel")} <= MODULE_NAMES, source.name
+        parameters = {a.arg for f in source.functions.values() for a in f.args.args if a.arg.isupper()}
+        assert parameters - {"EPILOGUE_TASK"} <= KERNEL_NAMES, source.name
 
 
 def test_modules_import_torch_and_triton_and_nothing_of_ours(sources: list[Source]) -> None:

@@ -74,6 +74,10 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"schedule.split_k": 0}, "schedule.split_k", "at least 1"),
     ({"schedule.group_m": 0}, "schedule.group_m", "at least 1"),
     ({"cache.a": "evict_normal"}, "cache.a", "'none', 'evict_first' or 'evict_last'"),
+    ({"name": "check"}, "name", "the module needs the name check"),
+    ({"name": "min"}, "name", "the module needs the name min"),
+    ({"tasks.epilogue": {"guard": "M"}}, "tasks.epilogue.guard", "the kernel needs the name M"),
+    ({"tasks.epilogue": {"guard": "BLOCK_M"}}, "tasks.epilogue.guard", "the kernel needs the name BLOCK_M"),
     ({"bake": ["schedule.kind"]}, "bake.0", "not an axis that only changes constants"),
     ({"keep": ["tile.q"]}, "keep.0", "did you mean 'tile."),
 ]

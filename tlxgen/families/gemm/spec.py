@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -14,6 +15,12 @@ OperandType = Literal["fp16", "bf16", "e4m3", "e5m2"]
 Eviction = Literal["none", "evict_first", "evict_last"]
 Op = Literal["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise"]
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
+# What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
+_IMPORTS = {"functools", "torch", "triton", "tl", "tlx"}
+_FUNCTIONS = {"ring_slot", "tile_at", "epilogue", "halves", "quarters", "sm_count", "pick_config", "describe", "check"}
+MODULE_NAMES = _IMPORTS | _FUNCTIONS | {"empty_rows"}
+_SIZES = {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "STAGES", "C_STAGES", "GROUP_M", "SPLIT_K"}
+KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS"}
 
 
 class Operand(SpecModel):
@@ -145,13 +152,23 @@ class GemmSpec(CommonSpec):
 
     @model_validator(mode="after")
     def _combinations(self) -> GemmSpec:
-        faults = [*_roles(self), *_operands(self), *_cluster(self), *_epilogue(self)]
+        faults = [*_names(self), *_roles(self), *_operands(self), *_cluster(self), *_epilogue(self)]
         if faults:
             raise SpecFault(*faults)
         return self
 
 
 Fault = tuple[tuple[str | int, ...], str]
+
+
+def _names(spec: GemmSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
+        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
+    guard = spec.tasks.epilogue.guard if spec.tasks.epilogue else ""
+    if guard in KERNEL_NAMES:
+        faults.append((("tasks", "epilogue", "guard"), f"the kernel needs the name {guard} for something else"))
+    return faults
 
 
 def _roles(spec: GemmSpec) -> list[Fault]:
