@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlxgen import __version__, digest, lock, stamp
-from tlxgen.errors import SpecError, TlxgenError
+from tlxgen.errors import Location, SpecError, TlxgenError
 from tlxgen.files import sweep, write_atomic
 
 if TYPE_CHECKING:
@@ -64,6 +64,17 @@ def root_of(spec: Path) -> Path:
 
 def folder_of(spec: Path, out: Path | None) -> Path:
     return (out or root_of(spec) / "generated") / spec.stem
+
+
+def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
+    """Raises SpecError for two of the specs that would be built into the same folder."""
+    first: dict[Path, Path] = {}
+    for spec in specs:
+        folder = folder_of(spec, out)
+        other = first.setdefault(folder.resolve(), spec)
+        if other.resolve() != spec.resolve():
+            where = Location(spec.as_posix(), 1, 1)
+            raise SpecError(f"both this and {other} would be built into {folder}", location=where)
 
 
 def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: Step | None = None) -> Built:
@@ -150,7 +161,7 @@ class _Context:
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.sources}
         self.spec_digest = digest.of_text("\n".join(f"{n} {d}" for n, d in self.inputs.items()))
         used = environment.closure(templates, kernels.family.template)
-        self.template_digest = digest.of_files(templates, used)
+        self.template_digest = digest.of_files(used)
 
     def _shown(self, path: str) -> str:
         return Path(os.path.relpath(Path(path).resolve(), self.root)).as_posix()

@@ -33,9 +33,12 @@ def build(
     ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
+    from tlxgen.build import refuse_shared
     from tlxgen.verbs import build as verb
 
-    raise typer.Exit(verb.run(_files(specs), out, check))
+    files = _files(specs)
+    refuse_shared(files, out)
+    raise typer.Exit(verb.run(files, out, check))
 
 
 @app.command(name="list")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
@@ -24,14 +24,15 @@ def of_file(path: Path) -> str | None:
         return None
 
 
-def of_files(root: Path, files: Iterable[Path]) -> str:
-    """Digest of the names, relative to `root`, and the bytes of `files`, whatever their order."""
+def of_files(files: Mapping[str, Path]) -> str:
+    """Digest of the names and the bytes of `files`, whatever their order."""
     digest = hashlib.sha256()
-    for path in sorted(set(files)):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + of_bytes(path.read_bytes()).encode() + b"\n")
+    for name, path in sorted(files.items()):
+        digest.update(name.encode() + b"\0" + of_bytes(path.read_bytes()).encode() + b"\n")
     return digest.hexdigest()
 
 
 def of_tree(root: Path, patterns: Iterable[str]) -> str:
     """Digest of the files under `root` that match."""
-    return of_files(root, (p for pattern in patterns for p in root.glob(pattern) if p.is_file()))
+    found = (path for pattern in patterns for path in root.glob(pattern) if path.is_file())
+    return of_files({path.relative_to(root).as_posix(): path for path in found})

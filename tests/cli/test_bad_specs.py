@@ -231,6 +231,17 @@ def test_two_bad_specs_are_both_told(tmp_path: Path, run: Run) -> None:
     assert [(e["file"], e["line"]) for e in errors(stderr)] == [("one.yaml", "4"), ("two.yaml", "4")]
 
 
+def test_two_specs_that_would_share_a_folder_are_refused_before_either_is_built(tmp_path: Path, run: Run) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.yaml").write_text(HEAD.replace("bad", "k"))
+    before = below(tmp_path)
+    code, output, stderr = run("build", "a", "b", "--out", "made")
+    assert (code, output) == (2, "")
+    assert stderr == "b/k.yaml:1:1: both this and a/k.yaml would be built into made/k\n"
+    assert below(tmp_path) == before
+
+
 @pytest.mark.parametrize("arguments", [["build"], ["build", "--nope", "x.yaml"], ["nope"], ["show", "a", "b"]])
 def test_a_wrong_command_line_is_exit_2(run: Run, arguments: list[str]) -> None:
     code, _, stderr = run(*arguments)

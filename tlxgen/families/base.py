@@ -203,11 +203,11 @@ def _names(name: str, groups: Sequence[Sequence[Any]], family: Family) -> list[s
     apart = [_apart(points[0], family) for points in groups]
     varying = {p for values in apart for p in values if len({_text(v.get(p)) for v in apart}) > 1}
     names = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
-    taken: dict[str, int] = {}
+    taken: set[str] = set()
     for i, candidate in enumerate(names):
-        taken[candidate] = taken.get(candidate, 0) + 1
-        if taken[candidate] > 1:
-            names[i] = f"{candidate}_{taken[candidate]}"
+        numbered = (f"{candidate}_{n}" for n in itertools.count(2))
+        names[i] = next(name for name in itertools.chain([candidate], numbered) if name not in taken)
+        taken.add(names[i])
     return names
 
 

@@ -15,6 +15,7 @@ import jinja2
 from jinja2 import meta
 from jinja2.ext import Extension
 
+from tlxgen import stamp
 from tlxgen.errors import Location, TemplateFault
 
 _OUTPUT = re.compile(r"^(?P<indent>[ \t]*)\{\{(?P<expr>(?:(?!\}\}).)*)\}\}[ \t]*$(?P<tail>(?=\n\{%-))?", re.MULTILINE)
@@ -48,9 +49,12 @@ def block(text: object, width: int) -> str:
 
 
 def environment(root: Path) -> jinja2.Environment:
-    """The environment for the templates under `root`. Undefined names are errors."""
+    """The environment for the templates under `root`; what it lacks (`lib/`, say) is tlxgen's own.
+
+    Undefined names are errors.
+    """
     env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(root),
+        loader=jinja2.FileSystemLoader([root, stamp.templates()]),
         undefined=jinja2.StrictUndefined,
         extensions=[BlockIndent],
         trim_blocks=True,
@@ -62,18 +66,19 @@ def environment(root: Path) -> jinja2.Environment:
     return env
 
 
-def closure(root: Path, template: str) -> list[Path]:
-    """The file of `template` and of every template that it imports or includes, and so on, sorted."""
+def closure(root: Path, template: str) -> dict[str, Path]:
+    """The file of `template` and of every template that it imports or includes, and so on, by name."""
     env = environment(root)
+    assert env.loader
     found: dict[str, Path] = {}
     waiting = [template]
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name] = root / name
-            tree = env.parse((root / name).read_text(encoding="utf-8"))
-            waiting += [other for other in meta.find_referenced_templates(tree) if other]
-    return [found[name] for name in sorted(found)]
+            source, path, _ = env.loader.get_source(env, name)
+            found[name] = Path(str(path))
+            waiting += [other for other in meta.find_referenced_templates(env.parse(source)) if other]
+    return found
 
 
 def render(env: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:
