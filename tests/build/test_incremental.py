@@ -282,7 +282,7 @@ def test_every_fault_of_a_spec_is_raised_at_once(project: Project) -> None:
     ("description", "first"),
     [
         ("'  '", "k: gemm, for sm90."),
-        ("'a \"\"\" in it'", "k: a ''' in it, for sm90."),
+        ('\'a """ in it\'', "k: a ''' in it, for sm90."),
         ("'\\N and \\'", "k: \\N and \\, for sm90."),
         ('"two\\nlines."', "k: two, for sm90."),
     ],
