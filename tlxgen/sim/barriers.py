@@ -16,7 +16,7 @@ from .findings import Findings, Place
 
 @dataclass(eq=False)
 class Mbarrier:
-    """`count` arrivals and all expected bytes complete a phase. `per_thread`: every thread of a task arrives, not one."""
+    """`count` arrivals and all expected bytes complete a phase; under `per_thread` all threads of a task arrive."""
 
     name: str
     count: int

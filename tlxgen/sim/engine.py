@@ -78,7 +78,7 @@ class Hub:
         self._ready: list[Task] = []
         self._events: list[Event] = []  # those that may complete now
         self._by_thread: dict[greenlet, Task] = {}
-        self._hub: greenlet | None = None
+        self._hub = getcurrent()
 
     # Clocks.
 
@@ -103,7 +103,7 @@ class Hub:
             task.finished = True
 
         task.starved = self._random.random() < STARVED_SHARE
-        task.thread = greenlet(run)
+        task.thread = greenlet(run, self._hub)  # where it returns, and raises, to: not the task that spawns it
         self._by_thread[task.thread] = task
         self._tasks.append(task)
         self._ready.append(task)
@@ -136,7 +136,6 @@ class Hub:
         self._ready.append(task)
 
     def _switch(self) -> None:
-        assert self._hub is not None
         self._hub.switch()
 
     def tick(self) -> None:
@@ -171,8 +170,10 @@ class Hub:
     # The loop.
 
     def run(self) -> None:
-        """Runs everything to its end. Raises Stop for a deadlock; kills what is left when it raises."""
-        self._hub = getcurrent()
+        """Runs everything to its end, in the greenlet that made the hub.
+
+        Raises Stop for a deadlock; kills what is left when it raises.
+        """
         try:
             while self._ready or self._events:
                 chosen = self._choose()
@@ -197,7 +198,8 @@ class Hub:
         if self.schedule == "lazy":  # a task as far as it goes; events only when none can go on, the latest first
             return ready.pop() if ready else events.pop()
         if self.schedule == "starved":
-            awake = [i for i, x in enumerate([*ready, *events]) if not x.starved]
+            awake = [i for i, task in enumerate(ready) if not task.starved]
+            awake += [len(ready) + i for i, event in enumerate(events) if not event.starved]
             if awake:
                 return self._take(self._random.choice(awake))
         return self._take(self._random.randrange(len(ready) + len(events)))

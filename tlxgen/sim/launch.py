@@ -31,19 +31,19 @@ from .transform import Program
 DEVICE = torch.device("cuda", 0)
 
 
-class CudaLike(torch.Tensor):
+class CudaLike(torch.Tensor):  # type: ignore[misc]
     """A CPU tensor that says it is on a GPU."""
 
     @property
-    def device(self) -> torch.device:  # type: ignore[override]
+    def device(self) -> torch.device:
         return DEVICE
 
     @property
-    def is_cuda(self) -> bool:  # type: ignore[override]
+    def is_cuda(self) -> bool:
         return True
 
 
-class _OnCpu(TorchFunctionMode):
+class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
     """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -60,7 +60,7 @@ class _OnCpu(TorchFunctionMode):
 
 @dataclass(eq=False)
 class Session:
-    """Launches on one schedule and seed. `sms` is what a host function is told: few, so that persistent kernels loop."""
+    """Launches on one schedule and seed. `sms` is what host functions are told: few, so that persistent kernels loop."""
 
     schedule: Schedule
     seed: int

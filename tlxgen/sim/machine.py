@@ -1,4 +1,4 @@
-"""One launch: CTAs, clusters, and what the operations of tl and tlx share (which task and line they are called from)."""
+"""One launch: CTAs, clusters, and what the operations of tl and tlx share (which task, which line)."""
 
 from __future__ import annotations
 

@@ -149,8 +149,7 @@ class GlobalMemory:
     @staticmethod
     def flat(tensor: torch.Tensor) -> torch.Tensor:
         """The whole storage of a tensor, as a vector of its type."""
-        storage = tensor.untyped_storage()
-        return torch.empty(0, dtype=tensor.dtype).set_(storage)  # type: ignore[call-overload, no-any-return]
+        return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
 
     @staticmethod
     def _key(flat: torch.Tensor) -> tuple[int, int]:
@@ -175,7 +174,7 @@ class GlobalMemory:
         flat = self.flat(tensor)
         written = self._written.get(self._key(flat))
         if written is None:
-            return tensor.numel()
+            return int(tensor.numel())
         return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())
 
 
@@ -195,7 +194,7 @@ class Descriptor:
 
     @property
     def bytes(self) -> int:
-        return math.prod(self.block) * self.dtype.itemsize
+        return math.prod(self.block) * int(self.dtype.itemsize)
 
     @property
     def _raw(self) -> torch.dtype:

@@ -72,7 +72,7 @@ def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
 
 
 def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
-    """`arrive_count` arrivals, or on a warp barrier one of each thread; on the same barrier of a peer CTA if so said."""
+    """`arrive_count` arrivals, on a warp barrier by each thread; on a peer CTA's barrier if so said."""
     m = machine()
     place, task = m.here(), m.worker
     if pred is not None and not pred:

@@ -35,11 +35,11 @@ class Extension:
 
     @staticmethod
     def dtype_of(value: Any) -> torch.dtype:
-        return value.dtype  # type: ignore[no-any-return]
+        return value.dtype
 
     @staticmethod
     def size_of(dtype: torch.dtype) -> int:
-        return dtype.itemsize
+        return int(dtype.itemsize)
 
 
 class Tasks:

@@ -144,16 +144,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        return self._counted(node)
+        node.body.insert(0, self._tick(node))
+        return node
 
     def visit_While(self, node: ast.While) -> ast.While:
         self.generic_visit(node)
-        return self._counted(node)
+        node.body.insert(0, self._tick(node))
+        return node
 
     @staticmethod
-    def _counted(node: Any) -> Any:
-        node.body.insert(0, ast.copy_location(ast.Expr(ast.Call(_runtime("tick"), [], [])), node.body[0]))
-        return node
+    def _tick(loop: ast.stmt) -> ast.stmt:
+        return ast.copy_location(ast.Expr(ast.Call(_runtime("tick"), [], [])), loop)
 
 
 def _stored(name: ast.Name) -> bool:
