@@ -60,7 +60,7 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
 
 @dataclass(eq=False)
 class Session:
-    """Launches on one schedule and seed. `sms` is what host functions are told: few, so that persistent kernels loop."""
+    """Launches on one schedule and seed. Host functions are told of `sms` SMs: few, so that persistent kernels loop."""
 
     schedule: Schedule
     seed: int
