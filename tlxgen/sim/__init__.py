@@ -6,7 +6,7 @@ What it does not see: layouts, registers, compiler faults, weak memory, and haza
 
 from .engine import SCHEDULES, Schedule
 from .findings import CATALOGUE, Finding, Findings, Place, UnsupportedOp
-from .launch import DEVICE, Session, load_module
+from .launch import DEVICE, SMS, Session, load_module
 from .machine import Limits
 from .verify import RUNS, Report, Run, Seen, verify, verify_case
 
@@ -21,6 +21,7 @@ __all__ = [
     "Run",
     "RUNS",
     "SCHEDULES",
+    "SMS",
     "Schedule",
     "Seen",
     "Session",

@@ -29,6 +29,7 @@ from .ops_tlx import argument
 from .transform import Program
 
 DEVICE = torch.device("cuda", 0)
+SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
 
 
 class CudaLike(torch.Tensor):  # type: ignore[misc]
@@ -60,11 +61,11 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
 
 @dataclass(eq=False)
 class Session:
-    """Launches on one schedule and seed. Host functions are told of `sms` SMs: few, so that persistent kernels loop."""
+    """Launches on one schedule and seed. Host functions are told of `sms` SMs."""
 
     schedule: Schedule
     seed: int
-    sms: int = 4
+    sms: int = SMS
     limits: Limits = field(default_factory=Limits)
     findings: Findings = field(default_factory=Findings)
     steps: int = 0
@@ -105,20 +106,27 @@ class Session:
     @contextlib.contextmanager
     def active(self) -> Iterator[Session]:
         """While it lasts, host code runs here. A finding that ends a run ends the `with` block quietly."""
+        from triton.runtime.autotuner import Autotuner
         from triton.runtime.jit import JITFunction
 
         def run(kernel: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
             self.launch(kernel, grid, arguments, options)
 
-        properties = SimpleNamespace(multi_processor_count=self.sms, major=9, minor=0, name="simulated sm90")
+        def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+            """An autotuned kernel runs with its first config: there is nothing to time."""
+            config = tuner.configs[0]
+            bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
+            if config.pre_hook:
+                config.pre_hook(bound)
+            tuner.fn.run(*arguments, grid=grid, warmup=warmup, **options, **config.all_kwargs())
+
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # more cost 100 times as much for products of this size
         try:
             with (
                 mock.patch.object(JITFunction, "run", run),
-                mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
-                mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
-                mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
+                mock.patch.object(Autotuner, "run", tune),
+                _gpu(self.sms),
                 _OnCpu(),
                 contextlib.suppress(Stop),
             ):
@@ -140,9 +148,28 @@ def _program() -> Program:
 
 
 def load_module(path: Path) -> ModuleType:
-    """The module in a file, fresh."""
+    """The module in a file, fresh; it may ask for the GPU while it is imported."""
     spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with _gpu(SMS):
+        spec.loader.exec_module(module)
     return module
+
+
+@contextlib.contextmanager
+def _gpu(sms: int) -> Iterator[None]:
+    """torch and triton say that there is one GPU, for sm90, with `sms` SMs."""
+    import triton.runtime
+
+    properties = SimpleNamespace(multi_processor_count=sms, major=9, minor=0, name="simulated sm90")
+    target = SimpleNamespace(backend="cuda", arch=90, warp_size=32, is_cuda_backend=lambda: True)
+    driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
+    with (
+        mock.patch.object(triton.runtime.driver, "_active", driver),
+        mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
+        mock.patch.object(torch.cuda, "get_device_capability", lambda *_: (9, 0)),
+        mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+        mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
+    ):
+        yield

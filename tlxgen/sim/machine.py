@@ -77,6 +77,8 @@ class Worker(Task):
     undotted: list[Event] = field(default_factory=list)  # issued and not waited for
     stores: deque[Event] = field(default_factory=deque)
     unstored: list[Event] = field(default_factory=list)
+    copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
+    groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
     unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
 
 

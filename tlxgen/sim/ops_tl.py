@@ -154,7 +154,7 @@ class Language:
 
     @staticmethod
     def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> torch.Tensor:
-        at, kept = _addresses(pointer, mask, "tl.load")
+        at, kept = addresses(pointer, mask, "tl.load")
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
         # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
         fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
@@ -162,14 +162,15 @@ class Language:
 
     @staticmethod
     def store(pointer: Pointer, value: Any, mask: Any = None, **options: Any) -> None:
-        at, kept = _addresses(pointer, mask, "tl.store")
+        at, kept = addresses(pointer, mask, "tl.store")
         values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
         m = machine()
         m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here())
         pointer.flat[at[kept]] = values[kept]
 
 
-def _addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
+def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside."""
     m = machine()
     place = m.here()
     if not isinstance(pointer, Pointer):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from . import ops_barrier, ops_mma, ops_smem, ops_tma
+from . import ops_barrier, ops_copy, ops_mma, ops_smem, ops_tma
 from .arith import Pointer
 from .findings import KernelFault, UnsupportedOp
 from .machine import Worker, machine
@@ -20,6 +20,7 @@ _NAMES = {
                   "named_barrier_wait", "named_barrier_arrive", "cluster_barrier", "fence_mbarrier_init_cluster",
                   "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
     ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"),
+    ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
     ops_mma: ("async_dot", "async_dot_wait"),
 }  # fmt: skip
 _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}

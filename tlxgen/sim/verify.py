@@ -12,7 +12,7 @@ import torch
 
 from .engine import Schedule
 from .findings import Finding, KernelFault
-from .launch import DEVICE, Session
+from .launch import DEVICE, SMS, Session
 from .machine import Limits
 
 Run = tuple[Schedule, int]
@@ -58,7 +58,7 @@ class Report:
 
 
 def verify(
-    program: Callable[[Session], None], runs: Sequence[Run] = RUNS, *, sms: int = 4, limits: Limits | None = None
+    program: Callable[[Session], None], runs: Sequence[Run] = RUNS, *, sms: int = SMS, limits: Limits | None = None
 ) -> Report:
     """Calls `program`, which launches kernels and may add findings of its own, once for each schedule and seed.
 
@@ -91,7 +91,7 @@ def verify_case(
     compare: Callable[[torch.Tensor, torch.Tensor, float, float], Any],
     runs: Sequence[Run] = RUNS,
     *,
-    sms: int = 4,
+    sms: int = SMS,
     limits: Limits | None = None,
 ) -> Report:
     """One shape and config of a generated module, by its family's own inputs, launch, reference and tolerance.

@@ -15,9 +15,8 @@ from tlxgen.errors import ToolchainError
 from tlxgen.families import Structure
 from tlxgen.files import write_atomic
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SCHEDULES, Report, Run, Schedule, load_module, verify_case
+from tlxgen.sim import SCHEDULES, SMS, Report, Run, Schedule, load_module, verify_case
 
-SMS = 4
 SUPPORTED = ("sm90",)
 
 
@@ -55,7 +54,7 @@ def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Ru
     for i in dict.fromkeys((0, len(structure.variants) - 1)):
         for shape in shapes_of(module.CONFIGS[i].kwargs):
             spec = structure.variants[i].spec
-            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs, sms=SMS))
+            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs))
     return report
 
 
