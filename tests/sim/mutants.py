@@ -184,4 +184,12 @@ SURVIVORS = (
         ),
         "equivalent: the consumer arrives on a_empty, too, only after the wgmma that reads both slots is done",
     ),
+    (
+        Mutant("the only task does not acquire", PIPE, ACQUIRE, "pass"),
+        "equivalent: the task that loads has itself waited for the wgmma that read the slot",
+    ),
+    (
+        Mutant("C buffers not counted", COOP, "c_count += 1", "pass"),
+        "equivalent with one C buffer a replica, which is what this config has",
+    ),
 )
