@@ -93,6 +93,22 @@ def check(
 
 
 @app.command()
+def verify(
+    specs: Specs,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,
+    schedule: Annotated[
+        Optional[Literal["random", "starved", "lazy", "eager"]],
+        typer.Option("--schedule", help="Only this schedule. Default: all."),
+    ] = None,
+    results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
+) -> None:
+    """Run each spec's kernels on the CPU: deadlocks, races, numbers. Exit 1 if anything is found."""
+    from tlxgen.verbs import verify as verb
+
+    raise typer.Exit(verb.run(_files(specs), seeds, schedule, results))
+
+
+@app.command()
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="Spec, generated module or folder, REV:path, or REV alone.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],

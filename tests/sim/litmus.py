@@ -1,0 +1,102 @@
+"""Small kernels, each for one rule of the simulator."""
+
+import triton
+import triton.language as tl
+import triton.language.extra.tlx as tlx
+
+
+@triton.jit
+def integers(out, a, b):
+    tl.store(out, a // b)
+    tl.store(out + 1, a % b)
+    tl.store(out + 2, a * 65536 * b)
+    offsets = tl.arange(0, 2)
+    tl.store(out + 3 + offsets, (a + offsets) // b)
+    tl.store(out + 5 + offsets, (a + offsets) % b)
+    tl.store(out + 7, (a.to(tl.int64) * 65536 * b // 65536).to(tl.int32))
+    x = tl.arange(0, 2)
+    y = x
+    x += 5
+    tl.store(out + 8 + offsets, y)
+
+
+@triton.jit
+def fresh_wait(parity: tl.constexpr):
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_wait(bars[0], parity)
+
+
+@triton.jit
+def over_arrival(out):
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_expect_bytes(bars[0], 64)
+    tlx.barrier_arrive(bars[0])
+
+
+@triton.jit
+def hand_over(out, WAIT: tl.constexpr, FENCE: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), tl.float32, 1)
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    start = 3
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            start += 1
+            tlx.local_store(tile[0], tl.full((64, 64), start, tl.float32))
+            tlx.barrier_arrive(bars[0])
+        with tlx.async_task(num_warps=4):
+            if WAIT:
+                tlx.barrier_wait(bars[0], 0)
+            value = tlx.local_load(tile[0])
+            tl.store(out, tl.max(tl.max(value, 0), 0) + start)
+
+
+@triton.jit
+def two_overruns(out):
+    # The waiter may wake before or after the second phase: only bounded barriers are safe.
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_arrive(bars[0])
+            tlx.barrier_arrive(bars[0])
+        with tlx.async_task(num_warps=4):
+            tlx.barrier_wait(bars[0], 1)
+
+
+@triton.jit
+def unsupported(out):
+    tl.atomic_add(out, 1)
+
+
+@triton.jit
+def named(out, FIRST: tl.constexpr, SECOND: tl.constexpr):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(8, FIRST)
+        with tlx.async_task(num_warps=4):
+            tlx.named_barrier_arrive(8, SECOND)
+
+
+@triton.jit
+def per_thread(out, WARPS: tl.constexpr):
+    bars = tlx.alloc_warp_barrier(1, num_warps=WARPS)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(bars[0], 0)
+        with tlx.async_task(num_warps=2):
+            tlx.barrier_arrive(bars[0])
+
+
+@triton.jit
+def too_much(out):
+    tlx.local_alloc((128, 256), tl.float32, 2)
+
+
+@triton.jit
+def copy_box(source, target, row, column):
+    tile = tlx.local_alloc((16, 16), tl.bfloat16, 1)
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_expect_bytes(bars[0], 16 * 16 * 2)
+    tlx.async_descriptor_load(source, tile[0], [row, column], bars[0])
+    tlx.barrier_wait(bars[0], 0)
+    tlx.async_descriptor_store(target, tile[0], [row, column])
+    tlx.async_descriptor_store_wait(0)

@@ -1,0 +1,195 @@
+"""Faults put into generated kernels, by hand: each the source text to replace, and what with.
+
+KILLED must all be caught. SURVIVORS are not, each with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`at` is SPEC/MODULE below generated/; `old` must occur there, and its first occurrences become `new`."""
+
+    name: str
+    at: str
+    old: str
+    new: str
+    config: int = 0
+    shape: tuple[int, int, int] = (400, 264, 328)
+    times: int = 1
+
+
+COOP = "hopper_gemm/hopper_gemm_cooperative"
+PING = "hopper_gemm/hopper_gemm_pingpong"
+TURN = "hopper_gemm_pingpong/hopper_gemm_pingpong_mbarrier_in_flight1_separate"
+CLUSTER = "hopper_gemm_cluster/hopper_gemm_cluster_m_2_cooperative_leader"
+CLUSTER_PING = "hopper_gemm_cluster/hopper_gemm_cluster_n_2_pingpong_warp"
+STORE = "hopper_gemm_store_task/hopper_gemm_store_task_cooperative_warp"
+PIPE = "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent"
+SPLIT = "hopper_gemm_split_k/hopper_gemm_split_k_persistent"
+DIRECT = "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_direct"
+
+ACQUIRE = "tlx.barrier_wait(ab_empty[slot], phase ^ 1)  # acquire: free on the first pass"
+FULL = "tlx.barrier_wait(ab_full[slot], phase)"
+RELEASE = "tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release"
+LAST = "tlx.barrier_arrive(ab_empty[last])  # release"
+BYTES = "BLOCK_M * BLOCK_K * 2 + BLOCK_K * BLOCK_N * 2)"
+FENCE = 'tlx.fence("async_shared")'
+REMOTE = "tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)"
+REMOTE_LAST = "tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)"
+
+KILLED = (
+    # One CTA, two replicas of a tile's rows.
+    Mutant("release dropped", COOP, RELEASE, "pass"),
+    Mutant("last release dropped", COOP, LAST, "pass"),
+    Mutant("release twice", COOP, LAST, f"{LAST}\n                {LAST}"),
+    Mutant("release without its condition", COOP, ", pred=k > 0)  # release", ")"),
+    Mutant("acquire dropped", COOP, ACQUIRE, "pass"),
+    Mutant("acquire of the wrong phase", COOP, "ab_empty[slot], phase ^ 1", "ab_empty[slot], phase"),
+    Mutant("acquire of the next slot", COOP, "ab_empty[slot], phase ^ 1", "ab_empty[(slot + 1) % STAGES], phase ^ 1"),
+    Mutant("full wait dropped", COOP, FULL, "pass"),
+    Mutant("full wait of the wrong phase", COOP, FULL, "tlx.barrier_wait(ab_full[slot], phase ^ 1)"),
+    Mutant("full wait on empty", COOP, FULL, "tlx.barrier_wait(ab_empty[slot], phase)"),
+    Mutant("full wait for a fixed phase", COOP, FULL, "tlx.barrier_wait(ab_full[slot], 0)"),
+    Mutant("empty count too small", COOP, "STAGES, arrive_count=2)", "STAGES, arrive_count=1)"),
+    Mutant("empty count too large", COOP, "STAGES, arrive_count=2)", "STAGES, arrive_count=3)"),
+    Mutant("full count too large", COOP, "STAGES, arrive_count=1)", "STAGES, arrive_count=2)"),
+    Mutant("bytes of A alone", COOP, BYTES, "BLOCK_M * BLOCK_K * 2)"),
+    Mutant("bytes of A twice", COOP, BYTES, "BLOCK_M * BLOCK_K * 4 + BLOCK_K * BLOCK_N * 2)"),
+    Mutant("expect dropped", COOP, f"tlx.barrier_expect_bytes(ab_full[slot], {BYTES}", "pass"),
+    Mutant("released before the dot is done", COOP, "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
+    Mutant(
+        "released at issue", COOP, "(count + STAGES - 1) % STAGES\n                    ", "slot\n                    "
+    ),
+    Mutant("last dot not waited for", COOP, "acc = tlx.async_dot_wait(0, acc)", "pass"),
+    Mutant("last dot half waited for", COOP, "tlx.async_dot_wait(0, acc)", "tlx.async_dot_wait(1, acc)"),
+    Mutant("rows of the other replica", COOP, "a_tiles[slot * 2 + replica]", "a_tiles[slot * 2 + 1 - replica]"),
+    Mutant("slot past the ring", COOP, "a_tiles[slot * 2 + 1]", "a_tiles[slot * 2 + 2]"),
+    Mutant("B read from the next slot", COOP, "b_tiles[slot], acc)", "b_tiles[(slot + 1) % STAGES], acc)"),
+    Mutant(
+        "count restarts with the tile",
+        COOP,
+        "                acc = tl.zeros",
+        "                count = 0\n                acc = tl.zeros",
+    ),
+    Mutant("store wait dropped", COOP, "tlx.async_descriptor_store_wait(C_STAGES - 1)", "pass"),
+    Mutant("store wait leaves one", COOP, "store_wait(C_STAGES - 1)", "store_wait(C_STAGES)"),
+    Mutant("store wait at exit dropped", COOP, "            tlx.async_descriptor_store_wait(0)", "            pass"),
+    Mutant("fence dropped", COOP, FENCE, "pass"),
+    Mutant("C buffer of the other replica", COOP, "c_slot = replica * C_STAGES +", "c_slot ="),
+    Mutant("tile columns off by one", COOP, "tile_n = within // rows", "tile_n = within // rows + 1"),
+    Mutant("K tile off by one", COOP, "[k * BLOCK_K, column]", "[(k + 1) * BLOCK_K, column]"),
+    Mutant("a step too long", COOP, "tl.program_id(0), num_items, step", "tl.program_id(0), num_items, step + 1"),
+    Mutant("one item too few", COOP, "num_items, step):", "num_items - 1, step):", times=2),
+    Mutant("every CTA does all", COOP, "tl.program_id(0), num_items, step", "0, num_items, 1", times=2),
+    Mutant("accumulator kept over tiles", COOP, "acc = tl.zeros", "acc = acc if index > step else tl.zeros"),
+    # Turns.
+    Mutant("turn not taken", PING, "tlx.named_barrier_wait(4 + replica, 256)", "pass"),
+    Mutant("turn not handed on", PING, "tlx.named_barrier_arrive(5 - replica, 256)", "pass"),
+    Mutant(
+        "turn handed to itself",
+        PING,
+        "tlx.named_barrier_arrive(5 - replica, 256)",
+        "tlx.named_barrier_arrive(4 + replica, 256)",
+    ),
+    Mutant("nobody begins", PING, "tlx.named_barrier_arrive(4, 256)  #", "pass  #"),
+    Mutant("turn of 128 threads", PING, "named_barrier_wait(4 + replica, 256)", "named_barrier_wait(4 + replica, 128)"),
+    Mutant("other replica's slots not skipped", PING, "count += k_tiles", "count += 0"),
+    Mutant("both begin at slot 0", PING, "count = replica * k_tiles", "count = 0"),
+    Mutant("turn of the wrong parity", TURN, "(turns & 1) ^ (1 - replica)", "(turns & 1) ^ replica"),
+    Mutant("turns not counted", TURN, "turns += 1", "pass"),
+    Mutant(
+        "mbarrier turn not taken", TURN, "tlx.barrier_wait(mma_turn[1 - replica], (turns & 1) ^ (1 - replica))", "pass"
+    ),
+    Mutant("mbarrier turn not handed on", TURN, "tlx.barrier_arrive(mma_turn[replica])", "pass"),
+    Mutant("only A waited for", TURN, "tlx.barrier_wait(b_full[slot], phase)", "pass"),
+    # Clusters.
+    Mutant("drain dropped", CLUSTER, "for _ in range(STAGES):", "for _ in range(0):"),
+    Mutant("drain one short", CLUSTER, "for _ in range(STAGES):", "for _ in range(STAGES - 1):"),
+    Mutant("remote release dropped", CLUSTER, REMOTE, "pass"),
+    Mutant("remote last release dropped", CLUSTER, REMOTE_LAST + "\n", "pass\n"),
+    Mutant("remote release to itself", CLUSTER, "remote_cta_rank=cta ^ 1, pred", "remote_cta_rank=cta, pred"),
+    Mutant("empty counts one CTA", CLUSTER, "arrive_count=4)", "arrive_count=2)"),
+    Mutant("multicast to itself", CLUSTER, "multicast_targets=[cta, cta ^ 1]", "multicast_targets=[cta]"),
+    Mutant("both load for both", CLUSTER, "pred=(count & 1) == cta,", "pred=True,"),
+    Mutant("neither waits for the peer", CLUSTER, ACQUIRE, "tlx.barrier_wait(ab_full[slot], phase ^ 1)"),
+    Mutant("rank left out of the tile", CLUSTER, "tile_m = tile_m * 2 + tlx.cluster_cta_rank()", "tile_m = tile_m * 2"),
+    Mutant("warp barrier of 2 warps", CLUSTER_PING, "num_warps=4, num_arrivals=2)", "num_warps=2, num_arrivals=2)"),
+    Mutant("warp barrier of one CTA", CLUSTER_PING, "num_arrivals=2)", "num_arrivals=1)"),
+    # A task that stores.
+    Mutant("publish dropped", STORE, "tlx.barrier_arrive(c_full[c_slot])  # publish", "pass"),
+    Mutant(
+        "publish before the store",
+        STORE,
+        "tlx.local_store(c_tiles",
+        "tlx.barrier_arrive(c_full[c_slot]); tlx.local_store(c_tiles",
+    ),
+    Mutant("staging not acquired", STORE, "tlx.barrier_wait(c_empty[c_slot], c_phase ^ 1)", "pass"),
+    Mutant("store does not wait", STORE, "tlx.barrier_wait(c_full[", "pass; (lambda *_: 0)(c_full["),
+    Mutant(
+        "released while the copy reads",
+        STORE,
+        "tlx.async_descriptor_store_wait(0)\n                            tlx",
+        "tlx",
+    ),
+    Mutant("fence of the publisher dropped", STORE, FENCE, "pass"),
+    Mutant("full of one warp", STORE, "num_warps=4, num_arrivals=1)", "num_warps=1, num_arrivals=1)"),
+    # No tasks.
+    Mutant("prologue one too deep", PIPE, "min(STAGES - 1, k_tiles)", "min(STAGES + 1, k_tiles)"),
+    Mutant("refill not awaited", PIPE, "tlx.barrier_wait(ab_full[slot], phase)", "pass"),
+    Mutant("refill before the dot is done", PIPE, "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
+    Mutant("refill of the wrong tile", PIPE, "ahead = k + STAGES - 1", "ahead = k + STAGES"),
+    # Split K and the reduction.
+    Mutant("slabs overlap", SPLIT, "slab_rows = triton.cdiv(m, block_m) * block_m", "slab_rows = block_m", config=1),
+    Mutant(
+        "a part too few is added", SPLIT, "for split in range(SPLIT_K)", "for split in range(SPLIT_K - 1)", config=1
+    ),
+    Mutant("parts write one slab", SPLIT, "c_row = split * (tl.cdiv(M, BLOCK_M) * BLOCK_M)", "c_row = 0", config=1),
+    Mutant(
+        "slabs overlap by a tile",
+        SPLIT,
+        "split * (tl.cdiv(M, BLOCK_M) * BLOCK_M)",
+        "split * ((tl.cdiv(M, BLOCK_M) - 1) * BLOCK_M)",
+        config=1,
+    ),
+    Mutant("parts share a slab", SPLIT, "split * slab_rows + rows", "0 * slab_rows + rows", config=1),
+    # Stores without TMA.
+    Mutant("store without a mask", DIRECT, "mask=(rows[:, None] < M) & (columns[None, :] < N),", ""),
+    Mutant(
+        "mask of rows alone",
+        DIRECT,
+        "mask=(rows[:, None] < M) & (columns[None, :] < N),",
+        "mask=(rows[:, None] < M) & (columns[None, :] >= 0),",
+    ),
+    Mutant(
+        "a part's columns off", DIRECT, "columns = column + i * (BLOCK_N // 4)", "columns = column + i * (BLOCK_N // 2)"
+    ),
+    Mutant("bias not masked", DIRECT, "mask=columns < N, other=0.0", ""),
+    # What no kernel should do.
+    Mutant(
+        "never ends", COOP, "count = 0\n", "count = 0\n            while True:\n                count = count ^ 1\n"
+    ),
+    Mutant("raises", COOP, "count = 0\n", "count = 0 + missing\n"),
+)
+
+SURVIVORS = (
+    (
+        Mutant(
+            "B's slot acquired by A's barrier",
+            TURN,
+            "tlx.barrier_wait(b_empty[slot], phase ^ 1)",
+            "tlx.barrier_wait(a_empty[slot], phase ^ 1)",
+        ),
+        "equivalent: the consumer arrives on a_empty, too, only after the wgmma that reads both slots is done",
+    ),
+    (
+        Mutant("the only task does not acquire", PIPE, ACQUIRE, "pass"),
+        "equivalent: the task that loads has itself waited for the wgmma that read the slot",
+    ),
+    (
+        Mutant("C buffers not counted", COOP, "c_count += 1", "pass"),
+        "equivalent with one C buffer a replica, which is what this config has",
+    ),
+)

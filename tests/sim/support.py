@@ -1,0 +1,59 @@
+"""Runs cases and mutants of the kernels under generated/."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from tests.sim.mutants import Mutant
+from tlxgen import families
+from tlxgen.check import numerics
+from tlxgen.families import Kernels, Structure
+from tlxgen.sim import RUNS, Limits, Report, Run, load_module, verify_case
+from tlxgen.spec import load
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted(p.stem for p in (ROOT / "specs").glob("*.yaml"))
+
+
+@cache
+def kernels(name: str) -> Kernels:
+    document = load(ROOT / "specs" / f"{name}.yaml")
+    return families.of(document).kernels(document)
+
+
+def structures() -> list[tuple[str, Structure]]:
+    return [(name, s) for name in SPECS for s in kernels(name).structures]
+
+
+def source(at: str) -> Path:
+    return ROOT / "generated" / f"{at}.py"
+
+
+def run_case(
+    at: str, path: Path, config: int, shape: tuple[int, int, int], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+) -> Report:
+    """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
+    name, structure = at.split("/")
+    found = kernels(name)
+    variant = next(s for s in found.structures if s.name == structure).variants[config]
+    module = load_module(path)
+    problem = found.family.problem()
+    limits = Limits(steps=200_000, seconds=seconds)
+    case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
+    return verify_case(*case, runs, limits=limits)
+
+
+def run_mutant(mutant: Mutant, folder: Path) -> Report:
+    """Runs the schedules one after the other, until one has findings."""
+    text = source(mutant.at).read_text()
+    if text.count(mutant.old) < mutant.times:
+        raise LookupError(f"{mutant.name}: {mutant.at} has no {mutant.old!r}")
+    path = folder / f"{mutant.at.split('/')[1]}.py"
+    path.write_text(text.replace(mutant.old, mutant.new, mutant.times))
+    report = Report()
+    for run in RUNS:
+        report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), seconds=5.0))
+        if report.seen:
+            break
+    return report

@@ -1,0 +1,170 @@
+"""mbarriers, named barriers and the cluster barrier.
+
+An mbarrier has `phase` completed phases; `wait(parity)` passes when the last completed phase has that parity, so that a
+fresh one lets wait(1) pass and holds wait(0). Waiters are released at the event, not by polling, and take the clock of
+completed phases only: what a partial arrival did is not ordered before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from .engine import Hub, Task
+from .findings import Findings, Place
+
+
+@dataclass(eq=False)
+class Mbarrier:
+    """`count` arrivals and all expected bytes complete a phase; under `per_thread` all threads of a task arrive."""
+
+    name: str
+    count: int
+    hub: Hub
+    findings: Findings
+    per_thread: bool = False
+    phase: int = 0
+    pending: int = field(init=False)
+    bytes: int = 0
+    completed: int = 0  # clock of the phases that are complete
+    arriving: int = 0  # clock of what arrived in this one
+    waiting: list[tuple[Task, int]] = field(default_factory=list)
+    passed: list[tuple[int, Place]] = field(default_factory=list)  # segments that waited for the phase before this one
+
+    def __post_init__(self) -> None:
+        self.pending = self.count
+
+    def _opens(self, parity: int) -> bool:
+        return self.phase & 1 != parity
+
+    def wait(self, parity: int, place: Place) -> None:
+        """Blocks the task that runs until the last completed phase has that parity."""
+        if parity not in (0, 1):
+            self.findings.stop("barrier-misuse", f"wait on {self.name} for parity {parity}; it is 0 or 1", (place,))
+        self.hub.pause()
+        task = self.hub.current
+        if not self._opens(parity):
+            self.waiting.append((task, parity))
+            self.hub.block(lambda: self._state(parity))
+        else:
+            self._pass(task, place)
+
+    def _pass(self, task: Task, place: Place) -> None:
+        task.clock |= self.completed
+        self.passed.append((task.bit, place))
+
+    def _state(self, parity: int) -> str:
+        expected = f", {self.bytes} bytes outstanding" if self.bytes else ""
+        return (
+            f"{self.name} parity {parity}: {self.phase} phases complete, {self.count - self.pending} of {self.count} "
+            f"arrived{expected}"
+        )
+
+    def arrive(self, count: int, clock: int, place: Place, expected: int = 0) -> None:
+        """`count` arrivals by someone with that clock; `expected` bytes more must come before the phase completes."""
+        if count > self.pending:
+            text = f"{count} arrivals on {self.name}, which waits for {self.pending} of {self.count} in this phase"
+            self.findings.stop("over-arrival", text, (place,))
+        self.pending -= count
+        self.bytes += expected
+        self.arriving |= clock
+        self._settle(place)
+
+    def transfer(self, size: int, clock: int, place: Place) -> None:
+        """A copy has brought `size` bytes."""
+        self.bytes -= size
+        self.arriving |= clock
+        self._settle(place)
+
+    def _settle(self, place: Place) -> None:
+        if self.pending:
+            return
+        if self.bytes < 0:
+            text = f"{self.name} received {-self.bytes} bytes more than expected"
+            self.findings.stop("tx-mismatch", text, (place,))
+        if self.bytes == 0:
+            self._complete(place)
+
+    def _complete(self, place: Place) -> None:
+        for bit, waited in self.passed:
+            if not bit & self.arriving:
+                text = f"{self.name} completes a phase before one that waited for the phase before has passed for sure"
+                self.findings.add("parity-overrun", text, (place, waited))
+        self.passed = []
+        self.completed |= self.arriving
+        self.arriving = 0
+        self.phase += 1
+        self.pending = self.count
+        waiting, self.waiting = self.waiting, []
+        for task, parity in waiting:
+            if self._opens(parity):
+                self._pass(task, task.place)
+                self.hub.wake(task)
+            else:
+                self.waiting.append((task, parity))
+
+
+@dataclass(eq=False)
+class NamedBarrier:
+    """Counts threads: those of the waiters and of the arrivers. An arrival left over at the end is legal."""
+
+    name: str
+    hub: Hub
+    findings: Findings
+    threads: int = 0  # of the round that is under way
+    present: int = 0
+    clock: int = 0
+    waiting: list[Task] = field(default_factory=list)
+
+    def join(self, threads: int, wait: bool, place: Place) -> None:
+        """The task that runs comes to the barrier, and stays there when it waits."""
+        self.hub.pause()
+        task = self.hub.current
+        if self.present and threads != self.threads:
+            self._misused(f"{threads} threads on {self.name}; the round began with {self.threads}", place)
+        if threads % 32 or not task.threads <= threads:
+            self._misused(f"{threads} threads on {self.name} from a task of {task.threads}", place)
+        self.threads = threads
+        self.present += task.threads
+        self.clock |= self.hub.release(task)
+        if self.present > threads:
+            self._misused(f"{self.present} threads have come to {self.name} for {threads}", place)
+        if self.present == threads:
+            waiting, clock = self.waiting, self.clock
+            self.present, self.clock, self.waiting = 0, 0, []
+            for other in waiting:
+                other.clock |= clock
+                self.hub.wake(other)
+            if wait:
+                task.clock |= clock
+        elif wait:
+            self.waiting.append(task)
+            self.hub.block(lambda: f"{self.name}: {self.present} of {threads} threads have come")
+
+    def _misused(self, text: str, place: Place) -> NoReturn:
+        self.findings.stop("barrier-misuse", text, (place,))
+
+
+@dataclass(eq=False)
+class ClusterBarrier:
+    """All CTAs of a cluster meet."""
+
+    size: int
+    hub: Hub
+    clock: int = 0
+    waiting: list[Task] = field(default_factory=list)
+
+    def join(self) -> None:
+        """The task that runs, one of each CTA, waits for those of the others."""
+        task = self.hub.current
+        self.clock |= self.hub.release(task)
+        self.waiting.append(task)
+        if len(self.waiting) < self.size:
+            self.hub.block(lambda: f"the cluster barrier: {len(self.waiting)} of {self.size} CTAs have come")
+            return
+        clock, waiting = self.clock, self.waiting
+        self.clock, self.waiting = 0, []
+        for other in waiting:
+            other.clock |= clock
+            if other is not task:
+                self.hub.wake(other)

@@ -1,0 +1,113 @@
+"""What the simulator finds: findings with stable ids, and the exceptions that end a run.
+
+LEAF module of the simulator: everything else imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from tlxgen.errors import Location, TlxgenError
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A line of kernel source."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{Path(self.path).name}:{self.line}"
+
+
+# id -> (severity, how to mend it). The ids are part of the interface: they appear in JSON and in people's suites.
+CATALOGUE: dict[str, tuple[Severity, str]] = {
+    "deadlock": ("error", "make whoever should arrive do so, as often as the barrier counts, before it waits itself"),
+    "race-read-write": ("error", "order the two: the reader must wait on a barrier that the writer completes"),
+    "race-write-write": ("error", "order the two writes, or give each a buffer of its own"),
+    "async-lifetime": (
+        "error",
+        "wait for the asynchronous operation before its operand is overwritten or its result used",
+    ),
+    "parity-overrun": (
+        "error",
+        "a barrier may run one phase ahead of its waiters, not two: bound it by another barrier",
+    ),
+    "over-arrival": ("error", "the barrier's count is smaller than what arrives on it"),
+    "tx-mismatch": ("error", "expect exactly the bytes of all the loads that complete on the barrier"),
+    "out-of-bounds": ("error", "keep slots, addresses and allocations inside what was allocated"),
+    "uninitialised": ("warning", "write the buffer before it is read"),
+    "pending-at-exit": ("error", "wait for all asynchronous operations before the task ends"),
+    "remote-to-exited-cta": ("error", "a CTA must stay until the last access of its peers: wait for their arrivals"),
+    "global-write-conflict": ("error", "each byte of an output belongs to one CTA"),
+    "output-unwritten": ("error", "cover the whole output: check tiles, masks and what makes a task leave early"),
+    "wrong-numbers": ("error", "the result differs from the reference"),
+    "missing-fence": ("warning", 'fence("async_shared") after the stores, before the TMA or wgmma that reads them'),
+    "barrier-misuse": ("error", "waiters and arrivers of a barrier must agree on its kind and thread count"),
+    "no-progress": ("error", "bound the loop: the run reached its limit of steps or time"),
+    "kernel-error": ("error", "the kernel's own Python raised: it would not compile either"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong. `places` are the lines of the parties, the one that noticed it first."""
+
+    id: str
+    message: str
+    places: tuple[Place, ...]
+
+    @property
+    def severity(self) -> Severity:
+        return CATALOGUE[self.id][0]
+
+    @property
+    def fix(self) -> str:
+        return CATALOGUE[self.id][1]
+
+    def __str__(self) -> str:
+        where = ", ".join(map(str, self.places))
+        return f"{self.severity} {self.id}: {self.message} [{where}]; {self.fix}"
+
+
+class Findings:
+    """Collects findings; one with the same id and places as an earlier one is the same finding."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, tuple[Place, ...]], Finding] = {}
+
+    def add(self, id: str, message: str, places: Iterable[Place] = ()) -> None:
+        """Records a finding; the run goes on."""
+        finding = Finding(id, message, tuple(places))
+        self._found.setdefault((id, finding.places), finding)
+
+    def stop(self, id: str, message: str, places: Iterable[Place] = ()) -> NoReturn:
+        """Records a finding after which nothing that the run does means anything, and ends the run."""
+        self.add(id, message, places)
+        raise Stop
+
+    @property
+    def all(self) -> list[Finding]:
+        return list(self._found.values())
+
+
+class Stop(Exception):
+    """Ends a run whose reason is among its findings."""
+
+
+class KernelFault(Exception):
+    """The kernel uses an operation in a way that the compiler would refuse (shapes, types); becomes `kernel-error`."""
+
+
+class UnsupportedOp(TlxgenError):
+    """An operation that the simulator does not model; never skipped, because skipping would prove nothing."""
+
+    def __init__(self, name: str, place: Place | None) -> None:
+        where = Location(place.path, place.line, 1) if place else None
+        super().__init__(f"the simulator does not support {name}", location=where)

@@ -1,0 +1,175 @@
+"""Runs a module's own host functions, unchanged, with the simulator in the place of the GPU.
+
+Host functions ask for CUDA tensors and for the number of SMs. Inside a `Session` tensors are CPU tensors that say they
+are on `cuda:0` (a subclass), every factory call for such a device gives one, uninitialised ones filled with NaN, and
+`kernel[grid](...)` simulates. A subclass and not a stub of torch: then also `problem.inputs` and `problem.launch` run
+as they do on a GPU, and nothing of the module under test is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .engine import Schedule
+from .findings import Findings, KernelFault, Place, Stop
+from .machine import Limits, Machine, running
+from .memory import GlobalMemory
+from .ops_tlx import argument
+from .transform import Program
+
+DEVICE = torch.device("cuda", 0)
+SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
+
+
+class CudaLike(torch.Tensor):  # type: ignore[misc]
+    """A CPU tensor that says it is on a GPU."""
+
+    @property
+    def device(self) -> torch.device:
+        return DEVICE
+
+    @property
+    def is_cuda(self) -> bool:
+        return True
+
+
+class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        wanted = kwargs.get("device")
+        if wanted is None or torch.device(wanted).type != "cuda":
+            return func(*args, **kwargs)
+        kwargs["device"] = "cpu"
+        made = func(*args, **kwargs)
+        if func is torch.empty and made.is_floating_point():
+            made.fill_(float("nan"))
+        return made.as_subclass(CudaLike)
+
+
+@dataclass(eq=False)
+class Session:
+    """Launches on one schedule and seed. Host functions are told of `sms` SMs."""
+
+    schedule: Schedule
+    seed: int
+    sms: int = SMS
+    limits: Limits = field(default_factory=Limits)
+    findings: Findings = field(default_factory=Findings)
+    steps: int = 0
+    launches: int = 0
+
+    def __post_init__(self) -> None:
+        self.memory = GlobalMemory(self.findings)
+
+    def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+        """`kernel[grid](*arguments, **options)`."""
+        names = list(kernel.arg_names)
+        bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in options.items() if k in names}
+        sizes = tuple(grid(bound) if callable(grid) else grid)
+        cluster = tuple(options.get("ctas_per_cga") or (1, 1, 1))
+        if cluster[1:] != (1, 1):
+            raise KernelFault(f"clusters of {cluster}: only along the first dimension")
+        program = _program().function(kernel.fn)
+        values = {k: argument(v) for k, v in bound.items()}
+        seed = self.seed + 7919 * self.launches
+        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
+        self.launches += 1
+        self.memory.begin()
+        x, y, z = (*sizes, 1, 1)[:3]
+        try:
+            with running(machine), torch._C.DisableTorchFunction():
+                machine.launch(lambda: program(**values), (x, y, z), cluster[0], options.get("num_warps") or 4)
+        finally:
+            self.steps += machine.hub.steps
+
+    @staticmethod
+    def places_of(error: BaseException) -> list[Place]:
+        """The innermost line that an exception passed through and that is neither the simulator's nor a library's."""
+        ours = str(Path(__file__).parent)
+        frames = traceback.extract_tb(error.__traceback__)
+        mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0], "<"))]
+        return [Place(f.filename, f.lineno or 0) for f in mine[-1:]]
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[Session]:
+        """While it lasts, host code runs here. A finding that ends a run ends the `with` block quietly."""
+        from triton.runtime.autotuner import Autotuner
+        from triton.runtime.jit import JITFunction
+
+        def run(kernel: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+            self.launch(kernel, grid, arguments, options)
+
+        def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+            """An autotuned kernel runs with its first config: there is nothing to time."""
+            config = tuner.configs[0]
+            bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
+            if config.pre_hook:
+                config.pre_hook(bound)
+            tuner.fn.run(*arguments, grid=grid, warmup=warmup, **options, **config.all_kwargs())
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # more cost 100 times as much for products of this size
+        try:
+            with (
+                mock.patch.object(JITFunction, "run", run),
+                mock.patch.object(Autotuner, "run", tune),
+                _gpu(self.sms),
+                _OnCpu(),
+                contextlib.suppress(Stop),
+            ):
+                yield self
+        finally:
+            torch.set_num_threads(threads)
+
+
+def _program() -> Program:
+    """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
+    import triton.language
+    import triton.language.extra.tlx
+    from triton.runtime.jit import JITFunction
+
+    def unwrap(value: Any) -> Any:
+        return value.fn if isinstance(value, JITFunction) else None
+
+    return Program(triton.language, triton.language.extra.tlx, unwrap)
+
+
+def load_module(path: Path) -> ModuleType:
+    """The module in a file, fresh; it may ask for the GPU while it is imported."""
+    spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    with _gpu(SMS):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def _gpu(sms: int) -> Iterator[None]:
+    """torch and triton say that there is one GPU, for sm90, with `sms` SMs."""
+    import triton.runtime
+
+    properties = SimpleNamespace(multi_processor_count=sms, major=9, minor=0, name="simulated sm90")
+    target = SimpleNamespace(backend="cuda", arch=90, warp_size=32, is_cuda_backend=lambda: True)
+    driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
+    with (
+        mock.patch.object(triton.runtime.driver, "_active", driver),
+        mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
+        mock.patch.object(torch.cuda, "get_device_capability", lambda *_: (9, 0)),
+        mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+        mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
+    ):
+        yield

@@ -1,0 +1,182 @@
+"""One launch: CTAs, clusters, and what the operations of tl and tlx share (which task, which line)."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
+from .engine import Event, Hub, Schedule, Task
+from .findings import Findings, KernelFault, Place
+from .memory import GlobalMemory, Ring
+
+_HERE = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one launch: a kernel that needs more is taken for one that never ends."""
+
+    steps: int = 3_000_000
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class BarrierArray:
+    """What `alloc_barriers` gives; indexing gives a BarrierRef."""
+
+    name: str
+    barriers: tuple[Mbarrier, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BarrierRef:
+    """One mbarrier, and where it lies, so that a peer CTA's can be found."""
+
+    barrier: Mbarrier
+    array: int
+    index: int
+
+    def on(self, cta: Cta) -> Mbarrier:
+        return cta.barriers[self.array].barriers[self.index]
+
+
+@dataclass(eq=False)
+class Cta:
+    """`program` is its place in the grid, `number` counts all of the launch."""
+
+    program: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    number: int
+    rank: int
+    warps: int
+    cluster: list[Cta]
+    meeting: ClusterBarrier
+    rings: list[Ring] = field(default_factory=list)
+    barriers: list[BarrierArray] = field(default_factory=list)
+    named: dict[int, NamedBarrier] = field(default_factory=dict)
+    smem: int = 0
+    left: int | None = None  # clock when it exited
+    remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
+
+    @property
+    def name(self) -> str:
+        return f"CTA {self.number}"
+
+
+@dataclass(eq=False)
+class Worker(Task):
+    """A task of a CTA, with its queues of asynchronous work."""
+
+    cta: Cta = field(kw_only=True)
+    dots: deque[Event] = field(default_factory=deque)  # wgmmas not complete, in order
+    undotted: list[Event] = field(default_factory=list)  # issued and not waited for
+    stores: deque[Event] = field(default_factory=deque)
+    unstored: list[Event] = field(default_factory=list)
+    copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
+    groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
+    unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
+
+
+class Machine:
+    """The state of one launch; operations reach it through `machine()`."""
+
+    def __init__(self, findings: Findings, memory: GlobalMemory, schedule: Schedule, seed: int, limits: Limits) -> None:
+        self.findings = findings
+        self.memory = memory
+        self.hub = Hub(findings, schedule, seed, limits.steps, limits.seconds)
+
+    @property
+    def worker(self) -> Worker:
+        """The task that runs."""
+        task = self.hub.current
+        assert isinstance(task, Worker)
+        return task
+
+    def here(self) -> Place:
+        """The line of kernel source that called the operation; also noted as where the task is."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back
+        place = Place(frame.f_code.co_filename, frame.f_lineno)
+        self.hub.current.place = place
+        return place
+
+    def launch(self, program: Callable[[], None], grid: tuple[int, int, int], cluster: int, warps: int) -> None:
+        """Runs `program` as every CTA of the grid, all at once. Clusters lie along the grid's first dimension."""
+        if grid[0] % cluster:
+            raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
+        numbers = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
+        for first in range(0, len(numbers), cluster):
+            members: list[Cta] = []
+            meeting = ClusterBarrier(cluster, self.hub)
+            for rank, place in enumerate(numbers[first : first + cluster]):
+                members.append(Cta(place, grid, first + rank, rank, warps, members, meeting))
+            for cta in members:
+                self._start(cta, program)
+        self.hub.run()
+
+    def _start(self, cta: Cta, program: Callable[[], None]) -> None:
+        bit = self.hub.new_bit()
+        main = Worker(cta.name, cta.warps, bit, bit, cta=cta)
+
+        def run() -> None:
+            program()
+            self.finish(main)
+            cta.left = main.clock
+            for needed, place, what in cta.remote:
+                self._check_exit(cta, needed, place, what)
+
+        self.hub.spawn(main, run)
+
+    def reach(self, cta: Cta, bit: int, place: Place, what: str) -> None:
+        """Notes that `what` touches a CTA from outside, which must not exit before it for sure."""
+        if cta.left is None:
+            cta.remote.append((bit, place, what))
+        else:
+            self._check_exit(cta, bit, place, what)
+
+    def _check_exit(self, cta: Cta, bit: int, place: Place, what: str) -> None:
+        assert cta.left is not None
+        if not bit & cta.left:
+            text = f"{what} reaches {cta.name}, which may have exited"
+            self.findings.add("remote-to-exited-cta", text, (place,))
+
+    def finish(self, worker: Worker) -> None:
+        """The end of a task: nothing of what it issued may be pending."""
+        for event in (*worker.undotted, *worker.unstored):
+            text = f"{worker.name} ends while its {event.name} may still run"
+            self.findings.add("pending-at-exit", text, (event.place,))
+
+    def prepare(self, name: str, run: Callable[[Event], None], queue: deque[Event] | None = None) -> Event:
+        """An asynchronous operation of the task that runs, to be given to `hub.issue`; `run` is its effect."""
+        place, task = self.here(), self.worker
+        bit = self.hub.new_bit()
+        event = Event(name, place, bit, self.hub.release(task) | bit, lambda: run(event), queue)
+        return event
+
+
+_running: list[Machine] = []
+
+
+def machine() -> Machine:
+    """The launch under way."""
+    return _running[-1]
+
+
+class running:
+    """`with running(machine)`: the operations belong to that launch."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def __enter__(self) -> Machine:
+        _running.append(self._machine)
+        return self._machine
+
+    def __exit__(self, *_: object) -> None:
+        _running.pop()

@@ -1,0 +1,143 @@
+"""mbarriers, named barriers, the cluster barrier, and who a task is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .barriers import Mbarrier, NamedBarrier
+from .findings import KernelFault, Place
+from .machine import BarrierArray, BarrierRef, machine
+
+
+class Barriers(BarrierArray):
+    """A BarrierArray that kernels index."""
+
+    def __getitem__(self, index: int) -> BarrierRef:
+        m = machine()
+        place = m.here()
+        if not 0 <= index < len(self.barriers):
+            text = f"barrier {index} of {self.name}, which has {len(self.barriers)}"
+            m.findings.stop("out-of-bounds", text, (place,))
+        return BarrierRef(self.barriers[index], m.worker.cta.barriers.index(self), index)
+
+
+def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
+    m = machine()
+    m.here()
+    cta = m.worker.cta
+    if count < 1 or number < 1:
+        raise KernelFault(f"{number} barriers of {count} arrivals")
+    made = Barriers(
+        name,
+        tuple(
+            Mbarrier(f"{name}[{i}] of {cta.name}", count, m.hub, m.findings, per_thread=per_thread)
+            for i in range(number)
+        ),
+    )
+    cta.barriers.append(made)
+    return made
+
+
+def alloc_barriers(num_barriers: int, arrive_count: int = 1, *, _name: str = "barriers") -> Barriers:
+    """Barriers on which a task's leader arrives: `arrive_count` calls complete a phase."""
+    return _alloc(_name, num_barriers, arrive_count, per_thread=False)
+
+
+def alloc_warp_barrier(
+    num_barriers: int, num_warps: int = 1, num_arrivals: int = 1, *, _name: str = "barriers"
+) -> Barriers:
+    """Barriers on which every thread of a task arrives."""
+    return _alloc(_name, num_barriers, 32 * num_warps * num_arrivals, per_thread=True)
+
+
+def barrier_expect_bytes(bar: BarrierRef, size: int, pred: Any = None) -> None:
+    """One arrival, and `size` bytes that must come before the phase completes."""
+    m = machine()
+    place, task = m.here(), m.worker
+    if pred is not None and not pred:
+        return
+    if bar.barrier.per_thread:
+        text = f"barrier_expect_bytes on {bar.barrier.name}: a warp barrier takes no bytes"
+        m.findings.stop("barrier-misuse", text, (place,))
+    bar.barrier.arrive(1, m.hub.release(task), place, expected=size)
+    m.hub.pause()
+
+
+def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
+    """Waits for the phase of that parity."""
+    m = machine()
+    place = m.here()
+    if pred is None or pred:
+        bar.barrier.wait(int(phase), place)
+
+
+def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
+    """`arrive_count` arrivals, on a warp barrier by each thread; on a peer CTA's barrier if so said."""
+    m = machine()
+    place, task = m.here(), m.worker
+    if pred is not None and not pred:
+        return
+    target = bar.barrier
+    if remote_cta_rank is not None:
+        target = _remote(bar, int(remote_cta_rank), place)
+    count = arrive_count * (task.threads if target.per_thread else 1)
+    target.arrive(count, m.hub.release(task), place)
+    m.hub.pause()
+
+
+def _remote(bar: BarrierRef, rank: int, place: Place) -> Mbarrier:
+    m = machine()
+    cluster = m.worker.cta.cluster
+    if not 0 <= rank < len(cluster):
+        m.findings.stop("out-of-bounds", f"CTA {rank} of a cluster of {len(cluster)}", (place,))
+    peer = cluster[rank]
+    target = bar.on(peer)
+    if peer is not m.worker.cta:
+        m.reach(peer, m.worker.bit, place, f"an arrival on {target.name}")
+    return target
+
+
+def _named(id: int, threads: int, wait: bool) -> None:
+    m = machine()
+    place, cta = m.here(), m.worker.cta
+    if not 0 <= id < 16:
+        m.findings.stop("barrier-misuse", f"named barrier {id}: there are 16", (place,))
+    if id not in cta.named:
+        cta.named[id] = NamedBarrier(f"named barrier {id} of {cta.name}", m.hub, m.findings)
+    cta.named[id].join(threads, wait, place)
+
+
+def named_barrier_wait(bar: int, arrive_count: int) -> None:
+    """Comes to a named barrier and waits until `arrive_count` threads have."""
+    _named(bar, arrive_count, wait=True)
+
+
+def named_barrier_arrive(bar: int, arrive_count: int) -> None:
+    """Comes to a named barrier and goes on."""
+    _named(bar, arrive_count, wait=False)
+
+
+def cluster_barrier() -> None:
+    """All CTAs of the cluster meet."""
+    m = machine()
+    m.here()
+    m.worker.cta.meeting.join()
+
+
+def fence_mbarrier_init_cluster() -> None:
+    """Nothing to do: the simulator's barriers are seen by all as soon as they are there."""
+
+
+def cluster_cta_rank() -> int:
+    """The rank of the CTA in its cluster."""
+    return machine().worker.cta.rank
+
+
+def cluster_size_1d() -> int:
+    """The number of CTAs in the cluster."""
+    return len(machine().worker.cta.cluster)
+
+
+def async_task_replica_id() -> int:
+    """Which replica of its task this is."""
+    return machine().worker.replica

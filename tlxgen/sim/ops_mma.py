@@ -1,0 +1,93 @@
+"""wgmma: groups that complete in order, read shared memory until then, and give an accumulator that none may touch.
+
+Shared memory is read when the scheduler completes the group, so that an operand overwritten too early gives wrong
+numbers too, besides the finding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+
+from .engine import Event
+from .findings import KernelFault, Place
+from .machine import machine
+from .memory import Access, View
+
+
+@dataclass(eq=False)
+class Accumulator:
+    """The result of a wgmma that has not been waited for; only async_dot and async_dot_wait take one."""
+
+    event: Event | None
+    shape: tuple[int, int]
+    place: Place
+    value: torch.Tensor | None = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Python's own protocols
+            raise AttributeError(name)
+        self._used()
+
+    def _used(self, *_: Any) -> NoReturn:
+        m = machine()
+        text = "an accumulator is used while its wgmma may still run: async_dot_wait comes first"
+        m.findings.stop("async-lifetime", text, (m.here(), self.place))
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __getitem__ = _used
+
+
+def async_dot(a: Any, b: Any, acc: Any = None, use_acc: Any = None, pred: Any = None, **options: Any) -> Any:
+    """Issues D = A @ B + acc. A may be a register tensor; `use_acc` false leaves acc out."""
+    m = machine()
+    place = m.here()
+    if pred is not None or any(options.get(k) for k in ("mBarriers", "two_ctas", "force_async")):
+        raise KernelFault("async_dot: pred, mBarriers, two_ctas and force_async are of Blackwell")
+    (rows, depth), (inner, columns) = a.shape, b.shape
+    if depth != inner or rows % 64 or columns % 8 or not 8 <= columns <= 256 or depth * a.dtype.itemsize < 32:
+        raise KernelFault(f"async_dot of {tuple(a.shape)} and {tuple(b.shape)}: wgmma has no such shape")
+    if not isinstance(b, View):
+        raise KernelFault("async_dot: B must be in shared memory")
+    if acc is not None and tuple(acc.shape) != (rows, columns):
+        raise KernelFault(f"async_dot: accumulator of shape {tuple(acc.shape)}, expected {(rows, columns)}")
+    start = None if acc is None or (use_acc is not None and not use_acc) else acc
+    result = Accumulator(None, (rows, columns), place)
+
+    def run(_: Event) -> None:
+        product = torch.matmul(_values(a), _values(b))
+        before = start.value if isinstance(start, Accumulator) else start
+        result.value = product if before is None else product + before
+
+    event = m.prepare("wgmma", run, m.worker.dots)
+    for operand in (a, b):
+        if isinstance(operand, View):
+            access = Access(event.bit, place, "a wgmma", engine=True, fenced=True)
+            operand.slot.read(operand.rect, access, event.clock, m.findings)
+    result.event = event
+    m.worker.undotted.append(event)
+    m.hub.issue(event)
+    m.hub.pause()
+    return result
+
+
+def _values(operand: Any) -> torch.Tensor:
+    tensor: torch.Tensor = operand.tensor if isinstance(operand, View) else operand
+    return tensor.float()
+
+
+def async_dot_wait(pendings: int, acc: Any) -> Any:
+    """Waits until at most `pendings` wgmmas of this task run; `acc`, when done by then, comes back as a tensor."""
+    m = machine()
+    m.here()
+    worker = m.worker
+    m.hub.pause()
+    retired = worker.undotted[: max(0, len(worker.undotted) - pendings)]
+    worker.undotted = worker.undotted[len(retired) :]
+    for event in retired:
+        m.hub.await_event(event)
+        worker.clock |= event.clock
+    if isinstance(acc, Accumulator) and acc.event not in worker.undotted:
+        return acc.value
+    return acc

@@ -1,0 +1,111 @@
+"""`tlx`: the operations that kernels use, gathered; tasks; and launch arguments as kernels see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from . import ops_barrier, ops_copy, ops_mma, ops_smem, ops_tma
+from .arith import Pointer
+from .findings import KernelFault, UnsupportedOp
+from .machine import Worker, machine
+from .memory import GlobalMemory
+
+_NAMES = {
+    ops_smem: ("local_alloc", "local_view", "local_trans", "local_slice", "local_store", "local_load", "fence",
+               "fence_async_shared"),
+    ops_barrier: ("alloc_barriers", "alloc_warp_barrier", "barrier_expect_bytes", "barrier_wait", "barrier_arrive",
+                  "named_barrier_wait", "named_barrier_arrive", "cluster_barrier", "fence_mbarrier_init_cluster",
+                  "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
+    ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"),
+    ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
+    ops_mma: ("async_dot", "async_dot_wait"),
+}  # fmt: skip
+_OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}
+
+
+class Extension:
+    """What `tlx` is in a simulated kernel. A name that is not here is an error that names it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OPS:
+            raise UnsupportedOp(f"tlx.{name}", machine().here())
+        return _OPS[name]
+
+    @staticmethod
+    def dtype_of(value: Any) -> torch.dtype:
+        return value.dtype
+
+    @staticmethod
+    def size_of(dtype: torch.dtype) -> int:
+        return int(dtype.itemsize)
+
+
+class Tasks:
+    """`with tlx.async_tasks()`: the tasks of a CTA, which ends when all of them have."""
+
+    def __init__(self) -> None:
+        m = machine()
+        m.here()
+        self._parent = m.worker
+        self._tasks: list[Worker] = []
+        self._running = 0
+        if len(self._parent.cta.cluster) > 1:
+            self._parent.cta.meeting.join()  # the compiler's own cluster sync after the barriers are initialised
+
+    def spawn(
+        self,
+        body: Callable[[Mapping[str, Any]], None],
+        variables: Mapping[str, Any],
+        kind: Any = None,
+        num_warps: int | None = None,
+        replicate: int = 1,
+        **options: Any,
+    ) -> None:
+        """Starts one task, or `replicate` of them. `variables` are the program's, of which each task has a copy."""
+        m = machine()
+        m.here()
+        parent = self._parent
+        warps = parent.warps if kind == "default" else num_warps
+        if warps is None:
+            raise KernelFault("async_task needs num_warps, unless it is the default one")
+        clock = m.hub.release(parent)
+        for replica in range(replicate):
+            number = f"{body.__name__.removeprefix('__task_')}" + (f" replica {replica}" if replicate > 1 else "")
+            bit = m.hub.new_bit()
+            name = f"{parent.cta.name} task of line {number}"
+            task = Worker(name, warps, clock | bit, bit, replica, cta=parent.cta)
+            self._tasks.append(task)
+            self._running += 1
+            m.hub.spawn(task, lambda task=task: self._run(body, variables, task))  # type: ignore[misc]
+
+    def _run(self, body: Callable[[Mapping[str, Any]], None], variables: Mapping[str, Any], task: Worker) -> None:
+        m = machine()
+        body(dict(variables))
+        m.finish(task)
+        self._running -= 1
+        if not self._running and self._parent.blocked:
+            m.hub.wake(self._parent)
+
+    def join(self) -> None:
+        """Waits for all tasks."""
+        m = machine()
+        m.here()
+        if self._running:
+            m.hub.block(lambda: f"its tasks, of which {self._running} still run")
+        for task in self._tasks:
+            self._parent.clock |= task.clock
+
+
+def argument(value: Any) -> Any:
+    """A launch argument as the kernel sees it."""
+    if isinstance(value, torch.Tensor):
+        raw = value.as_subclass(torch.Tensor)
+        return Pointer(GlobalMemory.flat(raw), raw.storage_offset())
+    if type(value).__name__ == "TensorDescriptor":  # triton's; the simulator does not import triton for a name
+        base = value.base.as_subclass(torch.Tensor)
+        flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
+        return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
+    return value

@@ -1,0 +1,210 @@
+"""A kernel's source as plain Python: same file, same lines, `tl` and `tlx` replaced by the simulator's.
+
+What changes: a `with tlx.async_task(...)` becomes a nested function that is spawned; `x op= y` becomes `x = x op y` (in
+place, torch would change every other name of the same tensor); arithmetic goes through `arith`; a loop counts its
+rounds, so that one without end ends; annotations and decorators go. Helpers that a kernel reaches through its globals
+are transformed when they are first needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from . import arith
+from .arith import maximum, minimum
+from .findings import KernelFault
+from .machine import machine
+from .ops_tl import Language
+from .ops_tlx import Extension, Tasks
+
+_TL, _TLX = Language(), Extension()
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+_ALLOCATIONS = {"local_alloc", "alloc_barriers", "alloc_warp_barrier"}
+
+
+class Runtime:
+    """What transformed source calls, under the name `__sim__`."""
+
+    Tasks = Tasks
+    add, sub, mul, floordiv, mod = map(staticmethod, (arith.add, arith.sub, arith.mul, arith.floordiv, arith.mod))
+    lshift, rshift, to = map(staticmethod, (arith.lshift, arith.rshift, arith.to))
+
+    @staticmethod
+    def tick() -> None:
+        machine().hub.tick()
+
+
+def _runtime(name: str) -> ast.Attribute:
+    return ast.Attribute(ast.Name("__sim__", ast.Load()), name, ast.Load())
+
+
+def _op_name(node: ast.expr) -> str:
+    """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+class _Rewriter(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.decorator_list = []
+        node.returns = None
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        node.body = self._block(node.body)
+        return node
+
+    def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            result = self.visit(statement)
+            made += result if isinstance(result, list) else [result]
+        return made
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt] | ast.With:
+        call = node.items[0].context_expr
+        if _op_name(call) == "async_tasks":
+            begin = ast.Assign([ast.Name("__tasks__", ast.Store())], ast.Call(_runtime("Tasks"), [], []))
+            join = ast.Attribute(ast.Name("__tasks__", ast.Load()), "join", ast.Load())
+            return self._at(node, [begin, *self._block(node.body), ast.Expr(ast.Call(join, [], []))])
+        if _op_name(call) == "async_task":
+            assert isinstance(call, ast.Call)
+            return self._at(node, self._task(node, call))
+        return node
+
+    def _task(self, node: ast.With, call: ast.Call) -> list[ast.stmt]:
+        """The task as a function of the program's variables: what it assigns begins as the program's value."""
+        name = f"__task_{node.lineno}"
+        assigned = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and _stored(n)}
+        preamble = ast.parse("\n".join(f"if {n!r} in __env: {n} = __env[{n!r}]" for n in sorted(assigned))).body
+        empty = ast.parse(f"def {name}(__env): pass").body[0]
+        assert isinstance(empty, ast.FunctionDef)
+        empty.body = [*preamble, *self._block(node.body)]
+        spawn = ast.Attribute(ast.Name("__tasks__", ast.Load()), "spawn", ast.Load())
+        variables = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        arguments = [ast.Name(name, ast.Load()), variables, *call.args]
+        return [empty, ast.Expr(ast.Call(spawn, arguments, call.keywords))]
+
+    @staticmethod
+    def _at(node: ast.stmt, made: list[ast.stmt]) -> list[ast.stmt]:
+        for statement in made:
+            if not hasattr(statement, "lineno") or isinstance(statement, ast.FunctionDef):
+                ast.copy_location(statement, node)
+            ast.fix_missing_locations(statement)
+        return made
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        value = copy.deepcopy(node.target)
+        for part in ast.walk(value):
+            if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)):
+                part.ctx = ast.Load()
+        operation = ast.copy_location(ast.BinOp(value, node.op, node.value), node)
+        result: ast.stmt = self.visit(ast.copy_location(ast.Assign([node.target], operation), node))
+        return result
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        result: ast.stmt = self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+        return result
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and _op_name(node.value) in _ALLOCATIONS:
+            node.value.keywords.append(ast.keyword("_name", ast.Constant(target.id)))
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        name = _OPERATORS.get(type(node.op))
+        if name is None:
+            return node
+        return ast.copy_location(ast.Call(_runtime(name), [node.left, node.right], []), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+            return ast.copy_location(ast.Call(_runtime("to"), [node.func.value, *node.args], node.keywords), node)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.body.insert(0, self._tick(node))
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        self.generic_visit(node)
+        node.body.insert(0, self._tick(node))
+        return node
+
+    @staticmethod
+    def _tick(loop: ast.stmt) -> ast.stmt:
+        return ast.copy_location(ast.Expr(ast.Call(_runtime("tick"), [], [])), loop)
+
+
+def _stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+@cache
+def _parsed(path: str, text: str) -> ast.Module:
+    return ast.parse(text, path)
+
+
+def _definition(function: Any) -> ast.FunctionDef:
+    """The definition of a function in its file."""
+    code = function.__code__
+    tree = _parsed(code.co_filename, Path(code.co_filename).read_text())
+    for node in ast.walk(tree):
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if isinstance(node, ast.FunctionDef) else 0
+        if first == code.co_firstlineno and isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            return copy.deepcopy(node)
+    raise KernelFault(f"no source for {function.__name__}")
+
+
+class Program:
+    """The kernels of one module, transformed. `is_kernel` tells a jitted function, `unwrap` gives its Python one."""
+
+    def __init__(self, language: ModuleType, extension: ModuleType, unwrap: Callable[[Any], Any]) -> None:
+        self._replaced = {id(language): _TL, id(extension): _TLX}
+        self._unwrap = unwrap  # the Python function of a jitted one; None for anything else
+        self._made: dict[Any, Callable[..., Any]] = {}
+
+    def function(self, python: Any) -> Callable[..., Any]:
+        """The transformed form of the Python function of a kernel or helper."""
+        if python not in self._made:
+            node = _definition(python)
+            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
+            self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
+            scope |= {"min": minimum, "max": maximum}
+            scope |= {n: self._value(python.__globals__[n]) for n in used if n in python.__globals__}
+            tree = ast.Module([_Rewriter().visit(node)], [])
+            ast.fix_missing_locations(tree)
+            # A kernel is a user's own code, as trusted as the module that it was imported from.
+            builtins.exec(compile(tree, python.__code__.co_filename, "exec"), scope)
+            self._made[python] = scope[python.__name__]
+        return self._made[python]
+
+    def _value(self, value: Any) -> Any:
+        if id(value) in self._replaced:
+            return self._replaced[id(value)]
+        python = self._unwrap(value)
+        if python is not None:
+            return self.function(python)
+        return value.value if type(value).__name__ == "constexpr" else value

@@ -1,0 +1,118 @@
+"""Runs a program on several schedules and gathers what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from .engine import Schedule
+from .findings import Finding, KernelFault
+from .launch import DEVICE, SMS, Session
+from .machine import Limits
+
+Run = tuple[Schedule, int]
+RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 2), ("lazy", 3), ("eager", 4))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A finding, and the run that showed it first: the same schedule and seed show it again."""
+
+    finding: Finding
+    schedule: Schedule
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.finding} (schedule {self.schedule}, seed {self.seed})"
+
+
+@dataclass
+class Report:
+    """What was found, and what was covered: a clean report is so many runs without a finding, and no proof."""
+
+    seen: list[Seen] = field(default_factory=list)
+    runs: int = 0
+    steps: int = 0  # scheduling decisions and operations, over all runs
+    seconds: float = 0.0
+
+    @property
+    def errors(self) -> list[Seen]:
+        return [s for s in self.seen if s.finding.severity == "error"]
+
+    @property
+    def ids(self) -> set[str]:
+        return {s.finding.id for s in self.seen}
+
+    def add(self, other: Report) -> None:
+        """Takes in another report; a finding that is already there is not repeated."""
+        known = {(s.finding.id, s.finding.places) for s in self.seen}
+        self.seen += [s for s in other.seen if (s.finding.id, s.finding.places) not in known]
+        self.runs += other.runs
+        self.steps += other.steps
+        self.seconds += other.seconds
+
+
+def verify(
+    program: Callable[[Session], None], runs: Sequence[Run] = RUNS, *, sms: int = SMS, limits: Limits | None = None
+) -> Report:
+    """Calls `program`, which launches kernels and may add findings of its own, once for each schedule and seed.
+
+    Raises UnsupportedOp; any other exception of the program is a finding.
+    """
+    report = Report()
+    start = time.perf_counter()
+    for schedule, seed in runs:
+        session = Session(schedule, seed, sms, limits or Limits())
+        with session.active():
+            try:
+                program(session)
+            except KernelFault as fault:
+                session.findings.add("kernel-error", str(fault), session.places_of(fault))
+            except (TypeError, ValueError, NameError, AttributeError, RuntimeError, IndexError, KeyError) as error:
+                text = f"{type(error).__name__}: {error}"
+                session.findings.add("kernel-error", text, session.places_of(error))
+        found = Report([Seen(f, schedule, seed) for f in session.findings.all], 1, session.steps)
+        report.add(found)
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+def verify_case(
+    problem: Any,
+    module: ModuleType,
+    spec: Any,
+    shape: tuple[int, ...],
+    config: Any,
+    compare: Callable[[torch.Tensor, torch.Tensor, float, float], Any],
+    runs: Sequence[Run] = RUNS,
+    *,
+    sms: int = SMS,
+    limits: Limits | None = None,
+) -> Report:
+    """One shape and config of a generated module, by its family's own inputs, launch, reference and tolerance.
+
+    `problem` is the family's module, `compare` tlxgen.check.numerics.compare.
+    """
+
+    def program(session: Session) -> None:
+        torch.manual_seed(session.seed)
+        tensors = problem.inputs(spec, shape, DEVICE)
+        out, strays = problem.launch(module, spec, shape, tensors, config)
+        with torch._C.DisableTorchFunction():
+            plain = {name: t.as_subclass(torch.Tensor) for name, t in tensors.items()}
+            reference, scale = problem.reference(spec, plain)
+            result = out.as_subclass(torch.Tensor)
+            if missing := session.memory.unwritten(result):
+                session.findings.add("output-unwritten", f"{missing} of {result.numel()} elements were never written")
+            if strays:
+                session.findings.add("out-of-bounds", f"{strays} elements were written outside of the output")
+            verdict = compare(result, reference, scale, problem.tolerance(spec))
+        if not verdict.passed:
+            session.findings.add("wrong-numbers", verdict.text)
+
+    return verify(program, runs, sms=sms, limits=limits)
