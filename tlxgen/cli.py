@@ -103,6 +103,10 @@ def verify(
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
 ) -> None:
     """Run each spec's kernels on the CPU: deadlocks, races, numbers. Exit 1 if anything is found."""
+    from tlxgen.compile import check_torch, check_triton
+
+    check_torch()
+    check_triton()
     from tlxgen.verbs import verify as verb
 
     raise typer.Exit(verb.run(_files(specs), seeds, schedule, results))

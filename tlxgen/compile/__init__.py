@@ -5,7 +5,7 @@ Knows TLX source, not specs. Triton is imported in child processes only.
 
 from .job import Argument, Job, Outcome, Resources
 from .pool import compile_all
-from .toolchain import Tools, check_triton, fingerprint, tools
+from .toolchain import Tools, check_torch, check_triton, fingerprint, tools
 
 __all__ = [
     "Argument",
@@ -13,6 +13,7 @@ __all__ = [
     "Outcome",
     "Resources",
     "Tools",
+    "check_torch",
     "check_triton",
     "compile_all",
     "fingerprint",

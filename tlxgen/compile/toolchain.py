@@ -73,6 +73,12 @@ def tools() -> Tools:
     return Tools(find("ptxas"), find("ptxas-blackwell"), find("nvdisasm"), find("cuobjdump"))
 
 
+def check_torch() -> None:
+    """Raises ToolchainError when torch is not installed. Does not import it."""
+    if importlib.util.find_spec("torch") is None:
+        raise ToolchainError("torch is not installed", remedy="run: pip install torch, then fbtriton (see README)")
+
+
 def check_triton() -> str:
     """The version of an fbtriton that works ("3.7.4+fb"). ToolchainError says what is wrong and what mends it."""
     folder = package()

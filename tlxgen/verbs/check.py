@@ -10,7 +10,7 @@ from pathlib import Path
 from tlxgen import __version__, lock
 from tlxgen.build import build
 from tlxgen.check import Job, Result, check_all, require_device
-from tlxgen.compile import check_triton
+from tlxgen.compile import check_torch, check_triton
 from tlxgen.files import write_atomic
 from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
@@ -18,6 +18,7 @@ from tlxgen.review.tables import Table, show
 
 def run(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, results: Path | None) -> int:
     """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
+    check_torch()
     arches = {spec: kernels_of(spec).some().structures[0].plan.arch for spec in specs}
     for arch in dict.fromkeys(arches.values()):
         device = require_device(arch.name, arch.capability)
