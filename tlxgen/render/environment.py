@@ -6,6 +6,7 @@ line at all when it is empty; `{% call %}` blocks likewise. So macros are writte
 
 from __future__ import annotations
 
+import functools
 import re
 import textwrap
 from collections.abc import Mapping
@@ -48,6 +49,7 @@ def block(text: object, width: int) -> str:
     return textwrap.indent(stripped, " " * width) + "\n" if stripped.strip() else ""
 
 
+@functools.cache
 def environment(root: Path) -> jinja2.Environment:
     """The environment for the templates under `root`; what it lacks (`lib/`, say) is tlxgen's own.
 
