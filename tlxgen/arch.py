@@ -53,10 +53,6 @@ class Arch:
     named_barriers = 16  # a CTA [ptx: bar.sync a in 0..15]
     mbarrier_bytes = 8
     mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
-    max_task_registers = 256  # setmaxnreg operand: 24..256, a multiple of 8 [ptx]
-    min_task_registers = 24
-    register_step = 8
-    tma_alignment_bytes = 16  # base address and every stride but the last [ptx: cuTensorMapEncodeTiled]
     tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
 
 

@@ -83,10 +83,6 @@ class ToolchainError(TlxgenError):
     """Triton without TLX, a missing compiler, a wrong torch."""
 
 
-class CompileError(TlxgenError):
-    """A generated kernel did not compile offline."""
-
-
 class DeviceError(TlxgenError):
     """No GPU, or one of another architecture."""
 

@@ -16,7 +16,7 @@ import pytest
 from .project import Project
 
 ROOT = Path(__file__).resolve().parents[2]
-SLACK = 3
+SLACK = 2
 RUNS = 3
 
 

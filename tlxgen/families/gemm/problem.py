@@ -1,4 +1,4 @@
-"""A GEMM problem with numbers in it: inputs, reference, tolerance, and the counts of work and traffic.
+"""A GEMM problem with numbers in it: inputs, reference and tolerance.
 
 Imports torch; the rest of the family does not.
 """
@@ -159,16 +159,3 @@ def tolerance(spec: GemmSpec) -> float:
         return float(spec.check.rtol)
     rounding = {"bf16": 4e-3, "fp16": 5e-4, "fp32": 2e-6}[spec.problem.c.dtype]
     return rounding + (2e-3 if DTYPES[spec.problem.a.dtype].is_fp8 else 4e-6)
-
-
-def flops(shape: Shape) -> int:
-    """Floating-point operations of the product: 2 M N K."""
-    m, n, k = shape
-    return 2 * m * n * k
-
-
-def traffic(spec: GemmSpec, shape: Shape) -> int:
-    """Bytes that must cross device memory: A and B read once, C written once."""
-    m, n, k = shape
-    size = {name: DTYPES[getattr(spec.problem, name).dtype].bytes for name in "abc"}
-    return m * k * size["a"] + k * n * size["b"] + m * n * size["c"]
