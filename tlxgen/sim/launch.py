@@ -86,7 +86,8 @@ class Session:
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
-        values = {k: argument(v) for k, v in bound.items()}
+        constants = {p.name for p in kernel.params if p.is_constexpr}
+        values = {k: v if k in constants else argument(v) for k, v in bound.items()}
         seed = self.seed + 7919 * self.launches
         machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
         self.launches += 1
@@ -141,14 +142,12 @@ class Session:
 
 def _program() -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
-    import triton.language
-    import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(triton.language, triton.language.extra.tlx, unwrap)
+    return Program(unwrap)
 
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:

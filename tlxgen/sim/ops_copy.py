@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
 from .engine import Event
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
 from .memory import Access, View
-from .ops_tl import addresses
 
 
 def async_load(pointer: Any, result: View, mask: Any = None, other: Any = None, **options: Any) -> None:

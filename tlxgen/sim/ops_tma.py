@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
 from .arith import Pointer
 from .engine import Event
 from .findings import KernelFault
 from .globalmem import Descriptor
 from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
-from .ops_tl import addresses
 
 
 def async_descriptor_load(
