@@ -50,11 +50,36 @@ def _forward(
     return [(plain(module.attention(*arguments, config=dict(config))), reference)]
 
 
+def _backward(
+    module: ModuleType, session: Session, shape: tuple[int, ...], forward: Options, backward: Any, causal: bool
+) -> Pairs:
+    """Through autograd; `backward` picks the config among those that the module tunes over."""
+    q, k, v, grad = _inputs(session, shape, 4)
+    scale = 0.5
+    module._attn_fwd_ws.configs = [c for c in module.configs if forward.items() <= c.kwargs.items()]
+    module._attn_bwd_ws.configs = backward(module)
+    with torch.enable_grad():
+        for tensor in (q, k, v):
+            tensor.requires_grad_()
+        out = module.attention(q, k, v, scale, causal)
+        # autograd's engine calls it without the session's torch functions, so that a tensor on the GPU would be asked for
+        grads = module._attention.backward(out.grad_fn, grad)
+    with torch._C.DisableTorchFunction(), torch.enable_grad():
+        leaves = [plain(x).requires_grad_() for x in (q, k, v)]
+        expected = _softmax_attention(*leaves, scale, causal)
+        expected.backward(plain(grad))
+    found = [(plain(out), expected.detach())]
+    return found + [(plain(x), leaf.grad) for x, leaf in zip(grads[:3], leaves, strict=True)]
+
+
 _HOPPER = {"BLOCK_M": 128, "BLOCK_N": 128, "NUM_MMA_WARPS": 8, "NUM_MMA_GROUPS": 2}
 _BLACKWELL = {"BLOCK_M": 256, "BLOCK_N": 128, "NUM_BUFFERS_KV": 3, "NUM_BUFFERS_QK": 1, "NUM_MMA_GROUPS": 2}
 _PERSISTENT = _BLACKWELL | {"NUM_BUFFERS_Q": 1}
 _CLC = _PERSISTENT | {"NUM_MMA_SLICES": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": False, "USE_WHERE": False}
 _FULL = _CLC | {"USE_WARP_BARRIER": False}
+
+
+_TUNED = {"NUM_BUFFERS_KV": 3, "GROUP_SIZE_N": 1, "RESCALE_OPT": True, "USE_WHERE": False, "USE_WARP_BARRIER": True}
 
 
 def _forward_row(
@@ -65,14 +90,35 @@ def _forward_row(
     return Tutorial(name, arch, module or name, run, FORWARD, warnings or {})
 
 
+def _backward_row(name: str, causal: bool, backward: Any, shape: tuple[int, ...] = (1, 1, 256, 128)) -> Tutorial:
+    module = "blackwell_fa_ws_pipelined_persistent"
+    run = partial(_backward, shape=shape, forward=_TUNED, backward=backward, causal=causal)
+    return Tutorial(f"{module} {name}", "sm100", module, run, BACKWARD)
+
+
+def _one_cta(module: ModuleType, warp_barrier: bool) -> list[Any]:
+    return [c for c in module.configs_bwd_1cta if c.kwargs["USE_WARP_BARRIER"] == warp_barrier]
+
+
+def _two_ctas(module: ModuleType) -> list[Any]:
+    return list(module.configs_bwd_2cta)
+
+
 TUTORIALS: tuple[Tutorial, ...] = (
     _forward_row("hopper_fa_ws", "sm90", _HOPPER | {"NUM_BUFFERS": 2}),
     _forward_row("hopper_fa_ws_pipelined", "sm90", _HOPPER | {"NUM_BUFFERS": 2}),
     _forward_row("hopper_fa_ws_pipelined_pingpong", "sm90", _HOPPER | {"NUM_BUFFERS": 2}),
-    _forward_row("hopper_fa_ws_pipelined_pingpong_persistent", "sm90", _HOPPER | {"NUM_BUFFERS_Q": 1, "NUM_BUFFERS_KV": 2}),
+    _forward_row(
+        "hopper_fa_ws_pipelined_pingpong_persistent", "sm90", _HOPPER | {"NUM_BUFFERS_Q": 1, "NUM_BUFFERS_KV": 2}
+    ),
     _forward_row("blackwell_fa_ws", "sm100", _BLACKWELL),
     _forward_row("blackwell_fa_ws_persistent", "sm100", _PERSISTENT, False),
     _forward_row("blackwell_fa_ws_pipelined", "sm100", _BLACKWELL, False),
     _forward_row("blackwell_fa_clc", "sm100", _CLC, False),
     _forward_row("blackwell_fa_ws_pipelined_persistent", "sm100", _FULL, False),
+    _backward_row("backward", False, partial(_one_cta, warp_barrier=False)),
+    _backward_row("backward causal", True, partial(_one_cta, warp_barrier=False)),
+    _backward_row("backward warp barriers", False, partial(_one_cta, warp_barrier=True)),
+    _backward_row("backward 2-CTA", False, _two_ctas),
+    _backward_row("backward 2-CTA causal", True, _two_ctas, (1, 1, 512, 128)),
 )

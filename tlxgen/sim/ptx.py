@@ -119,8 +119,13 @@ def fma(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     return (a.double() * b.double() + c.double()).float()
 
 
-def _move_16(value: Register) -> Register:
-    """`mov.b32` of a pair of 16-bit registers packs them."""
+def _move(value: Register) -> Register:
+    """Of 64 bits: a pair stays a pair."""
+    return value
+
+
+def _move_packed(value: Register) -> Register:
+    """Of 32 bits: a pair is of 16 each."""
     return value[0] & 0xFFFF | value[1] << 16 if isinstance(value, tuple) else value
 
 
@@ -183,7 +188,8 @@ _TABLE: list[tuple[str, Instruction]] = [
     *((rf"{name}{_MODIFIERS}\.f32", _on_floats(function)) for name, function in _F32.items()),
     *((rf"{name}(?:\.ftz)?\.NaN\.f32", _on_floats(function)) for name, function in _NAN_F32.items()),
     *((rf"{name}(?:\.rn)?(?:\.ftz)?\.f32x2", _on_pairs(function)) for name, function in _PAIRS.items()),
-    (r"mov\.(?:b16|u16|b32|u32|s32|f32|b64|u64|s64|f64)", _move_16),
+    (r"mov\.[busf]64", _move),
+    (r"mov\.(?:[bu]16|[busf]32)", _move_packed),
     (r"add\.[us]32", torch.add),
     (r"sub\.[us]32", torch.sub),
     (r"mul\.lo\.[us]32", torch.mul),
