@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .findings import KernelFault
+from .machine import machine
 
 
 class Int64(int):
@@ -61,7 +62,9 @@ rshift = _binary("rshift", operator.rshift, operator.rshift)
 
 
 def to(value: Any, dtype: Any, **options: Any) -> Any:
-    """`value.to(dtype)` for scalars too."""
+    """`value.to(dtype)` for scalars too; an integer as a pointer is an address."""
+    if isinstance(dtype, PointerType):
+        return Pointer(*machine().memory.find(int(value), dtype.element_ty, machine().here()))
     if isinstance(value, int):
         if dtype == torch.int64:
             return Int64(value)
@@ -96,6 +99,13 @@ def same(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.as_tensor(a, dtype=dtype), torch.as_tensor(b, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class PointerType:
+    """`tl.pointer_type(element_ty)`."""
+
+    element_ty: torch.dtype
+
+
 @dataclass(frozen=True, eq=False)
 class Pointer:
     """A tensor's first element, or, after arithmetic, a block of pointers into the tensor's storage."""
@@ -104,7 +114,12 @@ class Pointer:
     at: Any  # int or int64 tensor: indices into `flat`
 
     @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> PointerType:
+        return PointerType(self.flat.dtype)
+
+    @property
+    def element(self) -> torch.dtype:
+        """The type of what it points to."""
         return self.flat.dtype
 
     def __add__(self, offset: Any) -> Pointer:

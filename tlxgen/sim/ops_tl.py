@@ -8,9 +8,11 @@ from typing import Any
 import torch
 
 from . import arith
-from .arith import Pointer
+from .arith import Int64, Pointer, PointerType
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
+from .ops_descriptor import DeviceDescriptor, make_tensor_descriptor
+from .pointers import addresses
 
 
 class PropagateNan:
@@ -58,6 +60,10 @@ class Language:
     def assume(condition: bool) -> None:
         if not condition:
             raise KernelFault("tl.assume of what is false")
+
+    @staticmethod
+    def pointer_type(element_ty: torch.dtype) -> PointerType:
+        return PointerType(element_ty)
 
     @staticmethod
     def multiple_of(value: Any, values: Any) -> Any:
@@ -153,36 +159,33 @@ class Language:
     # Memory.
 
     @staticmethod
-    def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> torch.Tensor:
+    def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> Any:
         at, kept = addresses(pointer, mask, "tl.load")
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
         # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
         fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
-        return torch.where(kept, values, torch.as_tensor(fill).to(values.dtype))
+        loaded = torch.where(kept, values, torch.as_tensor(fill).to(values.dtype))
+        if loaded.dim() or loaded.is_floating_point():
+            return loaded
+        return Int64(loaded) if loaded.dtype == torch.int64 else int(loaded)  # scalars are Python ints
+
+    @staticmethod
+    def make_tensor_descriptor(
+        base: Pointer,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        block_shape: Sequence[int],
+        padding_option: str = "zero",
+    ) -> DeviceDescriptor:
+        return make_tensor_descriptor(None, base, shape, strides, block_shape, padding_option)
 
     @staticmethod
     def store(pointer: Pointer, value: Any, mask: Any = None, **options: Any) -> None:
         at, kept = addresses(pointer, mask, "tl.store")
-        values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
+        values = torch.as_tensor(value).to(pointer.element).broadcast_to(at.shape)
         m = machine()
         m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here())
         pointer.flat[at[kept]] = values[kept]
-
-
-def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside."""
-    m = machine()
-    place = m.here()
-    if not isinstance(pointer, Pointer):
-        raise KernelFault(f"{what} of {type(pointer).__name__}")
-    at = torch.as_tensor(pointer.at, dtype=torch.int64)
-    kept = torch.as_tensor(True if mask is None else mask)
-    at, kept = torch.broadcast_tensors(at, kept)
-    outside = kept & ((at < 0) | (at >= pointer.flat.numel()))
-    if bool(outside.any()):
-        text = f"{what} of {int(outside.sum())} elements outside of a tensor of {pointer.flat.numel()}"
-        m.findings.stop("out-of-bounds", text, (place,))
-    return at, kept
 
 
 def _flat(shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -7,7 +7,18 @@ from typing import Any
 
 import torch
 
-from . import ops_barrier, ops_clc, ops_copy, ops_memory, ops_remote, ops_scaled, ops_tcgen05, ops_tma, ops_wgmma
+from . import (
+    ops_barrier,
+    ops_clc,
+    ops_copy,
+    ops_descriptor,
+    ops_memory,
+    ops_remote,
+    ops_scaled,
+    ops_tcgen05,
+    ops_tma,
+    ops_wgmma,
+)
 from .alias import GroupType
 from .arith import Pointer
 from .findings import KernelFault, UnsupportedOp
@@ -23,6 +34,7 @@ _NAMES = {
                   "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
     ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait", "async_store",
               "async_descriptor_prefetch_tensor", "prefetch"),
+    ops_descriptor: ("allocate_tensor_descriptor", "make_tensor_descriptor", "reinterpret_tensor_descriptor"),
     ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
     ops_wgmma: ("async_dot", "async_dot_wait"),
     ops_tcgen05: ("tcgen05_commit", "tmem_copy"),
@@ -46,7 +58,7 @@ class Extension:
 
     @staticmethod
     def dtype_of(value: Any) -> torch.dtype:
-        return value.dtype
+        return value.element if isinstance(value, Pointer) else value.dtype
 
     @staticmethod
     def size_of(dtype: torch.dtype) -> int:
@@ -56,9 +68,10 @@ class Extension:
 class Tasks:
     """`with tlx.async_tasks()`: the tasks of a CTA, which ends when all of them have."""
 
-    def __init__(self) -> None:
+    def __init__(self, exclusive: Any = False, no_ending_cluster_sync: Any = False, **options: Any) -> None:
         m = machine()
         m.here()
+        m.no_ending_sync = m.no_ending_sync or bool(no_ending_cluster_sync)
         self._parent = m.worker
         self._tasks: list[Worker] = []
         self._running = 0
