@@ -114,12 +114,7 @@ class Pointer:
     at: Any  # int or int64 tensor: indices into `flat`
 
     @property
-    def dtype(self) -> PointerType:
-        return PointerType(self.flat.dtype)
-
-    @property
-    def element(self) -> torch.dtype:
-        """The type of what it points to."""
+    def dtype(self) -> torch.dtype:
         return self.flat.dtype
 
     def __add__(self, offset: Any) -> Pointer:

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from . import arith
+from .addresses import addresses
 from .arith import Int64, Pointer, PointerType
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
 from .ops_descriptor import DeviceDescriptor, make_tensor_descriptor
-from .pointers import addresses
 
 
 class PropagateNan:
@@ -149,8 +149,13 @@ class Language:
     erf, sigmoid, abs = map(staticmethod, (torch.erf, torch.sigmoid, torch.abs))
 
     @staticmethod
-    def sum(x: torch.Tensor, axis: int) -> torch.Tensor:
-        return x.sum(dim=axis, dtype=x.dtype)
+    def sum(x: torch.Tensor, axis: int, keep_dims: bool = False) -> torch.Tensor:
+        return x.sum(dim=axis, keepdim=keep_dims, dtype=x.dtype)
+
+    @staticmethod
+    def dot(a: torch.Tensor, b: torch.Tensor, acc: torch.Tensor | None = None, **options: Any) -> torch.Tensor:
+        product = a.float() @ b.float()
+        return product if acc is None else acc + product
 
     @staticmethod
     def max(x: torch.Tensor, axis: int) -> torch.Tensor:
@@ -182,9 +187,9 @@ class Language:
     @staticmethod
     def store(pointer: Pointer, value: Any, mask: Any = None, **options: Any) -> None:
         at, kept = addresses(pointer, mask, "tl.store")
-        values = torch.as_tensor(value).to(pointer.element).broadcast_to(at.shape)
+        values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
         m = machine()
-        m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here())
+        m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here(), values=values[kept])
         pointer.flat[at[kept]] = values[kept]
 
 

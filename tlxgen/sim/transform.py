@@ -14,8 +14,10 @@ import copy
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
+
+import torch
 
 from . import arith
 from .arith import maximum, minimum
@@ -25,6 +27,7 @@ from .ops_tl import Language
 from .ops_tlx import Extension, Tasks
 
 _TL, _TLX = Language(), Extension()
+_LIBDEVICE = SimpleNamespace(rsqrt=torch.rsqrt)
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -44,6 +47,11 @@ class Runtime:
     Tasks = Tasks
     add, sub, mul, floordiv, mod = map(staticmethod, (arith.add, arith.sub, arith.mul, arith.floordiv, arith.mod))
     lshift, rshift, to = map(staticmethod, (arith.lshift, arith.rshift, arith.to))
+
+    @staticmethod
+    def dtype(value: Any) -> Any:
+        """`.element_ty` of what has a type; a type is its own element type."""
+        return getattr(value, "dtype", value)
 
     @staticmethod
     def tick() -> None:
@@ -145,6 +153,12 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Call(_runtime("to"), [node.func.value, *node.args], node.keywords), node)
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr != "element_ty":
+            return node
+        return ast.copy_location(ast.Call(_runtime("dtype"), [node.value], []), node)
+
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
         node.body.insert(0, self._tick(node))
@@ -207,6 +221,8 @@ class Program:
         return self._made[python]
 
     def _value(self, value: Any) -> Any:
+        if getattr(value, "__name__", "") == "triton.language.extra.libdevice":
+            return _LIBDEVICE
         if id(value) in self._replaced:
             return self._replaced[id(value)]
         python = self._unwrap(value)
