@@ -1,4 +1,4 @@
-"""Blocks of pointers, as loads, stores and copies take them."""
+"""What a block of pointers points to."""
 
 from __future__ import annotations
 

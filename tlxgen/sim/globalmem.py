@@ -59,8 +59,17 @@ class GlobalMemory:
     def _key(flat: torch.Tensor) -> tuple[int, int]:
         return flat.untyped_storage().data_ptr(), flat.dtype.itemsize
 
-    def record(self, flat: torch.Tensor, at: torch.Tensor, cta: int, place: Place, reduces: bool = False) -> None:
-        """CTA number `cta` writes the elements `at` (indices into the storage), or adds to them."""
+    def record(
+        self,
+        flat: torch.Tensor,
+        at: torch.Tensor,
+        cta: int,
+        place: Place,
+        reduces: bool = False,
+        values: torch.Tensor | None = None,
+    ) -> None:
+        """CTA number `cta` is about to write `values` to the elements `at` (indices into the storage), or to add to
+        them. What another CTA of the launch has written with the same bits is the same in either order."""
         key = self._key(flat)
         if key not in self._written:
             self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
@@ -73,8 +82,9 @@ class GlobalMemory:
         if bool(clash.any()) and not self.synchronised:
             other = int(before[clash][0])
             by = f"CTA {other} also writes" if other >= 0 else "other CTAs add to"
-            text = f"CTA {cta} writes {int(clash.sum())} elements that {by}"
-            self._findings.add("global-write-conflict", text, (place,))
+            equal = values is not None and torch.equal(_bits(flat[at[clash]]), _bits(values[clash]))
+            text = f"CTA {cta} writes {int(clash.sum())} elements that {by}" + (", the same values" if equal else "")
+            self._findings.add("redundant-write" if equal else "global-write-conflict", text, (place,))
         owner[at] = SHARED if reduces else cta
         self._written[key][at] = True
 
@@ -96,6 +106,10 @@ class GlobalMemory:
         if written is None:
             return int(tensor.numel())
         return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())
+
+
+def _bits(values: torch.Tensor) -> torch.Tensor:
+    return values.contiguous().view(RAW[values.dtype.itemsize])
 
 
 @dataclass(eq=False)
@@ -158,7 +172,7 @@ class Descriptor:
         if part is not None:
             inside, at, kept = part
             values = box.reshape(self.block).contiguous().view(self._raw)[inside]
-            memory.record(self.flat, at[kept], cta, place)
+            memory.record(self.flat, at[kept], cta, place, values=values[kept])
             self.flat.view(self._raw)[at[kept]] = values[kept]
 
     def reduce(

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
 from .arith import Pointer
 from .engine import Event
 from .findings import KernelFault
 from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
 from .ops_memory import whole
-from .pointers import addresses
 
 
 def async_load(
@@ -47,8 +47,8 @@ def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> 
     place, target, number = m.here(), barrier.barrier, m.worker.cta.number
     size = result.size if size is None else int(size)
     length, rest = divmod(size, result.dtype.itemsize)
-    if rest or size % 16 or size > result.size or len(result.shape) != 1 or pointer.element != result.dtype:
-        raise KernelFault(f"async_load of {size} bytes of {pointer.element} into {result.shape} {result.dtype}")
+    if rest or size % 16 or size > result.size or len(result.shape) != 1 or pointer.dtype != result.dtype:
+        raise KernelFault(f"async_load of {size} bytes of {pointer.dtype} into {result.shape} {result.dtype}")
     first = int(torch.as_tensor(pointer.at).flatten()[0])
     at, _ = addresses(Pointer(pointer.flat, first + torch.arange(length)), None, "async_load")
     part = result.part(result.tensor[:length])
@@ -69,9 +69,9 @@ def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
     m = machine()
     place, worker = m.here(), m.worker
     at, kept = addresses(pointer, mask, "async_load")
-    if tuple(at.shape) != result.shape or pointer.element != result.dtype:
-        raise KernelFault(f"async_load of {tuple(at.shape)} {pointer.element} into {result.shape} {result.dtype}")
-    fill = torch.as_tensor(other or 0, dtype=pointer.element)
+    if tuple(at.shape) != result.shape or pointer.dtype != result.dtype:
+        raise KernelFault(f"async_load of {tuple(at.shape)} {pointer.dtype} into {result.shape} {result.dtype}")
+    fill = torch.as_tensor(other or 0, dtype=pointer.dtype)
 
     def run(_: Event) -> None:
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]

@@ -113,7 +113,7 @@ def _check(
 ) -> None:
     if not isinstance(slot, Slot) or not isinstance(base, Pointer) or isinstance(base.at, torch.Tensor):
         raise KernelFault(f"make_tensor_descriptor in {type(slot).__name__} of {type(base).__name__}")
-    size = int(base.element.itemsize)
+    size = int(base.dtype.itemsize)
     if not len(shape) == len(strides) == len(block) <= 5:
         raise KernelFault(f"make_tensor_descriptor of {list(shape)}, {list(strides)}, {list(block)}")
     if strides[-1] != 1 or block[-1] * size < 16 or any(s * size % 16 for s in strides[:-1]):

@@ -45,6 +45,13 @@ _NAMES = {
 _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}
 
 
+_DTYPES = {  # by triton's names
+    "int1": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
+    "uint8": torch.uint8, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2, "fp16": torch.float16,
+    "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64,
+}  # fmt: skip
+
+
 class Extension:
     """What `tlx` is in a simulated kernel. A name that is not here is an error that names it."""
 
@@ -58,7 +65,7 @@ class Extension:
 
     @staticmethod
     def dtype_of(value: Any) -> torch.dtype:
-        return value.element if isinstance(value, Pointer) else value.dtype
+        return value.dtype
 
     @staticmethod
     def size_of(dtype: torch.dtype) -> int:
@@ -130,4 +137,6 @@ def argument(value: Any) -> Any:
         base = value.base.as_subclass(torch.Tensor)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
+    if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
+        return _DTYPES[value.name]
     return value

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
 from .arith import Pointer
 from .engine import Event
 from .findings import KernelFault, Place
@@ -14,7 +15,6 @@ from .globalmem import Descriptor
 from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
 from .ops_memory import whole
-from .pointers import addresses
 
 
 def async_descriptor_load(
@@ -107,8 +107,8 @@ def async_store(dst_global_ptr: Pointer, src_smem: View | Buffer, size: int) -> 
     m = machine()
     place, source, number = m.here(), whole(src_smem), m.worker.cta.number
     length, rest = divmod(int(size), source.dtype.itemsize)
-    if rest or size % 16 or length > source.tensor.numel() or dst_global_ptr.element != source.dtype:
-        raise KernelFault(f"async_store of {size} bytes of {source.shape} {source.dtype} to {dst_global_ptr.element}")
+    if rest or size % 16 or length > source.tensor.numel() or dst_global_ptr.dtype != source.dtype:
+        raise KernelFault(f"async_store of {size} bytes of {source.shape} {source.dtype} to {dst_global_ptr.dtype}")
     at, _ = addresses(dst_global_ptr + torch.arange(length), None, "async_store")
 
     def run(_: Event) -> None:
