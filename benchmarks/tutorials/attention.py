@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -62,7 +62,7 @@ def _backward(
         for tensor in (q, k, v):
             tensor.requires_grad_()
         out = module.attention(q, k, v, scale, causal)
-        # autograd's engine calls it without the session's torch functions, so that a tensor on the GPU would be asked for
+        # not through autograd's engine, which would call it without the session's torch functions
         grads = module._attention.backward(out.grad_fn, grad)
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         leaves = [plain(x).requires_grad_() for x in (q, k, v)]

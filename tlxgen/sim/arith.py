@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from .findings import KernelFault
+from .machine import machine
 
 _UNSIGNED = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}  # torch computes neither
 _HALF = (torch.float16, torch.bfloat16)
@@ -228,6 +229,8 @@ _FP8_LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 def to(value: Any, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
     """`value.to(dtype)`, of scalars too: floats to integers toward zero, to fp8 saturated. `bitcast` keeps the bits."""
+    if isinstance(dtype, PointerType):  # an integer as a pointer is an address
+        return Pointer(*machine().memory.find(int(value), dtype.element_ty, machine().here()))
     if fp_downcast_rounding not in (None, "rtne", "rtz"):
         raise KernelFault(f"fp_downcast_rounding {fp_downcast_rounding!r}")
     if isinstance(value, torch.Tensor):
@@ -296,6 +299,13 @@ def same(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not known.is_floating_point and (isinstance(a, float) or isinstance(b, float)):
         known = torch.float32
     return torch.as_tensor(a, dtype=known), torch.as_tensor(b, dtype=known)
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """`tl.pointer_type(element_ty)`."""
+
+    element_ty: torch.dtype
 
 
 @dataclass(frozen=True, eq=False)

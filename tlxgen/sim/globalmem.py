@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -17,18 +18,37 @@ _REDUCE = {"add": torch.add, "min": torch.minimum, "max": torch.maximum,
 
 
 class GlobalMemory:
-    """The storages that a launch touches: which CTA wrote each element, and, over all launches, whether any did."""
+    """The storages that launches touch: which CTA of the last one wrote each element, and whether any ever did.
+
+    It keeps them alive, so that no address comes to mean something else.
+    """
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._owner: dict[tuple[int, int], torch.Tensor] = {}
         self._written: dict[tuple[int, int], torch.Tensor] = {}
+        self._storages: dict[int, torch.UntypedStorage] = {}  # by the address where they begin
         self.synchronised = False  # the launch orders its CTAs through atomics, which are not followed
 
     def begin(self) -> None:
         """A new launch: what an earlier one wrote may be written again."""
         self._owner.clear()
         self.synchronised = False
+
+    def register(self, tensor: torch.Tensor) -> None:
+        """Kernels may reach the storage of `tensor` by its address."""
+        storage = tensor.untyped_storage()
+        self._storages[storage.data_ptr()] = storage
+
+    def find(self, address: int, dtype: torch.dtype, place: Place) -> tuple[torch.Tensor, int]:
+        """The storage that holds `address`, as a vector of `dtype`, and the index there."""
+        held = next((b for b, s in self._storages.items() if b <= address < b + s.nbytes()), None)
+        if held is None:
+            self._findings.stop("out-of-bounds", f"no tensor lies at address {address:#x}", (place,))
+        index, rest = divmod(address - held, dtype.itemsize)
+        if rest:
+            self._findings.stop("out-of-bounds", f"address {address:#x} is no multiple of {dtype}", (place,))
+        return torch.empty(0, dtype=dtype).set_(self._storages[held]), index
 
     @staticmethod
     def flat(tensor: torch.Tensor) -> torch.Tensor:
@@ -39,11 +59,21 @@ class GlobalMemory:
     def _key(flat: torch.Tensor) -> tuple[int, int]:
         return flat.untyped_storage().data_ptr(), flat.dtype.itemsize
 
-    def record(self, flat: torch.Tensor, at: torch.Tensor, cta: int, place: Place, reduces: bool = False) -> None:
-        """CTA number `cta` writes the elements `at` (indices into the storage), or adds to them."""
+    def record(
+        self,
+        flat: torch.Tensor,
+        at: torch.Tensor,
+        cta: int,
+        place: Place,
+        reduces: bool = False,
+        values: torch.Tensor | None = None,
+    ) -> None:
+        """CTA number `cta` is about to write `values` to the elements `at` (indices into the storage), or to add to
+        them. What another CTA of the launch has written with the same bits is the same in either order."""
         key = self._key(flat)
         if key not in self._written:
             self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
+            self.register(flat)
         owner = self._owner.get(key)
         if owner is None:
             owner = self._owner[key] = torch.full((flat.numel(),), NOBODY, dtype=torch.int32)
@@ -52,8 +82,9 @@ class GlobalMemory:
         if bool(clash.any()) and not self.synchronised:
             other = int(before[clash][0])
             by = f"CTA {other} also writes" if other >= 0 else "other CTAs add to"
-            text = f"CTA {cta} writes {int(clash.sum())} elements that {by}"
-            self._findings.add("global-write-conflict", text, (place,))
+            equal = values is not None and torch.equal(_bits(flat[at[clash]]), _bits(values[clash]))
+            text = f"CTA {cta} writes {int(clash.sum())} elements that {by}" + (", the same values" if equal else "")
+            self._findings.add("redundant-write" if equal else "global-write-conflict", text, (place,))
         owner[at] = SHARED if reduces else cta
         self._written[key][at] = True
 
@@ -75,6 +106,10 @@ class GlobalMemory:
         if written is None:
             return int(tensor.numel())
         return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())
+
+
+def _bits(values: torch.Tensor) -> torch.Tensor:
+    return values.contiguous().view(RAW[values.dtype.itemsize])
 
 
 @dataclass(eq=False)
@@ -99,6 +134,13 @@ class Descriptor:
     def _raw(self) -> torch.dtype:
         """An integer type of the same size: torch cannot index fp8."""
         return RAW[self.dtype.itemsize]
+
+    def use(self, access: Any, clock: int, findings: Findings) -> None:
+        """Notes that an operation that `clock` lies before reads the descriptor; the host's are never written."""
+
+    def now(self) -> Descriptor:
+        """What a copy that is under way reads."""
+        return self
 
     def _part(self, offsets: Sequence[int], ends: Sequence[int]) -> tuple[tuple[slice, ...], torch.Tensor] | None:
         """What of the box lies between 0 and `ends`: its place in the box, and the indices into the storage."""
@@ -130,7 +172,7 @@ class Descriptor:
         if part is not None:
             inside, at, kept = part
             values = box.reshape(self.block).contiguous().view(self._raw)[inside]
-            memory.record(self.flat, at[kept], cta, place)
+            memory.record(self.flat, at[kept], cta, place, values=values[kept])
             self.flat.view(self._raw)[at[kept]] = values[kept]
 
     def reduce(

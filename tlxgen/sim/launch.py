@@ -46,10 +46,17 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
 
 
 class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
+    every tensor whose address is taken."""
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        super().__init__()
+        self._memory = memory
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        if func is torch.Tensor.data_ptr:
+            self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None or torch.device(wanted).type != "cuda":
             return func(*args, **kwargs)
@@ -87,7 +94,9 @@ class Session:
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
         constants = {p.name for p in kernel.params if p.is_constexpr}
-        values = {k: v if k in constants else argument(v) for k, v in bound.items()}
+        values = {k: argument(v, k in constants) for k, v in bound.items()}
+        for tensor in filter(torch.is_tensor, bound.values()):
+            self.memory.register(tensor)
         seed = self.seed + 7919 * self.launches
         machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
         self.launches += 1
@@ -132,7 +141,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(),
+                _OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self

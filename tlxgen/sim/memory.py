@@ -140,7 +140,7 @@ class View:
 
     def on(self, cta: Any) -> View:
         """The same view in the memory of another CTA of the cluster."""
-        storage: Storage = cta.storages[self.buffer.storage.number]
+        storage: Storage = cta.counterpart(self.buffer.storage)
         flat = storage.bytes.view(self.dtype)
         tensor = flat.as_strided(self.tensor.shape, self.tensor.stride(), self.tensor.storage_offset())
         buffer = self.buffer.of(storage)

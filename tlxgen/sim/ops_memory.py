@@ -67,9 +67,10 @@ def local_alloc(
 
 def _storage(kind: Kind) -> Storage:
     cta = machine().worker.cta
-    storage = Storage(kind, cta, len(cta.storages))
-    cta.storages.append(storage)
-    return storage
+    number, cta.allocated = cta.allocated, cta.allocated + 1
+    if number == len(cta.storages):
+        cta.storages.append(Storage(kind, cta, number))
+    return cta.storages[number]
 
 
 def _check_size(kind: Kind, place: Place, name: str) -> None:
@@ -105,6 +106,11 @@ def local_view(buffers: Any, index: int) -> View | BarrierRef:
         raise KernelFault(f"local_view of {type(buffers).__name__}")
     found: View | BarrierRef = buffers[index]  # type: ignore[index]
     return found
+
+
+def whole(result: View | Buffer) -> View:
+    """The one slot of a buffer that a kernel did not index."""
+    return result.at(0, machine().here()) if isinstance(result, Buffer) and result.num == 1 else result  # type: ignore[return-value]
 
 
 def local_trans(view: View, dims: Sequence[int] = (1, 0)) -> View:

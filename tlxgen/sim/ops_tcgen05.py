@@ -36,6 +36,7 @@ def mma(
     m = machine()
     m.meet()
     place, worker = m.here(), m.worker
+    m.pairs = m.pairs or bool(two_ctas)
     if two_ctas and worker.cta.rank % 2 or pred is not None and not pred:
         return
     ctas = _pair(worker.cta) if two_ctas else [worker.cta]

@@ -10,9 +10,10 @@ import torch
 
 from . import arith, ops_atomic, ops_reduce, ptx
 from .addresses import addresses
-from .arith import Pointer, scalar
+from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
+from .ops_descriptor import DeviceDescriptor, make_tensor_descriptor
 
 
 class PropagateNan:
@@ -274,8 +275,19 @@ def store(pointer: Any, value: Any, mask: Any = None, **options: Any) -> None:
     at, kept = addresses(pointer, mask, "tl.store")
     values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
     m = machine()
-    m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here())
+    m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here(), values=values[kept])
     pointer.flat[at[kept]] = values[kept]
+
+
+def new_descriptor(
+    base: Pointer,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    block_shape: Sequence[int],
+    padding_option: str = "zero",
+) -> DeviceDescriptor:
+    """`tl.make_tensor_descriptor`."""
+    return make_tensor_descriptor(None, base, shape, strides, block_shape, padding_option)
 
 
 def _shape(*shape: Any) -> tuple[int, ...]:
@@ -299,6 +311,7 @@ _OPS: dict[str, Any] = {
     "static_range": range_, "device_print": nothing, "static_print": nothing, "multiple_of": hint,
     "max_contiguous": hint, "max_constancy": hint, "view": reshape, "cast": arith.to, "to": arith.to,
     "fdiv": arith.div, "div_rn": arith.div,
+    "make_tensor_descriptor": new_descriptor, "pointer_type": PointerType,
 }  # fmt: skip
 for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "abs", "floor", "ceil"):
     _OPS[_name] = _elementwise(getattr(torch, _name))

@@ -50,7 +50,10 @@ _COMPARISONS: dict[type[ast.AST], str] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
-_ALLOCATIONS = {"local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context"}
+_ALLOCATIONS = {
+    "local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context",
+    "allocate_tensor_descriptor",
+}  # fmt: skip
 
 
 class Runtime:
@@ -103,7 +106,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> list[ast.stmt] | ast.With:
         call = node.items[0].context_expr
         if _op_name(call) == "async_tasks":
-            begin = ast.Assign([ast.Name("__tasks__", ast.Store())], ast.Call(_runtime("Tasks"), [], []))
+            assert isinstance(call, ast.Call)
+            tasks = ast.Call(_runtime("Tasks"), call.args, call.keywords)
+            begin = ast.Assign([ast.Name("__tasks__", ast.Store())], tasks)
             join = ast.Attribute(ast.Name("__tasks__", ast.Load()), "join", ast.Load())
             return self._at(node, [begin, *self._block(node.body), ast.Expr(ast.Call(join, [], []))])
         if _op_name(call) == "async_task":
