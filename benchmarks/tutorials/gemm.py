@@ -1,10 +1,15 @@
-"""GEMM, grouped GEMM, layernorm and vector kernels."""
+"""GEMM, grouped GEMM, layernorm and vector kernels.
+
+Not here, as no TLX: blackwell-triton-addmm-2cta_test (`tl.dot(two_ctas=True)`, which the compiler makes an exchange
+between CTAs) and testing/multi_cta_layer_norm (`tl.range(multi_cta=True)`, likewise).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import deepcopy
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -14,30 +19,34 @@ from benchmarks.tutorials.row import Pairs, Tutorial
 from tlxgen.sim import DEVICE
 
 HALF = 5e-4  # fp16 results of products accumulated in fp32
+SPLIT = 1e-3  # with partial sums in fp16
+SM100, SM90 = "sm100", "sm90"
+Shape = tuple[int, int, int]
+Runner = Callable[[Any, Any], Pairs]
 
-
-def _matmul(
-    shape: tuple[int, int, int], function: str = "matmul", columns: str = "", **options: Any
-) -> Callable[..., Pairs]:
-    """A @ B; the operands named in `columns` are column-major."""
-
-    def run(module: Any, session: Any) -> Pairs:
-        torch.manual_seed(session.seed)
-        m, n, k = shape
-        a = torch.randn(k, m, dtype=torch.float16, device=DEVICE).T if "a" in columns else _rows(m, k)
-        b = torch.randn(n, k, dtype=torch.float16, device=DEVICE).T if "b" in columns else _rows(k, n)
-        call = {name: dict(value) for name, value in options.items()}
-        return [(getattr(module, function)(a, b, **call), _float(a) @ _float(b))]
-
-    return run
+FENCED = {"missing-fence": "the compiler fences a task's own stores before a TMA store reads them (FenceInsertion.cpp)"}
+EVERY_CTA = {"redundant-write": "every CTA of the cluster stores the same mean and deviation of a row"}
 
 
 def _rows(m: int, n: int) -> torch.Tensor:
     return torch.randn(m, n, dtype=torch.float16, device=DEVICE)
 
 
-def _float(x: torch.Tensor) -> torch.Tensor:
-    return x.float()
+# GEMM.
+
+
+def _matmul(shape: Shape, function: str = "matmul", columns: str = "", **options: Any) -> Runner:
+    """A @ B; the operands named in `columns` are column-major."""
+
+    def run(module: Any, session: Any) -> Pairs:
+        torch.manual_seed(session.seed)
+        m, n, k = shape
+        a = _rows(k, m).T if "a" in columns else _rows(m, k)
+        b = _rows(n, k).T if "b" in columns else _rows(k, n)
+        out = getattr(module, function)(a, b, **deepcopy(options))  # host functions take things out of their config
+        return [(out, a.float() @ b.float())]
+
+    return run
 
 
 BLACKWELL_WS: Mapping[str, Any] = {
@@ -45,8 +54,6 @@ BLACKWELL_WS: Mapping[str, Any] = {
     "NUM_TMEM_BUFFERS": 2, "NUM_MMA_GROUPS": 1, "EPILOGUE_SUBTILE": 1, "NUM_CTAS": 1, "SPLIT_K": 1,
     "INTERLEAVE_EPILOGUE": 0,
 }  # fmt: skip
-TWO = {"NUM_CTAS": 2, "ctas_per_cga": (2, 1, 1)}
-GROUPS = {"NUM_MMA_GROUPS": 2, "BLOCK_SIZE_M": 256}
 CLC: Mapping[str, Any] = {
     "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "NUM_SMEM_BUFFERS": 2,
     "NUM_TMEM_BUFFERS": 2, "EPILOGUE_SUBTILE": True,
@@ -58,38 +65,83 @@ HOPPER_WS: Mapping[str, Any] = {
     "BM": 128, "BN": 128, "BK": 64, "GROUP_SIZE_M": 8, "NUM_STAGES": 3, "NUM_MMA_WARPS": 8, "NUM_MMA_GROUPS": 2,
     "EPILOGUE_SUBTILE": True, "NUM_CTAS": 1,
 }  # fmt: skip
-RAGGED = (504, 392, 200)
+TWO_CTAS: Mapping[str, Any] = {"NUM_CTAS": 2, "ctas_per_cga": (2, 1, 1)}
+TWO_GROUPS: Mapping[str, Any] = {"NUM_MMA_GROUPS": 2, "BLOCK_SIZE_M": 256}
+RAGGED, EVEN = (504, 392, 200), (512, 384, 512)
 
 
-def _blackwell_ws(name: str, shape: tuple[int, int, int] = RAGGED, columns: str = "", **changes: Any) -> Tutorial:
-    run = _matmul(shape, columns=columns, config={**BLACKWELL_WS, **changes})
-    return Tutorial(f"blackwell_gemm_ws, {name}", "sm100", "blackwell_gemm_ws", run, HALF)
+def _ws(
+    module: str, arch: Any, base: Mapping[str, Any], name: str, shape: Shape = RAGGED, columns: str = "",
+    warnings: Mapping[str, str] = FENCED, defects: Mapping[str, str] | None = None, **changes: Any,
+) -> Tutorial:  # fmt: skip
+    """A warp-specialised GEMM with some values of its config changed."""
+    run = _matmul(shape, columns=columns, config={**base, **changes})
+    tolerance = SPLIT if changes.get("SPLIT_K", 1) > 1 else HALF
+    return Tutorial(f"{module}, {name}", arch, module, run, tolerance, warnings, defects or {})
 
 
-def _hopper_ws(name: str, shape: tuple[int, int, int] = RAGGED, columns: str = "", **changes: Any) -> Tutorial:
-    run = _matmul(shape, columns=columns, config={**HOPPER_WS, **changes})
-    return Tutorial(f"hopper_gemm_ws, {name}", "sm90", "hopper_gemm_ws", run, HALF)
+_blackwell = partial(_ws, "blackwell_gemm_ws", SM100, BLACKWELL_WS)
+_hopper = partial(_ws, "hopper_gemm_ws", SM90, HOPPER_WS, warnings={})
+_clc = partial(_ws, "blackwell_gemm_clc", SM100, CLC, warnings={})
 
 
-def _skinny(name: str, shape: tuple[int, int, int]) -> Tutorial:
-    return Tutorial(f"hopper_gemm_ws, {name}", "sm90", "hopper_gemm_ws", _matmul(shape), HALF)
+def _plain(module: str, arch: Any, run: Runner, **more: Any) -> Tutorial:
+    return Tutorial(module, arch, module, run, HALF, **more)
 
 
-def _grouped(
-    function: str, kernel: str, config: Mapping[str, Any], sizes: Any, transposed: bool = False
-) -> Callable[..., Pairs]:
-    """A group of products, of sizes (M, N, K)."""
+BLACKWELL = (
+    _plain(
+        "blackwell_gemm_pipelined", SM100, _matmul(RAGGED, config=PIPELINED), warnings=FENCED,
+        defects={"pending-at-exit": "the CTA exits without waiting for its TMA store, which reads its shared memory"},
+    ),
+    _plain("blackwell_gemm_2cta", SM100, _matmul((1024, 256, 256))),
+    _clc("base"),
+    _clc("warp barriers", USE_WARP_BARRIER=True),
+    _blackwell("base"),
+    *(_blackwell(f"{n} subtiles", EPILOGUE_SUBTILE=n) for n in (2, 4, 8)),
+    _blackwell("2 MMA groups", **TWO_GROUPS),
+    _blackwell("2 MMA groups, interleaved", EPILOGUE_SUBTILE=4, INTERLEAVE_EPILOGUE=1, **TWO_GROUPS),
+    _blackwell("split-K 3", EVEN, SPLIT_K=3),
+    _blackwell(
+        "split-K 3, ragged M", (504, 384, 512), SPLIT_K=3,
+        defects={
+            "global-write-conflict": "the last row tile of a part runs over into the workspace of the next part",
+            "wrong-numbers": "the next part's first rows may be lost to it",
+        },
+    ),
+    _blackwell(
+        "split-K 4 of 5 K tiles", (512, 256, 320), SPLIT_K=4,
+        defects={"wrong-numbers": "the last part has no K tiles and is skipped, but what it never wrote is added"},
+    ),
+    _blackwell("warp barriers", EPILOGUE_SUBTILE=2, USE_WARP_BARRIER=True),
+    _blackwell("2 CTAs", BLOCK_SIZE_N=256, **TWO_CTAS),
+    _blackwell("2 CTAs, odd tiles of M", (600, 392, 200), **TWO_CTAS),
+    _blackwell("2 CTAs, 2 MMA groups, split-K 2", EVEN, SPLIT_K=2, **TWO_GROUPS, **TWO_CTAS),
+    _blackwell("column-major A and B", columns="ab"),
+    _blackwell("column-major B, 2 CTAs", columns="b", **TWO_CTAS),
+)  # fmt: skip
 
-    def run(module: Any, session: Any) -> Pairs:
-        torch.manual_seed(session.seed)
-        a = [_rows(m, k) for m, n, k in sizes]
-        b = [_rows(n, k) if transposed else _rows(k, n) for m, n, k in sizes]
-        with _only(getattr(module, kernel), config):
-            results = getattr(module, function)(a, b)
-        products = [_float(x) @ (_float(y).T if transposed else _float(y)) for x, y in zip(a, b, strict=True)]
-        return list(zip(results, products, strict=True))
+HOPPER = (
+    _hopper("base"),
+    _hopper("no subtiles", EPILOGUE_SUBTILE=False),
+    _hopper("2 CTAs", **TWO_CTAS),
+    _hopper(
+        "2 CTAs, odd tiles of M", (360, 392, 200),
+        defects={"wrong-numbers": "a cluster's tiles may be of two columns of tiles, yet it loads one B for both"},
+        **TWO_CTAS,
+    ),
+    _hopper("warp barriers", USE_WARP_BARRIER=True),
+    _hopper("column-major A and B", columns="ab"),
+    _hopper("column-major B, 2 CTAs", columns="b", **TWO_CTAS),
+    Tutorial("hopper_gemm_ws, skinny, TMA", SM90, "hopper_gemm_ws", _matmul((128, 64, 2048)), SPLIT),
+    Tutorial("hopper_gemm_ws, skinny, cp.async", SM90, "hopper_gemm_ws", _matmul((64, 64, 8256)), SPLIT),
+    _plain("hopper_gemm_pipelined", SM90, _matmul(RAGGED, config=PIPELINED)),
+    _plain("hopper-persistent-gemm-ws-cooperative", SM90, _matmul(RAGGED, "matmul_tlx_ws_persistent")),
+    _plain("hopper-persistent-gemm-ws-pingpong", SM90, _matmul(RAGGED, "matmul_tlx_ws_persistent")),
+)  # fmt: skip
 
-    return run
+
+# Autotuned kernels whose host functions take no config.
 
 
 def _only(kernel: Any, values: Mapping[str, Any], **shape: int) -> AbstractContextManager[object]:
@@ -100,35 +152,67 @@ def _only(kernel: Any, values: Mapping[str, Any], **shape: int) -> AbstractConte
     return mock.patch.object(kernel, "configs", [found])
 
 
+SQUARE = ((200, 192, 192), (128, 128, 128), (72, 64, 64), (40, 320, 320))
+WHOLE = ((128, 256, 64), (64, 128, 192))
+TLX = "group_gemm_tlx_fn", "grouped_matmul_tlx_kernel"
 TLX_GROUPED: Mapping[str, Any] = {
-    "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "NUM_SMEM_BUFFERS": 2, "EPILOGUE_SUBTILE": 2,
+    "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "NUM_SMEM_BUFFERS": 2, "EPILOGUE_SUBTILE": 2,
 }  # fmt: skip
-SQUARE = [(200, 192, 192), (128, 128, 128), (72, 64, 64), (40, 320, 320)]
 
 
-def _grouped_row(name: str, *of: Any, **more: Any) -> Tutorial:
-    return Tutorial(
-        f"blackwell-grouped-gemm, {name}", "sm100", "blackwell-grouped-gemm_test", _grouped(*of, **more), HALF
-    )
+def _grouped(
+    name: str, function: str, kernel: str, sizes: tuple[Shape, ...], transposed: bool = False, **config: Any
+) -> Tutorial:
+    """A group of products of sizes (M, N, K); `transposed` B is N x K."""
 
-
-def _layernorm(function: str, kernel: str, rows: int, width: int, ctas: int, block: int) -> Callable[..., Pairs]:
     def run(module: Any, session: Any) -> Pairs:
         torch.manual_seed(session.seed)
-        x, weight, bias = _rows(rows, width), _rows(1, width)[0], _rows(1, width)[0]
-        chosen = {"num_reduction_ctas": ctas, "BLOCK_SIZE_M": block}
-        with _only(getattr(module, kernel), chosen, M=rows, N=width):
-            out, mean, rstd = getattr(module, function)(x, weight, bias)
-        plain = _float(x)
+        a = [_rows(m, k) for m, _, k in sizes]
+        b = [_rows(n, k) if transposed else _rows(k, n) for _, n, k in sizes]
+        with _only(getattr(module, kernel), config):
+            results = getattr(module, function)(a, b)
+        factors = [y.float().T if transposed else y.float() for y in b]
+        return [(out, x.float() @ y) for out, x, y in zip(results, a, factors, strict=True)]
+
+    return Tutorial(f"blackwell-grouped-gemm, {name}", SM100, "blackwell-grouped-gemm_test", run, HALF)
+
+
+GROUPED = (
+    _grouped("TLX", *TLX, SQUARE, NUM_CTAS=1, **TLX_GROUPED),
+    _grouped("TLX, 2 CTAs", *TLX, SQUARE, NUM_CTAS=2, **TLX_GROUPED),
+    _grouped("Triton", "group_gemm_fn", "grouped_matmul_kernel", WHOLE, BLOCK_SIZE_M=64, BLOCK_SIZE_N=128),
+    _grouped(
+        "Triton, TMA", "group_gemm_tma_fn", "grouped_matmul_tma_kernel", SQUARE, transposed=True, BLOCK_SIZE_N=128
+    ),
+)
+
+
+def _layernorm(module: str, host: str, kernel: str, name: str, size: tuple[int, int], **config: int) -> Tutorial:
+    """Rows of `size` (rows, columns), normalised by clusters of CTAs along N."""
+
+    def run(module: Any, session: Any) -> Pairs:
+        torch.manual_seed(session.seed)
+        x, weight, bias = _rows(*size), _rows(1, size[1])[0], _rows(1, size[1])[0]
+        with _only(getattr(module, kernel), config, M=size[0], N=size[1]):
+            out, mean, rstd = getattr(module, host)(x, weight, bias)
+        plain = x.float()
         middle, spread = plain.mean(1), 1 / (plain.var(1, unbiased=False) + 1e-5).sqrt()
-        reference = (plain - middle[:, None]) * spread[:, None] * _float(weight) + _float(bias)
-        return [(out, reference), (mean, middle), (rstd, spread)]
+        wanted = (plain - middle[:, None]) * spread[:, None] * weight.float() + bias.float()
+        return [(out, wanted), (mean, middle), (rstd, spread)]
 
-    return run
+    return Tutorial(f"{module}, {name}", SM100, module, run, HALF, EVERY_CTA)
 
 
-def _layernorm_row(name: str, module: str, *of: Any) -> Tutorial:
-    return Tutorial(f"{module}, {name}", "sm100", module, _layernorm(*of), HALF)
+_inline = partial(_layernorm, "blackwell-multi-cta-layernorm_test", "multi_cta_layernorm", "kernel_layernorm_multi_cta")
+_persistent = partial(
+    _layernorm, "blackwell_multi_cta_layernorm_ws_test", "multi_cta_layernorm_ws", "kernel_layernorm_multi_cta_ws"
+)
+LAYERNORM = (
+    _inline("2 CTAs, ragged", (3, 16392), num_reduction_ctas=2, BLOCK_SIZE_M=2),
+    _inline("4 CTAs", (2, 32768), num_reduction_ctas=4, BLOCK_SIZE_M=1),
+    _persistent("ragged", (7, 1000), num_reduction_ctas=2, BLOCK_SIZE_M=2),
+    _persistent("whole rows", (5, 2048), num_reduction_ctas=2, BLOCK_SIZE_M=1),
+)
 
 
 def _add(module: Any, session: Any) -> Pairs:
@@ -140,64 +224,4 @@ def _add(module: Any, session: Any) -> Pairs:
     return pairs
 
 
-LN = "blackwell-multi-cta-layernorm_test", "multi_cta_layernorm", "kernel_layernorm_multi_cta"
-LN_WS = "blackwell_multi_cta_layernorm_ws_test", "multi_cta_layernorm_ws", "kernel_layernorm_multi_cta_ws"
-TLX = "group_gemm_tlx_fn", "grouped_matmul_tlx_kernel"
-
-ROWS = (
-    Tutorial("blackwell_gemm_pipelined", "sm100", "blackwell_gemm_pipelined", _matmul(RAGGED, config=PIPELINED), HALF),
-    Tutorial("blackwell_gemm_2cta", "sm100", "blackwell_gemm_2cta", _matmul((512, 256, 256)), HALF),
-    Tutorial("blackwell_gemm_clc", "sm100", "blackwell_gemm_clc", _matmul(RAGGED, config=CLC), HALF),
-    Tutorial(
-        "blackwell_gemm_clc, warp barriers",
-        "sm100",
-        "blackwell_gemm_clc",
-        _matmul(RAGGED, config={**CLC, "USE_WARP_BARRIER": True}),
-        HALF,
-    ),
-    _blackwell_ws("base"),
-    *(_blackwell_ws(f"EPILOGUE_SUBTILE {n}", EPILOGUE_SUBTILE=n) for n in (2, 4, 8)),
-    _blackwell_ws("2 MMA groups", **GROUPS),
-    _blackwell_ws("interleaved", EPILOGUE_SUBTILE=4, INTERLEAVE_EPILOGUE=1, **GROUPS),
-    _blackwell_ws("split-K 3", (512, 384, 512), SPLIT_K=3),
-    _blackwell_ws("warp barriers", EPILOGUE_SUBTILE=2, USE_WARP_BARRIER=True),
-    _blackwell_ws("2 CTAs", BLOCK_SIZE_N=256, **TWO),
-    _blackwell_ws("2 CTAs, 2 MMA groups, split-K 2", (512, 384, 512), SPLIT_K=2, **GROUPS, **TWO),
-    _blackwell_ws("column-major A and B", columns="ab"),
-    _blackwell_ws("column-major B, 2 CTAs", columns="b", **TWO),
-    _hopper_ws("base"),
-    _hopper_ws("no subtiles", EPILOGUE_SUBTILE=False),
-    _hopper_ws("2 CTAs", RAGGED, **TWO),
-    _hopper_ws("warp barriers", USE_WARP_BARRIER=True),
-    _hopper_ws("column-major A and B", columns="ab"),
-    _hopper_ws("column-major B, 2 CTAs", RAGGED, columns="b", **TWO),
-    _skinny("skinny, TMA", (128, 64, 2048)),
-    _skinny("skinny, cp.async", (64, 64, 8256)),
-    Tutorial("hopper_gemm_pipelined", "sm90", "hopper_gemm_pipelined", _matmul(RAGGED, config=PIPELINED), HALF),
-    *(
-        Tutorial(name, "sm90", name, _matmul(RAGGED, "matmul_tlx_ws_persistent"), HALF)
-        for name in ("hopper-persistent-gemm-ws-cooperative", "hopper-persistent-gemm-ws-pingpong")
-    ),
-    _grouped_row("TLX", *TLX, {**TLX_GROUPED, "NUM_CTAS": 1}, SQUARE),
-    _grouped_row("TLX, 2 CTAs", *TLX, {**TLX_GROUPED, "NUM_CTAS": 2}, SQUARE),
-    _grouped_row(
-        "Triton",
-        "group_gemm_fn",
-        "grouped_matmul_kernel",
-        {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128},
-        [(128, 256, 64), (64, 128, 192)],
-    ),
-    _grouped_row(
-        "Triton, TMA",
-        "group_gemm_tma_fn",
-        "grouped_matmul_tma_kernel",
-        {"BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64},
-        SQUARE,
-        transposed=True,
-    ),
-    _layernorm_row("2 CTAs", LN[0], *LN[1:], 3, 16392, 2, 2),
-    _layernorm_row("4 CTAs, 1 row", LN[0], *LN[1:], 2, 32768, 4, 1),
-    _layernorm_row("2 CTAs", LN_WS[0], *LN_WS[1:], 7, 1000, 2, 2),
-    _layernorm_row("1 row", LN_WS[0], *LN_WS[1:], 5, 2048, 2, 1),
-    Tutorial("vector-add2", "sm90", "vector-add2", _add, 1e-6),
-)
+ROWS = (*BLACKWELL, *HOPPER, *GROUPED, *LAYERNORM, Tutorial("vector-add2", SM90, "vector-add2", _add, 1e-6))
