@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
 
 from tlxgen.sim import DEVICE, Session
+from tlxgen.sim.mx import BLOCK
 
+from .quantize import MXTensor, dequantized
 from .row import Pairs, Tutorial
 
 Options = Mapping[str, Any]
@@ -50,6 +52,26 @@ def _forward(
     return [(plain(module.attention(*arguments, config=dict(config))), reference)]
 
 
+def _mxfp8_inputs(module: ModuleType, session: Session, shape: tuple[int, ...]) -> tuple[Any, list[torch.Tensor]]:
+    """The tutorial's own inputs, and what q, k and v are after quantisation."""
+    torch.manual_seed(session.seed)
+    quantized = module.generate_attention_inputs(shape, DEVICE, torch.float8_e4m3fn)
+    exact = []
+    with torch._C.DisableTorchFunction():
+        for (data, scale, _), along_rows in zip(quantized, (False, False, True), strict=True):
+            values, scale = (x.as_subclass(torch.Tensor) for x in (data, scale))
+            matrix = values.reshape(-1, shape[-1])
+            found = dequantized(matrix.T, scale).T if along_rows else dequantized(matrix, scale)
+            exact.append(found.reshape(shape))
+    return quantized, exact
+
+
+def _mxfp8(module: ModuleType, session: Session, shape: tuple[int, ...], config: Options, causal: bool) -> Pairs:
+    (q, k, v), exact = _mxfp8_inputs(module, session, shape)
+    out = module.attention(q[0], k[0], v[0], q[1], k[1], v[1], 0.5, causal, config=dict(config))
+    return [(plain(out), _softmax_attention(*exact, 0.5, causal))]
+
+
 def _backward(
     module: ModuleType, session: Session, shape: tuple[int, ...], forward: Options, backward: Any, causal: bool
 ) -> Pairs:
@@ -76,6 +98,9 @@ _HOPPER = {"BLOCK_M": 128, "BLOCK_N": 128, "NUM_MMA_WARPS": 8, "NUM_MMA_GROUPS":
 _BLACKWELL = {"BLOCK_M": 256, "BLOCK_N": 128, "NUM_BUFFERS_KV": 3, "NUM_BUFFERS_QK": 1, "NUM_MMA_GROUPS": 2}
 _PERSISTENT = _BLACKWELL | {"NUM_BUFFERS_Q": 1}
 _CLC = _PERSISTENT | {"NUM_MMA_SLICES": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": False, "USE_WHERE": False}
+_MXFP8 = _PERSISTENT | {
+    "NUM_Q_SCALE_TMEM_BUFFERS": 1, "NUM_KV_SCALE_TMEM_BUFFERS": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": True,
+}  # fmt: skip
 _FULL = _CLC | {"USE_WARP_BARRIER": False}
 
 
@@ -104,6 +129,51 @@ def _two_ctas(module: ModuleType) -> list[Any]:
     return list(module.configs_bwd_2cta)
 
 
+def _mxfp8_operand(module: ModuleType, ref: torch.Tensor, columns: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """An operand of the backward kernel, in blocks along rows or columns, and its scales."""
+    batches, heads, length, width = ref.shape
+    flat = ref.reshape(-1, width)
+    mx = MXTensor.to_mx((flat.T if columns else flat).contiguous(), torch.float8_e4m3fn, "rceil", True)
+    data = (mx.qdata.T if columns else mx.qdata).reshape(ref.shape).contiguous()
+    rows, inner = (width, length) if columns else (length, width)
+    return data, module.swizzled_to_tma_preshuffled(mx.scale, rows, inner, BLOCK, batches * heads)
+
+
+def _mxfp8_backward(module: ModuleType, session: Session, shape: tuple[int, ...], causal: bool) -> Pairs:
+    """Against gradients of what the quantised tensors stand for."""
+    torch.manual_seed(session.seed)
+    scale, saved = 0.5, []
+    (q, k, v) = module.generate_attention_inputs(shape, DEVICE, torch.float8_e4m3fn)
+    grad = torch.randn(shape, dtype=torch.bfloat16, device=DEVICE)
+    context = SimpleNamespace(save_for_backward=lambda *tensors: saved.extend(tensors))
+    module._attention.forward(context, q[0], k[0], v[0], q[1], k[1], v[1], scale, causal)
+    out, maxima = saved[3:]
+    by_columns = [_mxfp8_operand(module, x, columns=True) for x in (q[2], k[2], grad)]
+    by_rows = [_mxfp8_operand(module, x, columns=False) for x in (v[2], grad)]
+    (q_dk, q_dk_scale), (k_dq, k_dq_scale), (do_dv, do_dv_scale) = by_columns
+    (v_bwd, v_scale), (do, do_scale) = by_rows
+    grads = module.attention_bwd(
+        do, do_dv, q[0], q_dk, k[0], k_dq, v_bwd, out, maxima, q[1], q_dk_scale, k[1], k_dq_scale, v_scale, do_scale,
+        do_dv_scale, scale, do_bf16=grad, causal=causal,
+    )  # fmt: skip
+    with torch._C.DisableTorchFunction(), torch.enable_grad():
+        leaves = [plain(x[2]).requires_grad_() for x in (q, k, v)]
+        _softmax_attention(*leaves, scale, causal).backward(plain(grad))
+    return [(plain(x), leaf.grad) for x, leaf in zip(grads, leaves, strict=True)]
+
+
+def _mxfp8_backward_row(causal: bool, shape: tuple[int, ...] = (1, 1, 256, 128)) -> Tutorial:
+    module = "blackwell_fa_ws_pipelined_persistent_mxfp8"
+    run = partial(_mxfp8_backward, shape=shape, causal=causal)
+    return Tutorial(f"{module} backward{' causal' if causal else ''}", "sm100", module, run, 0.1)
+
+
+def _mxfp8_row(causal: bool, shape: tuple[int, ...]) -> Tutorial:
+    name = f"blackwell_fa_ws_pipelined_persistent_mxfp8{' causal' if causal else ''} D={shape[-1]}"
+    run = partial(_mxfp8, shape=shape, config=_MXFP8, causal=causal)
+    return Tutorial(name, "sm100", "blackwell_fa_ws_pipelined_persistent_mxfp8", run, 5e-2)
+
+
 TUTORIALS: tuple[Tutorial, ...] = (
     _forward_row("hopper_fa_ws", "sm90", _HOPPER | {"NUM_BUFFERS": 2}),
     _forward_row("hopper_fa_ws_pipelined", "sm90", _HOPPER | {"NUM_BUFFERS": 2}),
@@ -121,4 +191,8 @@ TUTORIALS: tuple[Tutorial, ...] = (
     _backward_row("backward warp barriers", False, partial(_one_cta, warp_barrier=True)),
     _backward_row("backward 2-CTA", False, _two_ctas),
     _backward_row("backward 2-CTA causal", True, _two_ctas, (1, 1, 512, 128)),
+    _mxfp8_row(False, (1, 2, 512, 128)),
+    _mxfp8_row(True, (1, 2, 512, 64)),
+    _mxfp8_backward_row(False),
+    _mxfp8_backward_row(True),
 )
