@@ -207,6 +207,7 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
     driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
     with (
         mock.patch.object(triton.runtime.driver, "_active", driver),
+        mock.patch.object(torch.cuda, "is_available", lambda: True),
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
         mock.patch.object(torch.cuda, "get_device_capability", lambda *_: capability),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
