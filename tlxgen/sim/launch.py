@@ -93,7 +93,8 @@ class Session:
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
-        values = {k: argument(v) for k, v in bound.items()}
+        constants = {p.name for p in kernel.params if p.is_constexpr}
+        values = {k: argument(v, k in constants) for k, v in bound.items()}
         for tensor in filter(torch.is_tensor, bound.values()):
             self.memory.register(tensor)
         seed = self.seed + 7919 * self.launches
@@ -150,14 +151,12 @@ class Session:
 
 def _program() -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
-    import triton.language
-    import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(triton.language, triton.language.extra.tlx, unwrap)
+    return Program(unwrap)
 
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:

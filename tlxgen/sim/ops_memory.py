@@ -190,6 +190,35 @@ def local_load(view: View, *_: Any, **options: Any) -> torch.Tensor:
     return view.get()
 
 
+def local_gather(src: View, indices: Any, axis: int, token: Any = None) -> torch.Tensor:
+    """Elements of shared memory at `indices` along `axis`."""
+    value, at = _gathered(src, indices, "local_gather"), _indices(indices)
+    return value.gather(axis, at)
+
+
+def local_scatter(dst: View, src: torch.Tensor, indices: Any, axis: int, token: Any = None) -> None:
+    """Writes elements of `src` to `indices` along `axis`; of those that go to one place, any may stay."""
+    value, at = _gathered(dst, indices, "local_scatter"), _indices(indices)
+    local_store(dst, value.scatter(axis, at, src))
+
+
+def _gathered(view: View, indices: Any, what: str) -> torch.Tensor:
+    if view.kind != "smem":
+        raise KernelFault(f"{what} is of shared memory")
+    if isinstance(indices, View):
+        local_load(indices)
+    m = machine()
+    place, worker = m.here(), m.worker
+    access = Access(worker.bit, place, f"a {what}", engine=False, fenced=True)
+    view.read(access, worker.clock, m.findings)
+    return view.get()
+
+
+def _indices(indices: Any) -> torch.Tensor:
+    value = indices.get() if isinstance(indices, View) else indices
+    return value.to(torch.int64)
+
+
 def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> None:
     """Reports tensor memory that one warpgroup of a task touches and another overwrites with no sync between them.
 

@@ -17,10 +17,11 @@ from . import (
     ops_scaled,
     ops_tcgen05,
     ops_tma,
+    ops_warp,
     ops_wgmma,
 )
 from .alias import GroupType
-from .arith import Pointer
+from .arith import Float, Int64, Pointer
 from .findings import KernelFault, UnsupportedOp
 from .globalmem import GlobalMemory
 from .machine import Worker, machine
@@ -28,7 +29,7 @@ from .machine import Worker, machine
 _NAMES = {
     ops_memory: ("local_alloc", "local_view", "local_trans", "local_slice", "local_store", "local_load",
                  "local_reshape", "local_reinterpret", "subslice", "storage_alias_spec", "reuse_group", "fence",
-                 "fence_async_shared"),
+                 "fence_async_shared", "local_gather", "local_scatter"),
     ops_barrier: ("alloc_barriers", "alloc_warp_barrier", "barrier_expect_bytes", "barrier_wait", "barrier_arrive",
                   "named_barrier_wait", "named_barrier_arrive", "cluster_barrier", "fence_mbarrier_init_cluster",
                   "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
@@ -41,8 +42,10 @@ _NAMES = {
     ops_scaled: ("async_dot_scaled",),
     ops_remote: ("remote_shmem_store", "async_remote_shmem_store", "async_remote_shmem_copy"),
     ops_clc: ("clc_create_context", "clc_producer", "clc_consumer"),
+    ops_warp: ("thread_id", "clock64", "vote_ballot_sync", "warp_redux", "get_fp8_format_name", "stoch_round"),
 }  # fmt: skip
 _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}
+_OPS |= dict.fromkeys(("dump_layout", "assert_same_layout"), ops_warp.no_effect)
 
 
 _DTYPES = {  # by triton's names
@@ -128,8 +131,8 @@ class Tasks:
             self._parent.clock |= task.clock
 
 
-def argument(value: Any) -> Any:
-    """A launch argument as the kernel sees it."""
+def argument(value: Any, constant: bool = False) -> Any:
+    """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
     if isinstance(value, torch.Tensor):
         raw = value.as_subclass(torch.Tensor)
         return Pointer(GlobalMemory.flat(raw), raw.storage_offset())
@@ -139,4 +142,6 @@ def argument(value: Any) -> Any:
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
     if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
         return _DTYPES[value.name]
-    return value
+    if isinstance(value, float):
+        return value if constant else Float(value)
+    return Int64(value) if type(value) is int and not constant and not -(1 << 31) <= value < 1 << 31 else value
