@@ -160,7 +160,7 @@ class GlobalMemory:
                 self._findings.add("global-race", text, (place,))
         reader = _numbers(self._reader, key, flat)
         before = _get(reader, at)
-        _set(reader, at, torch.where((before == NOBODY) | (before == cta), cta, SHARED))
+        _set(reader, at, torch.full_like(before, SHARED).masked_fill_((before == NOBODY) | (before == cta), cta))
 
     def unwritten(self, tensor: torch.Tensor) -> int:
         """How many elements of `tensor` no kernel has written."""
