@@ -43,7 +43,7 @@ def _begins(buffer: Buffer) -> list[int]:
 
 
 def _spec(kind: Kind) -> AliasSpec:
-    return AliasSpec(kind, Storage(kind, None, 0), 0)
+    return AliasSpec(kind, Storage(kind, None, 0), lambda: None)
 
 
 def test_a_plan_in_tensor_memory_is_placed_as_computed_by_hand() -> None:

@@ -7,7 +7,7 @@ StorageAliasAllocation.cpp.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .findings import KernelFault
@@ -41,7 +41,7 @@ class AliasSpec:
 
     kind: Kind
     storage: Storage
-    explicit: int  # bytes that the user asked for, or 0
+    check: Callable[[], None]  # that the CTA has room for it
     buffers: list[Buffer] = field(default_factory=list)
     planned: bool = False
 
@@ -58,6 +58,7 @@ class AliasSpec:
         self.storage.fit(between * next(_leaves(plan)).num)
         for buffer in self.buffers:
             self.storage.fit(buffer.extent)
+        self.check()
 
 
 def _leaves(element: Element) -> Iterator[Buffer]:

@@ -96,6 +96,10 @@ class Findings:
         self.add(id, message, places)
         raise Stop
 
+    def forget(self, count: int) -> None:
+        """Drops what was found after the first `count`: the launch that showed it begins again."""
+        self._found = dict(list(self._found.items())[:count])
+
     @property
     def all(self) -> list[Finding]:
         return list(self._found.values())

@@ -89,6 +89,17 @@ class GlobalMemory:
             self._findings.stop("out-of-bounds", f"address {address:#x} is no multiple of {dtype}", (place,))
         return torch.empty(0, dtype=dtype).set_(self._storages[held]), index
 
+    def snapshot(self) -> Snapshot:
+        """What the registered storages hold, and what has been written."""
+        held = [(s, _all_bytes(s).clone()) for s in self._storages.values()]
+        return Snapshot(held, {key: written.clone() for key, written in self._written.items()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undoes what launches have written since."""
+        for storage, content in snapshot.storages:
+            _all_bytes(storage).copy_(content)
+        self._written = {key: written.clone() for key, written in snapshot.written.items()}
+
     @staticmethod
     def flat(tensor: torch.Tensor) -> torch.Tensor:
         """The whole storage of a tensor, as a vector of its type."""
@@ -175,6 +186,18 @@ def _numbers(of: dict[tuple[int, int], torch.Tensor], key: tuple[int, int], flat
     if key not in of:
         of[key] = torch.full((flat.numel(),), NOBODY, dtype=torch.int32)
     return of[key]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What `GlobalMemory.snapshot` gives."""
+
+    storages: list[tuple[torch.UntypedStorage, torch.Tensor]]
+    written: dict[tuple[int, int], torch.Tensor]
+
+
+def _all_bytes(storage: torch.UntypedStorage) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ import contextlib
 import importlib.util
 import math
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -23,8 +23,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .engine import Schedule
-from .findings import Findings, Place, Stop
+from .findings import Findings, KernelFault, Place, Stop
 from .globalmem import GlobalMemory
+from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .transform import Program
@@ -95,19 +96,42 @@ class Session:
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
         constants = {p.name for p in kernel.params if p.is_constexpr}
         values = {k: argument(v, k in constants) for k, v in bound.items()}
-        for tensor in filter(torch.is_tensor, bound.values()):
+        for tensor in filter(torch.is_tensor, (getattr(v, "base", v) for v in bound.values())):
             self.memory.register(tensor)
-        seed = self.seed + 7919 * self.launches
-        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
-        self.launches += 1
-        self.memory.begin()
         x, y, z = (*sizes, 1, 1)[:3]
+        warps = options.get("num_warps") or 4
+
+        def start(machine: Machine) -> None:
+            machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+
+        layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
+        before = self.memory.snapshot() if layouts.pairs else None
+        while not self._attempt(start, layouts):
+            assert before is not None
+            self.memory.restore(before)
+        self.launches += 1
+
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
+        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
+        found = len(self.findings.all)
+        seed = self.seed + 7919 * self.launches
+        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits, layouts)
+        self.memory.begin()
         try:
             with running(machine), torch._C.DisableTorchFunction():
-                warps = options.get("num_warps") or 4
-                machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+                start(machine)
+            wrong = layouts.revise()
+        except Relayout:
+            wrong = True
+        except (Stop, KernelFault):
+            wrong = layouts.revise()
+            if not wrong:
+                raise
         finally:
             self.steps += machine.hub.steps
+        if wrong:
+            self.findings.forget(found)
+        return not wrong
 
     @staticmethod
     def places_of(error: BaseException) -> list[Place]:

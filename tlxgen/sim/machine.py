@@ -17,6 +17,7 @@ from .engine import Event, Hub, Schedule, Task
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint
 from .globalmem import GlobalMemory
+from .layouts import Layouts
 from .memory import Storage
 
 _HERE = str(Path(__file__).parent)
@@ -84,6 +85,16 @@ class Cta:
         return self.storages[storage.number]
 
 
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """What the two warpgroups of a task each access in tensor memory."""
+
+    storage: Storage
+    halves: tuple[Footprint, Footprint]
+    place: Place
+    writes: bool
+
+
 @dataclass(eq=False)
 class Worker(Task):
     """A task of a CTA, with its queues of asynchronous work."""
@@ -98,7 +109,7 @@ class Worker(Task):
     unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
-    touched: list[tuple[tuple[Footprint, Footprint], Place, bool]] = field(default_factory=list)  # since the last sync
+    touched: list[Touch] = field(default_factory=list)  # since its warps last met
 
     def rendezvous(self) -> None:
         """All warps of the task have met."""
@@ -118,7 +129,16 @@ def _places(grid: tuple[int, int, int], step: tuple[int, int, int]) -> list[tupl
 class Machine:
     """The state of one launch; operations reach it through `machine()`."""
 
-    def __init__(self, findings: Findings, memory: GlobalMemory, schedule: Schedule, seed: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        findings: Findings,
+        memory: GlobalMemory,
+        schedule: Schedule,
+        seed: int,
+        limits: Limits,
+        layouts: Layouts,
+    ) -> None:
+        self.layouts = layouts
         self.findings = findings
         self.memory = memory
         self.hub = Hub(findings, schedule, seed, limits.steps, limits.seconds)
