@@ -84,6 +84,17 @@ def into_a_peer(out, BEFORE: tl.constexpr, AFTER: tl.constexpr):
 
 
 @triton.jit
+def lone_barrier(out):
+    """Only CTA 0 uses the barrier that all initialise."""
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    rank = tlx.cluster_cta_rank()
+    if rank == 0:
+        tlx.barrier_arrive(bars[0])
+        tlx.barrier_wait(bars[0], 0)
+        tl.store(out, 1.0)
+
+
+@triton.jit
 def late_allocation(out):
     """A CTA stores into a buffer that its peer comes to later: memory is placed when the kernel is compiled."""
     rank = tlx.cluster_cta_rank()

@@ -77,6 +77,10 @@ def test_a_peer_must_have_started_and_not_exited() -> None:
         assert "remote-to-exited-cta" in litmus(kernels.into_a_peer, **TWO, runs=(run,), BEFORE=True, AFTER=False)[0]
 
 
+def test_a_cta_that_uses_no_barrier_holds_up_no_other() -> None:
+    assert not litmus(kernels.lone_barrier, **TWO)[0]
+
+
 def test_the_memory_of_a_peer_is_there_before_it_allocates_it() -> None:
     found, outs = litmus(kernels.late_allocation, **TWO)
     assert not found and all(out[0] == 5.0 for out in outs)
