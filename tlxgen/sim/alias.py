@@ -100,7 +100,8 @@ def _place(element: Element, offset: int, between: int, align: int, group: int) 
         if between % element.unit or offset % element.unit:
             text = f"{element.name}: its offset {offset} and distance {between} must be multiples of its {element.unit}"
             raise KernelFault(text)
-        element.place(offset, between, group)
+        # An index is rewritten, and the group counted in it, only where it would change otherwise too.
+        element.place(offset, between, group if between > element.unit or offset else 1)
     elif element.kind == GroupType.shared:
         for child in element.elements:
             _place(child, offset, between // element.size, align, group * element.size)

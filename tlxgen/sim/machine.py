@@ -229,6 +229,8 @@ class Machine:
         def run() -> None:
             program()
             self.finish(main)
+            if not cta.met:  # it has used no barrier, but was at the compiler's cluster sync like its peers
+                cta.meeting.arrive()
             cta.ended = main.clock
             if all(peer.ended is not None for peer in cta.cluster):
                 self._leave(cta.cluster)

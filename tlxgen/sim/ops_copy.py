@@ -67,13 +67,14 @@ def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> 
 
 def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
     m = machine()
-    place, worker = m.here(), m.worker
+    place, worker, number = m.here(), m.worker, m.worker.cta.number
     at, kept = addresses(pointer, mask, "async_load")
     if tuple(at.shape) != result.shape or pointer.dtype != result.dtype:
         raise KernelFault(f"async_load of {tuple(at.shape)} {pointer.dtype} into {result.shape} {result.dtype}")
     fill = torch.as_tensor(other or 0, dtype=pointer.dtype)
 
     def run(_: Event) -> None:
+        m.memory.observe(pointer.flat, at[kept], number, place)
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
         result.put(torch.where(kept, values, fill))
 

@@ -12,9 +12,10 @@ import ast
 import builtins
 import copy
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from . import arith, ops_tl
@@ -212,15 +213,35 @@ def _parsed(path: str, text: str) -> ast.Module:
     return ast.parse(text, path)
 
 
-def _definition(function: Any) -> ast.FunctionDef:
-    """The definition of a function in its file."""
-    code = function.__code__
-    tree = _parsed(code.co_filename, Path(code.co_filename).read_text())
-    for node in ast.walk(tree):
+def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
+    """The definition, which begins in `line`, of a function in a file."""
+    for node in ast.walk(_parsed(path, text)):
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if isinstance(node, ast.FunctionDef) else 0
-        if first == code.co_firstlineno and isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+        if first == line and isinstance(node, ast.FunctionDef) and node.name == name:
             return copy.deepcopy(node)
-    raise KernelFault(f"no source for {function.__name__}")
+    raise KernelFault(f"no source for {name}")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
+
+    code: CodeType
+    names: frozenset[str]
+    operations: frozenset[str]
+
+
+@cache
+def _source(path: str, text: str, line: int, name: str) -> _Source:
+    """Once for each text of a file: the globals that a function finds may change, its code does not."""
+    node = _definition(path, text, line, name)
+    parts = list(ast.walk(node))
+    names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
+    attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
+    keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    tree = ast.Module([_Rewriter().visit(node)], [])
+    ast.fix_missing_locations(tree)
+    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords))
 
 
 class Program:
@@ -234,18 +255,15 @@ class Program:
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
-            node = _definition(python)
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            self.operations |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-            self.operations |= {n.arg for n in ast.walk(node) if isinstance(n, ast.keyword) and n.arg}
+            path, line = python.__code__.co_filename, python.__code__.co_firstlineno
+            source = _source(path, Path(path).read_text(), line, python.__name__)
+            self.operations |= source.operations
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
-            scope |= {n: self._value(python.__globals__[n]) for n in used if n in python.__globals__}
-            tree = ast.Module([_Rewriter().visit(node)], [])
-            ast.fix_missing_locations(tree)
+            scope |= {n: self._value(python.__globals__[n]) for n in source.names if n in python.__globals__}
             # A kernel is a user's own code, as trusted as the module that it was imported from.
-            builtins.exec(compile(tree, python.__code__.co_filename, "exec"), scope)
+            builtins.exec(source.code, scope)
             self._made[python] = scope[python.__name__]
         return self._made[python]
 
