@@ -20,6 +20,7 @@ from tlxgen.sim.findings import KernelFault, Stop
 
 _KERNEL = str(Path(machine.__file__))
 _STANDARD = str(Path(os.__file__).parent)
+_CUDA = str(Path(torch.cuda.__file__).parent)
 _LIBRARIES = (
     str(Path(machine.__file__).parents[1]),
     str(Path(torch.__file__).parent),
@@ -74,7 +75,7 @@ def attributed(session: Session) -> Iterator[None]:
         places = [Place(f.filename, f.lineno or 0) for f in _own_frames(error)[-1:]]
         if any(f.filename == _KERNEL for f in traceback.extract_tb(error.__traceback__)):
             session.findings.stop("kernel-error", text, places)
-        if isinstance(error, AssertionError) and "CUDA" not in text:
+        if isinstance(error, AssertionError) and not _is_of_cuda(error):
             session.findings.stop("wrong-numbers", f"the file's own check failed: {text}", places)
         raise _foreign(error, "the host code ", None) from None
 
@@ -102,9 +103,16 @@ def _foreign(error: BaseException, who: str, path: Path | None) -> ForeignError:
         return ForeignError(f"{who}left the process: exit({error.code!r})", location=where)
     if type(error).__name__ == "Skipped":
         return ForeignError(f"{who}skipped itself: {error}", location=where)
-    remedy = "the simulator stands for torch and triton.language on a GPU, not for the CUDA runtime"
-    remedy = remedy if "CUDA" in str(error) else ""
+    remedy = ""
+    if _is_of_cuda(error):
+        remedy = "the simulator stands for torch and triton.language on a GPU, not for the CUDA runtime"
     return ForeignError(f"{who}raised {_words(error)}", location=where, remedy=remedy)
+
+
+def _is_of_cuda(error: BaseException) -> bool:
+    """Whether torch.cuda raised it: there is no GPU here."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return "CUDA" in str(error) or any(f.filename.startswith(_CUDA) for f in frames)
 
 
 def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:

@@ -38,7 +38,7 @@ def load(path: Path | str) -> list[Case]:
     """The cases that a file declares, in its order. Raises SpecError or SpecErrors, each fault with its place.
 
     Without `cases` the file is one case, named after its function. With it, each of them is the rest of the file with
-    what the case says instead, merged key by key.
+    what the case says instead, merged key by key; one that names a kernel or call of its own stands alone.
     """
     path = Path(path)
     document = load_document(path)
@@ -65,7 +65,9 @@ def _parts(document: Document) -> Iterator[tuple[str, Document]]:
         if not isinstance(changes, dict):
             raise SpecError("a case is a mapping of what it changes", location=document.where(at))
         own = [source.below(at) for source in document.sources if source.has(at)]
-        yield name, Document(document.path, merge(common, changes), [*own, *document.sources])
+        alone = "kernel" in changes or "call" in changes
+        data = {k: v for k, v in common.items() if k == "file"} | changes if alone else merge(common, changes)
+        yield name, Document(document.path, data, [*own, *document.sources])
 
 
 def _case(path: Path, name: str, document: Document, faults: list[TlxgenError]) -> Case | None:

@@ -15,8 +15,18 @@ from tlxgen.errors import SpecErrors, TlxgenError, ToolchainError
 from tlxgen.families import Kernels
 from tlxgen.files import write_atomic
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SCHEDULES, Schedule
-from tlxgen.verify import Job, Limits, Result, StructureJob, is_hand_written, jobs_of, verify_all
+from tlxgen.verify import (
+    SCHEDULES,
+    Job,
+    Limits,
+    Result,
+    Run,
+    Schedule,
+    StructureJob,
+    is_hand_written,
+    jobs_of,
+    verify_all,
+)
 
 SUPPORTED = ("sm90",)
 RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
@@ -33,7 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
     @property
-    def runs(self) -> list[tuple[Schedule, int]]:
+    def runs(self) -> list[Run]:
         return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
 
 
@@ -101,7 +111,7 @@ def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
     }
 
 
-def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[tuple[Schedule, int]]:
+def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
     """Seeds of each schedule; lazy and eager have no chance in them: once is all."""
     return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from tlxgen.errors import Location, TlxgenError
 
+Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+Run = tuple[Schedule, int]  # with a seed
 Status = Literal["clean", "findings", "error"]
 GIB = 1 << 30
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
 from tlxgen.errors import Location, TlxgenError
 
-from .job import GIB, Job, Limits, Result, error_from_json, to_json
+from .job import GIB, Job, Limits, Result, Run, error_from_json, to_json
 
 CHILD = "tlxgen.verify.child"
 _OURS = str(Path(__file__).parents[1])
@@ -20,7 +22,7 @@ class VerifyError(TlxgenError):
 
 
 def verify_all(
-    jobs: Sequence[Job], runs: Sequence[tuple[str, int]], limits: Limits, workers: int | None = None
+    jobs: Sequence[Job], runs: Sequence[Run], limits: Limits, workers: int | None = None
 ) -> Generator[Result, None, None]:
     """The result of each job, in their order. `runs` are schedules with seeds; `workers` defaults to the CPUs.
 
@@ -36,7 +38,7 @@ def verify_all(
     )
 
 
-def _run(child: Child, job: Job, runs: Sequence[tuple[str, int]], limits: Limits) -> Result:
+def _run(child: Child, job: Job, runs: Sequence[Run], limits: Limits) -> Result:
     request = {
         "job": to_json(job),
         "runs": list(runs),
@@ -46,26 +48,31 @@ def _run(child: Child, job: Job, runs: Sequence[tuple[str, int]], limits: Limits
     start = time.perf_counter()
     answer = child.ask(request, limits.seconds)
     result = Result(job.target)
-    for message in answer.messages:
-        _take(result, message)
+    try:
+        done = sum(_take(result, message) for message in answer.messages)
+    except (KeyError, TypeError, ValueError):
+        answer = replace(answer, fate="answered what is no answer")
     if answer.fate:
         result.error = _lost(job, answer, limits)
+    elif not result.error and done < len(runs):
+        result.error = VerifyError(f"{job.target} broke off after {done} of {len(runs)} runs")
     result.seconds = result.seconds or time.perf_counter() - start
     return result
 
 
-def _take(result: Result, message: dict[str, object]) -> None:
-    if "report" in message:
-        report = message["report"]
-        assert isinstance(report, dict)
-        known = {(f["id"], str(f["places"])) for f in result.findings}
-        result.findings += [f for f in report["findings"] if (f["id"], str(f["places"])) not in known]
-        result.runs += report["runs"]
-        result.steps += report["steps"]
-        result.seconds += report["seconds"]
-    elif "error" in message:
-        assert isinstance(message["error"], dict)
+def _take(result: Result, message: dict[str, Any]) -> bool:
+    """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: it is no message of ours."""
+    if "error" in message:
         result.error = error_from_json(message["error"])
+    if "report" not in message:
+        return False
+    report = message["report"]
+    known = {(f["id"], str(f["places"])) for f in result.findings}
+    result.findings += [f for f in report["findings"] if (f["id"], str(f["places"])) not in known]
+    result.runs += report["runs"]
+    result.steps += report["steps"]
+    result.seconds += report["seconds"]
+    return True
 
 
 def _lost(job: Job, answer: Answer, limits: Limits) -> TlxgenError:
@@ -77,7 +84,7 @@ def _lost(job: Job, answer: Answer, limits: Limits) -> TlxgenError:
     remedy = ""
     if answer.fate.startswith("timed out"):
         remedy = "--timeout SECONDS gives it longer"
-    elif "SIG" in answer.fate:
+    elif "SIGKILL" in answer.fate or "SIGABRT" in answer.fate:
         remedy = f"it may have {limits.memory_gib:g} GiB beyond torch and triton; --memory GIB gives it more"
     return VerifyError(f"{job.target} {answer.fate} ({during}){said}", location=where, remedy=remedy)
 

@@ -19,9 +19,9 @@ def skeleton(kernel: Any) -> str:
 
 
 def _guess(name: str) -> str:
+    kind = "output" if name.startswith(("c", "o", "y")) else "tensor"
     if name.endswith("_desc"):
-        return "{tensor: [256, 256], dtype: float16, block: [64, 64]}"
-    if name.endswith("_ptr") or len(name) == 1 and name.islower():
-        kind = "output" if name.startswith(("c", "o", "y")) else "tensor"
-        return f"{{{kind}: [256, 256], dtype: float16}}"
+        return f"{{{kind}: [256, 256], dtype: fp16, block: [64, 64]}}"
+    if name.endswith("_ptr") or (len(name) == 1 and name.islower()):
+        return f"{{{kind}: [256, 256], dtype: fp16}}"
     return "256"
