@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import triton.runtime
+import triton
 
 from tlxgen.errors import Location, TlxgenError
 from tlxgen.sim import Place, Session, machine
 from tlxgen.sim.findings import KernelFault, Stop
 
 _KERNEL = str(Path(machine.__file__))
+_TORCH = Path(torch.__file__).parent
+_CUDA = str(_TORCH / "cuda")
+_TESTING = (str(_TORCH / "testing"), str(_TORCH.parent / "numpy" / "testing"))
 _STANDARD = str(Path(os.__file__).parent)
-_CUDA = str(Path(torch.cuda.__file__).parent)
-_LIBRARIES = (
-    str(Path(machine.__file__).parents[1]),
-    str(Path(torch.__file__).parent),
-    str(Path(triton.runtime.__file__).parent),
-    "<",
-)
+_LIBRARIES = (str(Path(machine.__file__).parents[1]), str(_TORCH), "<")
+_TRITON = str(Path(triton.__file__).parent)  # but for the kernels in its wheel
 
 
 class ForeignError(TlxgenError):
@@ -75,7 +73,7 @@ def attributed(session: Session) -> Iterator[None]:
         places = [Place(f.filename, f.lineno or 0) for f in _own_frames(error)[-1:]]
         if any(f.filename == _KERNEL for f in traceback.extract_tb(error.__traceback__)):
             session.findings.stop("kernel-error", text, places)
-        if isinstance(error, AssertionError) and not _is_of_cuda(error):
+        if _is_a_check(error):
             session.findings.stop("wrong-numbers", f"the file's own check failed: {text}", places)
         raise _foreign(error, "the host code ", None) from None
 
@@ -117,12 +115,19 @@ def _is_of_cuda(error: BaseException) -> bool:
 
 def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Where an exception passed through what is neither ours nor a library, outermost first."""
-    return [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if not f.filename.startswith(_LIBRARIES)
-        and (not f.filename.startswith(_STANDARD) or "site-packages" in f.filename)
-    ]
+    return [f for f in traceback.extract_tb(error.__traceback__) if not _is_library(f.filename)]
+
+
+def _is_library(path: str) -> bool:
+    if path.startswith(_TRITON):
+        return "tutorials" not in path
+    return path.startswith(_LIBRARIES) or (path.startswith(_STANDARD) and "site-packages" not in path)
+
+
+def _is_a_check(error: BaseException) -> bool:
+    """Whether it is an assertion of the file itself, or of a library for tests that it calls."""
+    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    return isinstance(error, AssertionError) and (last.startswith(_TESTING) or not _is_library(last))
 
 
 def _words(error: BaseException) -> str:

@@ -49,7 +49,7 @@ class Report:
         return {s.finding.id for s in self.seen}
 
     def __str__(self) -> str:
-        """The findings, one a line: what `assert not report.errors, report` shows."""
+        """The findings, one a line: for `assert not report.errors, str(report)`."""
         return "\n".join(map(str, self.seen)) or f"no findings in {self.runs} runs"
 
     def add(self, other: Report) -> None:
@@ -81,7 +81,7 @@ def verify(
                 torch.testing.assert_close(scale(x), 2 * x)
 
             report = verify(program)
-            assert not report.errors, report
+            assert not report.errors, str(report)
 
     Raises UnsupportedOp and NoSuchConfig, and what `program` raises of assertions, system errors and exits. Exceptions
     of a kind that a kernel's own faults have are findings. See docs/verify.md.

@@ -61,7 +61,7 @@ def _run(child: Child, job: Job, runs: Sequence[Run], limits: Limits) -> Result:
 
 
 def _take(result: Result, message: dict[str, Any]) -> bool:
-    """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: it is no message of ours."""
+    """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: not one of ours."""
     if "error" in message:
         result.error = error_from_json(message["error"])
     if "report" not in message:
