@@ -137,7 +137,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         [sys.executable, "-m", "tlxgen", "verify", *(f"{name}.py:main" for name in FILES), "--schedule", "lazy",
          "--timeout", str(TIMEOUT_S), "--memory", "1", "--json", "record.json"],
         cwd=folder, capture_output=True, text=True, timeout=400,
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     targets = json.loads((folder / "record.json").read_text())["targets"]
     return {"done": done, "seconds": time.monotonic() - start, "targets": {t["target"]: t for t in targets}}

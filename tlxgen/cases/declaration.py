@@ -108,7 +108,7 @@ class Declaration(SpecModel):
             faults.append((("call",), "a case has a kernel or a call, not both"))
         if self.kernel is not None and self.grid is None:
             faults.append((("kernel",), "missing key 'grid': how many programs the kernel is launched with"))
-        if self.call is not None:
+        if self.call is not None and self.kernel is None:
             for key in ("grid", "num_warps", "ctas_per_cga", "constexprs"):
                 if key in self.model_fields_set:
                     faults.append(((key,), f"{key} is for a kernel; {self.call} launches its own"))

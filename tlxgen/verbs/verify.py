@@ -141,7 +141,7 @@ def _print(result: Result) -> None:
 
 
 def _text(error: TlxgenError) -> str:
-    return str(error) if error.location else f"error: {error}"
+    return str(error) if error.location or isinstance(error, SpecErrors) else f"error: {error}"
 
 
 def _line(finding: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from tlxgen.errors import Location, TlxgenError
+from tlxgen.errors import Location, SpecErrors, TlxgenError
 
 Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
@@ -111,7 +111,12 @@ class Result:
 
 
 def error_to_json(error: TlxgenError) -> dict[str, Any]:
-    """An error as data; `text` is the whole of it, as it is printed."""
+    """An error as data; `text` is the whole of it, as it is printed, `faults` its parts when they are several."""
+    if isinstance(error, SpecErrors):
+        if len(error.errors) == 1:
+            return error_to_json(error.errors[0])
+        faults = [error_to_json(one) for one in error.errors]
+        return {"message": f"{len(faults)} faults", "remedy": "", "text": str(error), "faults": faults}
     data: dict[str, Any] = {"message": error.message, "remedy": error.remedy, "text": str(error)}
     if at := error.location:
         data |= {"path": at.path, "line": at.line, "column": at.column, "source": at.text}
@@ -120,5 +125,7 @@ def error_to_json(error: TlxgenError) -> dict[str, Any]:
 
 def error_from_json(data: Mapping[str, Any]) -> TlxgenError:
     """The inverse of `error_to_json`."""
+    if "faults" in data:
+        return SpecErrors(error_from_json(one) for one in data["faults"])
     where = Location(data["path"], data["line"], data["column"], data["source"]) if "path" in data else None
     return TlxgenError(data["message"], location=where, remedy=data["remedy"])
