@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
 from functools import cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ from tlxgen.sim.mx import BLOCK
 from .quantize import MXTensor, dequantized
 from .row import Pairs, Tutorial
 
-Options = Mapping[str, Any]
+Options = dict[str, Any]
 # Relative errors against float32: the rounding of results, and of what is rounded on the way
 FORWARD, BACKWARD, BF16 = 1e-3, 2e-3, 5e-3
 MXFP8, MXFP8_BACKWARD = 5e-2, 0.1  # P and dS are fp8; the backward's operands too
@@ -256,7 +255,7 @@ def _two_ctas(module: ModuleType) -> list[Any]:
 def _mxfp8_row(variant: str, causal: bool, shape: tuple[int, ...]) -> Tutorial:
     module = "blackwell_fa_ws_pipelined_persistent_mxfp8"
     run = partial(_mxfp8, shape=shape, config=_MXFP8, causal=causal)
-    return Tutorial(f"{module} {variant}", "sm100", module, run, MXFP8, _BOTH)
+    return Tutorial(f"{module} {variant}".strip(), "sm100", module, run, MXFP8, _BOTH)
 
 
 def _mxfp8_backward_row(variant: str, causal: bool, shape: tuple[int, ...] = (1, 1, 256, 128)) -> Tutorial:
