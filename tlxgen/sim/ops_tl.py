@@ -139,7 +139,8 @@ class Language:
     def where(condition: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
         return torch.where(condition, a, b)
 
-    exp, exp2, log, sqrt, rsqrt = map(staticmethod, (torch.exp, torch.exp2, torch.log, torch.sqrt, torch.rsqrt))
+    exp, exp2, log, log2 = map(staticmethod, (torch.exp, torch.exp2, torch.log, torch.log2))
+    sqrt, rsqrt = map(staticmethod, (torch.sqrt, torch.rsqrt))
     erf, sigmoid, abs = map(staticmethod, (torch.erf, torch.sigmoid, torch.abs))
 
     @staticmethod
@@ -156,6 +157,8 @@ class Language:
     def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> torch.Tensor:
         at, kept = addresses(pointer, mask, "tl.load")
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
+        if at.dim() == 0 and mask is None and not values.is_floating_point():
+            return int(values)  # a scalar: what kernels count and loop with
         # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
         fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
         return torch.where(kept, values, torch.as_tensor(fill).to(values.dtype))

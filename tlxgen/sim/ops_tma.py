@@ -45,7 +45,7 @@ def async_descriptor_load(
     def run(event: Event) -> None:
         box = desc.read(at)
         for view, target in zip(views, targets, strict=True):
-            view.tensor.copy_(box)
+            view.tensor.copy_(box.reshape(view.shape))
             target.transfer(desc.bytes, event.clock, place)
 
     event = m.prepare("TMA load", run)
@@ -71,7 +71,7 @@ def async_descriptor_store(
     number, at = worker.cta.number, list(offsets)
 
     def run(_: Event) -> None:
-        desc.write(at, source.tensor, m.memory, number, place)
+        desc.write(at, source.tensor.reshape(desc.block), m.memory, number, place)
 
     event = m.prepare("TMA store", run, worker.stores)
     access = Access(event.bit, place, "a TMA store", engine=True, fenced=True)
@@ -97,7 +97,8 @@ def async_descriptor_store_wait(pendings: int) -> None:
 def _check(desc: Any, view: Any, offsets: Sequence[int]) -> None:
     if not isinstance(desc, Descriptor) or not isinstance(view, View):
         raise KernelFault(f"TMA between {type(desc).__name__} and {type(view).__name__}")
-    if view.shape != desc.block or view.dtype != desc.dtype:
+    extra = len(desc.block) - len(view.shape)  # a box may have more dimensions than its buffer, of extent 1
+    if desc.block[:extra] != (1,) * extra or view.shape != desc.block[max(0, extra) :] or view.dtype != desc.dtype:
         raise KernelFault(f"TMA between a box of {desc.block} {desc.dtype} and a buffer of {view.shape} {view.dtype}")
     if len(offsets) != len(desc.block):
         raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(desc.block)}")
