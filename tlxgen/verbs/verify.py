@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -52,20 +52,10 @@ def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
 def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Run]) -> Report:
     module, report = load_module(path), Report()
     for i in dict.fromkeys((0, len(structure.variants) - 1)):
-        for shape in shapes_of(module.CONFIGS[i].kwargs):
+        for shape in problem.simulated_shapes(module.CONFIGS[i].kwargs, SMS):
             spec = structure.variants[i].spec
             report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs))
     return report
-
-
-def shapes_of(constants: dict[str, int]) -> Iterator[tuple[int, int, int]]:
-    """Problems that a CPU runs at once: one element of C, and ragged ones of some tiles a CTA, K shorter and longer
-    than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
-    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
-    yield 1, 1, k
-    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
-    yield m + 1, 2 * SMS * n - 16 if n < 256 else SMS * n - 16, (stages + 1) * k - 8
 
 
 def _covered(report: Report) -> str:
