@@ -31,7 +31,8 @@ def run(
             repeated = name in first
             if repeated and numerics.same_bits(out, first[name]):
                 continue
-            verdict = numerics.compare(out, *reference[name], problem.tolerance(spec, name))
+            expected, scale = reference[name]
+            verdict = numerics.compare(out, expected, scale, problem.tolerance(spec, name))
             if repeated:
                 text = f"{name}: repeat {repeat} differs from the first; {verdict.text}"
                 return _failed(text, verdict.error, verdict.worst)

@@ -154,7 +154,7 @@ class Language:
     # Memory.
 
     @staticmethod
-    def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> torch.Tensor:
+    def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> Any:
         at, kept = addresses(pointer, mask, "tl.load")
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
         if at.dim() == 0 and mask is None and not values.is_floating_point():

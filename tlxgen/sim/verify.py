@@ -58,7 +58,12 @@ class Report:
 
 
 def verify(
-    program: Callable[[Session], None], runs: Sequence[Run] = RUNS, *, sms: int = SMS, limits: Limits | None = None
+    program: Callable[[Session], None],
+    runs: Sequence[Run] = RUNS,
+    *,
+    sms: int = SMS,
+    limits: Limits | None = None,
+    arch: str = "sm90",
 ) -> Report:
     """Calls `program`, which launches kernels and may add findings of its own, once for each schedule and seed.
 
@@ -67,7 +72,7 @@ def verify(
     report = Report()
     start = time.perf_counter()
     for schedule, seed in runs:
-        session = Session(schedule, seed, sms, limits or Limits())
+        session = Session(schedule, seed, sms, limits or Limits(), arch)
         with session.active():
             try:
                 program(session)
@@ -112,7 +117,8 @@ def verify_case(
                 if missing := session.memory.unwritten(result):
                     text = f"{missing} of {result.numel()} elements of {name} were never written"
                     session.findings.add("output-unwritten", text)
-                verdict = compare(result, *reference[name], problem.tolerance(spec, name))
+                expected, scale = reference[name]
+                verdict = compare(result, expected, scale, problem.tolerance(spec, name))
                 if not verdict.passed:
                     session.findings.add("wrong-numbers", f"{name}: {verdict.text}")
 

@@ -206,7 +206,7 @@ def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
 
 
 def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
-    """Registers a thread for O, the scores of a tile and, under them where they overlap, the probabilities of another."""
+    """Registers a thread for O, the scores of a tile and, where they overlap, another tile's probabilities."""
     threads = spec.tasks.mma.warps * 32
     o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
     return o + scores + (scores // 2 if facts.overlap else 0)

@@ -42,8 +42,8 @@ def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter and
-    longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter
+    and longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages = constants.get("STAGES", 4)
     yield 1, 1, k
