@@ -35,7 +35,7 @@ MEANING = {
     "KV_STAGES": "slots of the rings of K and V",
 }
 # Registers a thread beside scores, probabilities and accumulator: maximum, sum, addresses, counters (ptxas reports).
-WORKING_REGISTERS = 40
+WORKING_REGISTERS = 32
 INSTRUCTION_REGISTERS = 26  # beside N / 2 accumulators of one wgmma at the kernel's own target (ptxas C7602)
 CAPTURE_BYTES = 512  # captured values and the alignment of barrier arrays: an upper bound, held against compiles
 ROW_SCRATCH = 4  # bytes a row: the statistics of a tile on their way to the layout in which they are stored
