@@ -149,7 +149,7 @@ class AttentionSpec(CommonSpec):
 
     @model_validator(mode="after")
     def _combinations(self) -> AttentionSpec:
-        faults = [*_names(self), *_roles(self), *_rings(self)]
+        faults = [*_names(self), *_roles(self), *_rings(self), *_shapes(self)]
         if faults:
             raise SpecFault(*faults)
         return self
@@ -196,4 +196,14 @@ def _rings(spec: AttentionSpec) -> list[Fault]:
         faults.append((("rings", "o", "reuse"), text))
     if spec.schedule.kind == "grid" and spec.rings.q.stages != 1:
         faults.append((("rings", "q", "stages"), "a CTA of a grid loads Q once: stages is 1"))
+    return faults
+
+
+def _shapes(spec: AttentionSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    for i, shape in enumerate(spec.check.shapes):
+        if len(shape) != 5:
+            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
+        elif shape[1] % shape[2]:
+            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
     return faults
