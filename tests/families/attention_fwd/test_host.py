@@ -98,7 +98,7 @@ def test_without_queries_nothing_is_launched() -> None:
 
 
 def test_the_larger_l2_share_of_short_sequences_lets_more_heads_work_together() -> None:
-    together = module(f"{BASE}_none").heads_together
+    together = module(f"{BASE}_causal").heads_together
     assert together(16384, 32, 32) == 4  # of 8 MiB each
     assert together(16384, 32, 8) == 16  # four heads share one K and V
     assert together(10**6, 32, 32) == 1
