@@ -49,3 +49,9 @@ def test_whole_tiles_are_not_masked() -> None:
     causal = read("hopper_attention_fwd_causal")
     assert causal.count("scores = visible(") == 2
     assert "if part == 0:\n                            scores = visible(" in causal
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+def test_lines_are_short_except_in_the_table_of_configs(path: Path) -> None:
+    long = [line for line in path.read_text().splitlines() if len(line) > 120]
+    assert [line for line in long if not line.startswith("    triton.Config(")] == []
