@@ -70,7 +70,8 @@ def _mxfp8_inputs(module: ModuleType, session: Session, shape: tuple[int, ...]) 
 def _mxfp8(module: ModuleType, session: Session, shape: tuple[int, ...], config: Options, causal: bool) -> Pairs:
     (q, k, v), exact = _mxfp8_inputs(module, session, shape)
     out = module.attention(q[0], k[0], v[0], q[1], k[1], v[1], 0.5, causal, config=dict(config))
-    return [(plain(out), _softmax_attention(*exact, 0.5, causal))]
+    q_exact, k_exact, v_exact = exact
+    return [(plain(out), _softmax_attention(q_exact, k_exact, v_exact, 0.5, causal))]
 
 
 def _backward(
@@ -89,7 +90,7 @@ def _backward(
         grads = module._attention.backward(out.grad_fn, grad)
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         leaves = [plain(x).requires_grad_() for x in (q, k, v)]
-        expected = _softmax_attention(*leaves, scale, causal)
+        expected = _softmax_attention(leaves[0], leaves[1], leaves[2], scale, causal)
         expected.backward(plain(grad))
     found = [(plain(out), expected.detach())]
     return found + [(plain(x), leaf.grad) for x, leaf in zip(grads[:3], leaves, strict=True)]
@@ -124,7 +125,7 @@ def _mxfp8_backward(module: ModuleType, session: Session, shape: tuple[int, ...]
     )  # fmt: skip
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         leaves = [plain(x[2]).requires_grad_() for x in (q, k, v)]
-        _softmax_attention(*leaves, scale, causal).backward(plain(grad))
+        _softmax_attention(leaves[0], leaves[1], leaves[2], scale, causal).backward(plain(grad))
     return [(plain(x), leaf.grad) for x, leaf in zip(grads, leaves, strict=True)]
 
 

@@ -60,14 +60,14 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
-        if func is torch.Tensor.data_ptr:
-            self._memory.register(args[0])
         if func is torch.Tensor.cuda:
             return args[0].clone().as_subclass(CudaLike)
         if func is torch.Tensor.cpu:
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.data_ptr:
+            self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:
             made = func(*args, **kwargs)
