@@ -136,7 +136,7 @@ class Session:
 
 
 def _program() -> Program:
-    """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
+    """Made anew for each launch: a module's globals may have been changed since. What was compiled is kept."""
     import triton.language
     import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction

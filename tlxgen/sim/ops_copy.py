@@ -50,6 +50,8 @@ def async_load_wait_group(pendings: int, tokens: Any = None) -> None:
     m = machine()
     m.here()
     worker = m.worker
+    if pendings < 0:
+        raise KernelFault(f"async_load_wait_group({pendings})")
     m.hub.pause()
     retired = worker.groups[: max(0, len(worker.groups) - pendings)]
     worker.groups = worker.groups[len(retired) :]

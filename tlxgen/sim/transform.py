@@ -14,7 +14,7 @@ import copy
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from . import arith
@@ -166,15 +166,22 @@ def _parsed(path: str, text: str) -> ast.Module:
     return ast.parse(text, path)
 
 
-def _definition(function: Any) -> ast.FunctionDef:
-    """The definition of a function in its file."""
-    code = function.__code__
-    tree = _parsed(code.co_filename, Path(code.co_filename).read_text())
-    for node in ast.walk(tree):
+@cache
+def _compiled(path: str, text: str, name: str, line: int) -> tuple[CodeType, frozenset[str]]:
+    """A function of a source, transformed, and the names in it. Kept: a case launches the same kernel many times."""
+    node = _definition(path, text, name, line)
+    used = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    tree = ast.fix_missing_locations(ast.Module([_Rewriter().visit(node)], []))
+    return compile(tree, path, "exec"), used
+
+
+def _definition(path: str, text: str, name: str, line: int) -> ast.FunctionDef:
+    """The definition that begins, with its decorators, at a line of a source."""
+    for node in ast.walk(_parsed(path, text)):
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if isinstance(node, ast.FunctionDef) else 0
-        if first == code.co_firstlineno and isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+        if first == line and isinstance(node, ast.FunctionDef) and node.name == name:
             return copy.deepcopy(node)
-    raise KernelFault(f"no source for {function.__name__}")
+    raise KernelFault(f"no source for {name}")
 
 
 class Program:
@@ -188,16 +195,15 @@ class Program:
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
-            node = _definition(python)
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            source = python.__code__
+            text = Path(source.co_filename).read_text()
+            code, used = _compiled(source.co_filename, text, python.__name__, source.co_firstlineno)
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
             scope |= {n: self._value(python.__globals__[n]) for n in used if n in python.__globals__}
-            tree = ast.Module([_Rewriter().visit(node)], [])
-            ast.fix_missing_locations(tree)
             # A kernel is a user's own code, as trusted as the module that it was imported from.
-            builtins.exec(compile(tree, python.__code__.co_filename, "exec"), scope)
+            builtins.exec(code, scope)
             self._made[python] = scope[python.__name__]
         return self._made[python]
 

@@ -21,7 +21,7 @@ SUPPORTED = ("sm90",)
 
 
 def run(specs: list[Path], seeds: int, schedule: Schedule | None, results: Path | None) -> int:
-    """Builds what is stale, runs every structure's first and last config; 0 when nothing was found, else 1."""
+    """Builds what is stale, runs every structure on `cases_of`; 0 when nothing was found, else 1."""
     runs = runs_of(seeds, (schedule,) if schedule else SCHEDULES)
     total, record = Report(), []
     for spec in specs:
@@ -51,21 +51,48 @@ def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
 
 def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Run]) -> Report:
     module, report = load_module(path), Report()
-    for i in dict.fromkeys((0, len(structure.variants) - 1)):
-        for shape in shapes_of(module.CONFIGS[i].kwargs):
-            spec = structure.variants[i].spec
-            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs))
+    for i, shape in cases_of([config.kwargs for config in module.CONFIGS]):
+        spec = structure.variants[i].spec
+        report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs))
     return report
 
 
+def cases_of(configs: Sequence[dict[str, int]]) -> Iterator[tuple[int, tuple[int, int, int]]]:
+    """(Index of a config, shape) for all that is run of a structure."""
+    for i in configs_of(configs):
+        for shape in shapes_of(configs[i]):
+            yield i, shape
+
+
+def configs_of(configs: Sequence[dict[str, int]]) -> list[int]:
+    """For each value of the kept guards the first config, the last, and whichever first has a value of a constant that
+    none of these has: so every constant is seen with all its values, on each side of each guard."""
+    sides: dict[tuple[bool, ...], list[int]] = {}
+    for i, config in enumerate(configs):
+        sides.setdefault(tuple(v for v in config.values() if isinstance(v, bool)), []).append(i)
+    chosen: set[int] = set()
+    for side in sides.values():
+        seen: set[tuple[str, int]] = set()
+        for i in dict.fromkeys((side[0], side[-1], *side)):
+            if not seen.issuperset(configs[i].items()):
+                seen.update(configs[i].items())
+                chosen.add(i)
+    return sorted(chosen)
+
+
 def shapes_of(constants: dict[str, int]) -> Iterator[tuple[int, int, int]]:
-    """Problems that a CPU runs at once: one element of C, and ragged ones of some tiles a CTA, K shorter and longer
-    than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    """Problems that a CPU runs at once: one element of C; ragged ones of some tiles a CTA, K shorter than a tile and
+    longer than the ring, of each part too; and two whole groups of tile rows. The tile's sizes come from the config, or
+    are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
+    stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
+    columns = max(2, (2 if n < 256 else 1) * SMS // parts)  # of tiles: parts of K are work for the CTAs, too
     yield 1, 1, k
     yield 2 * m + m // 2 - 3, n + 8, k + k // 2
-    yield m + 1, 2 * SMS * n - 16 if n < 256 else SMS * n - 16, (stages + 1) * k - 8
+    yield m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8
+    group = constants.get("GROUP_M", 8)
+    if parts * group <= 16 and n < 256:  # the larger ones take longer and show nothing else
+        yield 2 * group * m, n + 8, parts * k - 8
 
 
 def _covered(report: Report) -> str:
