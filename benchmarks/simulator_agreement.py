@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,7 +70,7 @@ def main() -> None:
     for kind in passes:
         mode = "dry" if options.dry_run else kind
         todo = [c for c in cases if kind not in record.results.get(c["name"], {})]
-        run_all(todo, mode, limits, options.workers, lambda case, result, kind=kind: record.add(case, kind, result))
+        run_all(todo, mode, limits, options.workers, partial(record.add, kind))
     record.write()
     for name in record.contradictions():
         print(f"CLEAN IN THE SIMULATOR AND NOT RIGHT HERE: {name}")
@@ -107,7 +108,7 @@ class Record:
         self.results = {name: result for name, result in known.items() if name in cases}
         self._lock = threading.Lock()
 
-    def add(self, case: Result, kind: str, result: Result) -> None:
+    def add(self, kind: str, case: Result, result: Result) -> None:
         """Takes in the result of one pass of a case, and writes the file."""
         with self._lock:
             simulator: Result = {"simulator": case["simulator"], "ids": case["ids"]}

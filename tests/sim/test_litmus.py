@@ -82,6 +82,12 @@ def test_a_barrier_may_not_run_two_phases_ahead() -> None:
     assert "parity-overrun" in ids(litmus.two_overruns)
 
 
+def test_a_wait_cannot_leave_less_than_nothing_pending() -> None:
+    assert not ids(litmus.pending, PENDINGS=0)
+    report = run(litmus.pending, PENDINGS=-1)
+    assert report.ids == {"kernel-error"} and "async_descriptor_store_wait(-1)" in str(report.seen[0])
+
+
 def test_named_barriers_count_threads() -> None:
     assert not ids(litmus.named, FIRST=256, SECOND=256)
     assert "barrier-misuse" in ids(litmus.named, FIRST=256, SECOND=128)

@@ -21,8 +21,23 @@ SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
 def test_a_clean_spec_exits_with_0_and_says_what_was_run() -> None:
     result = CliRunner().invoke(app, ["verify", SPEC, "--schedule", "lazy"])
     assert result.exit_code == 0, result.output
-    assert "hopper_gemm_cooperative: 6 runs" in result.output  # 2 configs, 3 shapes, 1 schedule
-    assert "0 findings in 12 runs" in result.output and "not proven" in result.output
+    assert "hopper_gemm_cooperative: 11 runs" in result.output  # 3 configs, 4 shapes but for the wide tile, 1 schedule
+    assert "0 findings in 19 runs" in result.output and "not proven" in result.output
+
+
+def test_every_value_of_a_constant_is_run_on_each_side_of_a_guard() -> None:
+    points = [(n, s, g) for n in (128, 256) for s in (1, 2, 3) for g in (True, False)]
+    configs = [{"BLOCK_N": n, "STAGES": s, "GUARD": g} for n, s, g in points]
+    chosen = [points[i] for i in verb.configs_of(configs)]
+    assert chosen == [(128, 1, True), (128, 1, False), (128, 2, True), (128, 2, False), (256, 3, True), (256, 3, False)]
+    assert verb.configs_of([{"BLOCK_N": 128}]) == [0]
+
+
+def test_shapes_have_whole_groups_of_tile_rows_and_parts_longer_than_the_ring() -> None:
+    shapes = list(verb.shapes_of({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "GROUP_M": 4}))
+    assert (2 * 4 * 128, 136, 56) in shapes
+    parts = list(verb.shapes_of({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "SPLIT_K": 2}))
+    assert max(k for _, _, k in parts) > 2 * 3 * 64
 
 
 def test_findings_are_printed_written_and_exit_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

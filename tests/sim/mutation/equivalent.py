@@ -14,17 +14,92 @@ from .mutant import Mutant
 
 @dataclass(frozen=True)
 class Equivalent:
-    """`mutants` are (mutator, what it does); `at` is a regular expression for the modules that it is argued for."""
+    """`mutants` are (mutator, what it does), the latter as a regular expression for all of it; `at` is one for some of
+    the module's name, where the argument needs more than the statement."""
 
     reason: str
     mutants: tuple[tuple[str, str], ...]
     at: str = ""
 
     def __contains__(self, mutant: Mutant) -> bool:
-        return (mutant.kind, mutant.what) in self.mutants and re.search(self.at, mutant.at) is not None
+        of_kind = (what for kind, what in self.mutants if kind == mutant.kind)
+        return re.search(self.at, mutant.at) is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
 
 
-ARGUED: tuple[Equivalent, ...] = ()
+ARGUED: tuple[Equivalent, ...] = (
+    Equivalent(
+        "A second wait on an mbarrier for the same phase passes at once: the barrier's next phase needs what this task "
+        "does only later (its release of the slot, its next load into it, or its own turn).",
+        (("duplicate", r"tlx\.barrier_wait\(.*\) twice"),),
+    ),
+    Equivalent(
+        "After the wait for asynchronous operations nothing is left to wait for, and after the fence nothing to fence: "
+        "saying it again does nothing.",
+        (
+            ("duplicate", r"acc = tlx\.async_dot_wait\(.*\) twice"),
+            ("duplicate", r"tlx\.async_descriptor_store_wait\(.*\) twice"),
+            ("duplicate", r'tlx\.fence\("async_shared"\) twice'),
+        ),
+    ),
+    Equivalent(
+        "Waits for this task's own wgmmas earlier than it must: they end whatever others do, and every release still "
+        "comes after the wgmma that it is for. It costs overlap alone.",
+        (("pendings", r"acc = tlx\.async_dot_wait: 1 -> 0"),),
+    ),
+    Equivalent(
+        "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last round, "
+        "and so is (count + STAGES - 1) % STAGES after the count has gone on by one.",
+        (("index", r"barrier_arrive (ab|a|b)_empty: last -> slot"),),
+    ),
+    Equivalent(
+        "The K tile past the end lies outside of both tensors in K, TMA fills both operands with zeros, and every role "
+        "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so that "
+        "they still cover K without overlap.",
+        (("assignment", r"k_tiles = tl\.cdiv: (.*) -> \1 \+ 1"),),
+    ),
+    Equivalent(
+        "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of the "
+        "replica.",
+        (
+            ("assignment", r"c_count = 0: 0 -> 0 [-+] 1"),
+            ("count", r"c_count \+= 1: .*"),
+            ("initialisation", r"c_count = 0 in each round"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
+        ),
+        at=r"^(?!.*store_task)",
+    ),
+    Equivalent(
+        "The accumulator that is set to zero before or after the wait is in this task's own registers.",
+        (("later", r"tlx\.(named_)?barrier_wait\(.*\) after acc = tl\.zeros\(.*\)"),),
+    ),
+    Equivalent(
+        "Under `if replica == 1`, 5 - replica is 4, the number that was there.",
+        (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 5 - replica"),),
+    ),
+    Equivalent(
+        "The consumers arrive on the barriers of A's and of B's slot side by side, after the wgmma that reads both is "
+        "done and after they have waited for both to be full: to have waited for either is to know that both slots are "
+        "free and that the full barrier's last phase is over.",
+        (
+            ("drop", r"tlx\.barrier_wait\(b_empty\[slot\], phase \^ 1\) dropped"),
+            ("alias", r"tlx\.barrier_wait: b_empty -> (a_empty|b_full)"),
+            ("alias", r"tlx\.barrier_wait: a_empty -> b_empty"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(b_full\[slot\], .*\) before tlx\.barrier_wait\(b_empty\[slot\].*"),
+            ("later", r"tlx\.barrier_wait\(b_empty\[slot\], .*\) after tlx\.barrier_expect_bytes\(b_full\[slot\].*"),
+        ),
+    ),
+    Equivalent(
+        "Two arrivals, or two waits, one directly after the other: their order is nobody's concern.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
+            ("later", r"tlx\.barrier_wait\(a_full\[slot\], phase\) after tlx\.barrier_wait\(b_full\[slot\], phase\)"),
+        ),
+    ),
+    Equivalent(
+        "The count is raised before or after the wait, whose slot and phase are known by then.",
+        (("later", r"tlx\.barrier_wait\(ab_empty\[slot\], phase \^ 1\) after count \+= 1"),),
+    ),
+)
 
 
 def argument(mutant: Mutant) -> str | None:
