@@ -68,6 +68,11 @@ def unsupported(out):
 
 
 @triton.jit
+def load_one(out, offset):
+    tl.store(out, tl.load(out + offset))
+
+
+@triton.jit
 def pending(PENDINGS: tl.constexpr):
     tlx.async_descriptor_store_wait(PENDINGS)
     tlx.async_load_wait_group(PENDINGS)

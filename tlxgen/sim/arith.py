@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -102,19 +102,20 @@ class Pointer:
 
     flat: torch.Tensor
     at: Any  # int or int64 tensor: indices into `flat`
+    extent: tuple[int, int]  # the tensor's first index in `flat`, and the one after its last
 
     @property
     def dtype(self) -> torch.dtype:
         return self.flat.dtype
 
     def __add__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at + offset)
+        return replace(self, at=self.at + offset)
 
     def __radd__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at + offset)
+        return replace(self, at=self.at + offset)
 
     def __sub__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at - offset)
+        return replace(self, at=self.at - offset)
 
     def __getitem__(self, index: Any) -> Pointer:
-        return Pointer(self.flat, self.at[index])
+        return replace(self, at=self.at[index])

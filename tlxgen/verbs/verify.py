@@ -82,17 +82,17 @@ def configs_of(configs: Sequence[dict[str, int]]) -> list[int]:
 
 def shapes_of(constants: dict[str, int]) -> Iterator[tuple[int, int, int]]:
     """Problems that a CPU runs at once: one element of C; ragged ones of some tiles a CTA, K shorter than a tile and
-    longer than the ring, of each part too; and two whole groups of tile rows. The tile's sizes come from the config, or
-    are what bakes them in usually has."""
+    longer than the ring, of each part too; and whole tiles, in two groups of tile rows. The tile's sizes come from the
+    config, or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
     columns = max(2, (2 if n < 256 else 1) * SMS // parts)  # of tiles: parts of K are work for the CTAs, too
     yield 1, 1, k
-    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
+    yield 3 * m - 3, n + 8, k + k // 2
     yield m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8
     group = constants.get("GROUP_M", 8)
-    if parts * group <= 16 and n < 256:  # the larger ones take longer and show nothing else
-        yield 2 * group * m, n + 8, parts * k - 8
+    rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
+    yield rows * m, 2 * n, parts * k
 
 
 def _covered(report: Report) -> str:

@@ -47,24 +47,25 @@ ARGUED: tuple[Equivalent, ...] = (
         (("pendings", r"acc = tlx\.async_dot_wait: 1 -> 0"),),
     ),
     Equivalent(
-        "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last round, "
-        "and so is (count + STAGES - 1) % STAGES after the count has gone on by one.",
+        "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last "
+        "round, and so is (count + STAGES - 1) % STAGES after the count has gone on by one.",
         (("index", r"barrier_arrive (ab|a|b)_empty: last -> slot"),),
     ),
     Equivalent(
         "The K tile past the end lies outside of both tensors in K, TMA fills both operands with zeros, and every role "
-        "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so that "
-        "they still cover K without overlap.",
+        "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so "
+        "that they still cover K without overlap.",
         (("assignment", r"k_tiles = tl\.cdiv: (.*) -> \1 \+ 1"),),
     ),
     Equivalent(
-        "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of the "
-        "replica.",
+        "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of "
+        "the replica.",
         (
             ("assignment", r"c_count = 0: 0 -> 0 [-+] 1"),
             ("count", r"c_count \+= 1: .*"),
             ("initialisation", r"c_count = 0 in each round"),
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
         ),
         at=r"^(?!.*store_task)",
     ),
@@ -94,6 +95,52 @@ ARGUED: tuple[Equivalent, ...] = (
             ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
             ("later", r"tlx\.barrier_wait\(a_full\[slot\], phase\) after tlx\.barrier_wait\(b_full\[slot\], phase\)"),
         ),
+    ),
+    Equivalent(
+        "Which of the cluster's two CTAs loads a shared tile for both is a matter of balance: the condition and its "
+        "opposite each hold in exactly one of them, and each has waited for the consumers of both.",
+        (("condition", r"tlx\.async_descriptor_load: \(count & 1\) == cta -> \(\(\(count & 1\) == cta\) == 0\)"),),
+        at=r"cluster_",
+    ),
+    Equivalent(
+        "The guard's barriers are allocated where nobody uses them; a task that has issued no store waits for none.",
+        (
+            ("condition", r"if EPILOGUE_TASK: c_full = .*: EPILOGUE_TASK -> True"),
+            ("condition", r"if not EPILOGUE_TASK: tlx\.async_descriptor_store_wait: not EPILOGUE_TASK -> True"),
+        ),
+    ),
+    Equivalent(
+        "The one task both loads and multiplies. Before it loads into a slot it has itself waited for the slot's last "
+        "load, and, with async_dot_wait, for the wgmma that read it; among its warps there is a bar.sync before each "
+        "TMA load (read in the PTX of these very mutants). The ring's empty barriers order what is ordered anyway.",
+        (
+            ("drop", r"tlx\.barrier_wait\(ab_empty\[(slot|next_slot)\], .*"),
+            ("alias", r"tlx\.barrier_wait: ab_empty -> ab_full"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(ab_full\[.*\) before tlx\.barrier_wait\(ab_empty\[.*"),
+            ("later", r"tlx\.barrier_wait\(ab_empty\[.*\) after tlx\.barrier_expect_bytes\(ab_full\[.*"),
+            ("sooner", r"tlx\.barrier_arrive\(ab_empty\[last\].*\) before acc = tlx\.async_dot_wait\([01], acc\)"),
+            ("later", r"acc = tlx\.async_dot_wait\([01], acc\) after tlx\.barrier_arrive\(ab_empty\[last\].*\)"),
+        ),
+        at=r"pipelined",
+    ),
+    Equivalent(
+        "`last` and `next_slot` are both (count + STAGES - 1) % STAGES here.",
+        (("index", r"(barrier_wait|barrier_expect_bytes|async_descriptor_load) \w+: next_slot -> last"),),
+    ),
+    Equivalent(
+        "The one task's items begin one earlier in each CTA: all are still done once, and item -1 is a tile above or "
+        "left of the matrix, of zeros, whose stores TMA clips.",
+        (("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),),
+        at=r"pipelined_persistent",
+    ),
+    Equivalent(
+        "The item past the last one is the first tile of a part past the last one: its K tiles lie outside of A and B, "
+        "which gives zeros, and its rows outside of the workspace (or of C, with one part), where TMA clips them.",
+        (("assignment", r"num_items = tl\.cdiv: (.*) \* SPLIT_K -> \1 \* SPLIT_K \+ 1"),),
+    ),
+    Equivalent(
+        "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
+        (("mask", r"tl\.load: other=0\.0 dropped"),),
     ),
     Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",

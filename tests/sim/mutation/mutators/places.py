@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..module import Module, called
+from ..module import Module, called, keyword
 from ..mutant import Edit
 from .base import Mutator
 
@@ -50,13 +50,18 @@ class Indices(Mutator):
     def visit_Subscript(self, node: cst.Subscript) -> None:
         if not isinstance(node.value, cst.Name) or node.value.value not in self.arrays:
             return
-        index, of = node.slice[0], f"{self._operation(node)} {node.value.value}"
+        index, of = node.slice[0], self._access(node, node.value.value)
         self.replace(index, f"({self.module.code(index)} + 1) % ({self.arrays[node.value.value].slots})", of)
         for other in self._others(self.task(node)):
             self.replace(index, other, of)
 
-    def _operation(self, node: cst.CSTNode) -> str:
-        return next((called(n) for n in self.module.ancestors(node) if isinstance(n, cst.Call)), "")
+    def _access(self, node: cst.CSTNode, array: str) -> str:
+        """The operation, the array, and the operation's condition."""
+        call = next((n for n in self.module.ancestors(node) if isinstance(n, cst.Call)), None)
+        if call is None:
+            return array
+        condition = keyword(call, "pred")
+        return f"{called(call)} {array}" + (f", {self.module.short(condition)}" if condition else "")
 
     def _others(self, task: cst.CSTNode) -> list[str]:
         if task not in self._seen:
