@@ -15,18 +15,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .engine import Schedule
-from .findings import Findings, KernelFault, Place, Stop
+from .engine import Chooser, Schedule, Seeded
+from .findings import Finding, Findings, KernelFault, Key, Place, Stop
 from .machine import Limits, Machine, running
 from .memory import GlobalMemory
 from .ops_tlx import argument
 from .transform import Program
+from .watch import Watch
 
 DEVICE = torch.device("cuda", 0)
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -59,20 +60,59 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
         return made.as_subclass(CudaLike)
 
 
-@dataclass(eq=False)
-class Session:
-    """Launches on one schedule and seed. Host functions are told of `sms` SMs."""
+class Director(Protocol):
+    """Decides on, and sees, each launch of a session."""
+
+    def chooser(self, launch: int) -> Chooser: ...
+
+    def watch(self, launch: int) -> Watch | None: ...
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The director of a schedule and a seed."""
 
     schedule: Schedule
     seed: int
+
+    def chooser(self, launch: int) -> Chooser:
+        return Seeded(self.schedule, self.seed + 7919 * launch)
+
+    def watch(self, launch: int) -> Watch | None:
+        return None
+
+
+@dataclass(eq=False)
+class Session:
+    """Launches as `director` says; programs draw their inputs from `seed`. Host functions are told of `sms` SMs.
+
+    Ends at the finding `until`. `races` false leaves out the comparing of accesses to shared memory: it is there to
+    measure what that costs.
+    """
+
+    director: Director
+    seed: int = 0
     sms: int = SMS
     limits: Limits = field(default_factory=Limits)
-    findings: Findings = field(default_factory=Findings)
+    until: Key | None = None
+    races: bool = True
+    findings: Findings = field(init=False)
+    noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
     steps: int = 0
     launches: int = 0
 
     def __post_init__(self) -> None:
+        self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
+        self._machine: Machine | None = None  # of the launch under way
+
+    def _notice(self, finding: Finding) -> None:
+        hub = self._machine.hub if self._machine else None
+        self.noticed[finding.key] = self.steps + (hub.steps if hub else 0)
+        if hub is not None and hub.watch is not None:
+            hub.watch.found(finding)
+        if finding.key == self.until:
+            raise Stop
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`kernel[grid](*arguments, **options)`."""
@@ -84,15 +124,17 @@ class Session:
             raise KernelFault(f"clusters of {cluster}: only along the first dimension")
         program = _program().function(kernel.fn)
         values = {k: argument(v) for k, v in bound.items()}
-        seed = self.seed + 7919 * self.launches
-        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
+        director, number = self.director, self.launches
+        machine = Machine(self.findings, self.memory, director.chooser(number), self.limits, director.watch(number))
         self.launches += 1
+        self._machine = machine
         self.memory.begin()
         x, y, z = (*sizes, 1, 1)[:3]
         try:
             with running(machine), torch._C.DisableTorchFunction():
                 machine.launch(lambda: program(**values), (x, y, z), cluster[0], options.get("num_warps") or 4)
         finally:
+            self._machine = None
             self.steps += machine.hub.steps
 
     @staticmethod

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
-from .engine import Event, Hub, Schedule, Task
+from .engine import Chooser, Event, Hub, Task
 from .findings import Findings, KernelFault, Place
 from .memory import GlobalMemory, Ring
+from .watch import Watch
 
 _HERE = str(Path(__file__).parent)
 
@@ -40,6 +41,10 @@ class BarrierRef:
     barrier: Mbarrier
     array: int
     index: int
+
+    @property
+    def label(self) -> str:
+        return self.barrier.label
 
     def on(self, cta: Cta) -> Mbarrier:
         return cta.barriers[self.array].barriers[self.index]
@@ -85,10 +90,12 @@ class Worker(Task):
 class Machine:
     """The state of one launch; operations reach it through `machine()`."""
 
-    def __init__(self, findings: Findings, memory: GlobalMemory, schedule: Schedule, seed: int, limits: Limits) -> None:
+    def __init__(
+        self, findings: Findings, memory: GlobalMemory, chooser: Chooser, limits: Limits, watch: Watch | None = None
+    ) -> None:
         self.findings = findings
         self.memory = memory
-        self.hub = Hub(findings, schedule, seed, limits.steps, limits.seconds)
+        self.hub = Hub(findings, chooser, limits.steps, limits.seconds, watch)
 
     @property
     def worker(self) -> Worker:
@@ -99,11 +106,14 @@ class Machine:
 
     def here(self) -> Place:
         """The line of kernel source that called the operation; also noted as where the task is."""
-        frame = sys._getframe(1)
+        frame = operation = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-            frame = frame.f_back
+            operation, frame = frame, frame.f_back
         place = Place(frame.f_code.co_filename, frame.f_lineno)
-        self.hub.current.place = place
+        task = self.hub.current
+        task.place = place
+        if self.hub.watch is not None:
+            self.hub.watch.operation(task, place, operation)
         return place
 
     def launch(self, program: Callable[[], None], grid: tuple[int, int, int], cluster: int, warps: int) -> None:
@@ -113,7 +123,7 @@ class Machine:
         numbers = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
         for first in range(0, len(numbers), cluster):
             members: list[Cta] = []
-            meeting = ClusterBarrier(cluster, self.hub)
+            meeting = ClusterBarrier(f"cluster {first}", cluster, self.hub)
             for rank, place in enumerate(numbers[first : first + cluster]):
                 members.append(Cta(place, grid, first + rank, rank, warps, members, meeting))
             for cta in members:

@@ -57,6 +57,8 @@ class Slot:
 
     def write(self, rect: Rect, access: Access, clock: int, findings: Findings) -> None:
         """Records a write by what `clock` lies before; reports all that it is not ordered after."""
+        if not findings.races:
+            return
         for other_rect, other in self.writes:
             if _overlap(rect, other_rect) and not other.bit & clock:
                 text = f"{access.what} and {other.what} both write {self}, in no order"
@@ -71,6 +73,8 @@ class Slot:
 
     def read(self, rect: Rect, access: Access, clock: int, findings: Findings) -> None:
         """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
+        if not findings.races:
+            return
         written = [w for r, w in self.writes if _overlap(rect, r)]
         if not written:
             findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
@@ -91,6 +95,10 @@ class View:
     slot: Slot
     tensor: torch.Tensor
     rect: Rect
+
+    @property
+    def label(self) -> str:
+        return str(self.slot)
 
     @property
     def shape(self) -> tuple[int, ...]:
