@@ -200,6 +200,13 @@ class Hub:
             self.pause()
         self.entered = True
 
+    def take(self, what: str) -> None:
+        """The actor comes to something, named the same on every schedule, of which who comes first gets another part
+        than who comes second."""
+        self.enter()
+        if self.watch is not None:
+            self.watch.takes(what)
+
     def block(self, why: Callable[[], str]) -> None:
         """Suspends the task that runs, until `wake`."""
         self.tick()

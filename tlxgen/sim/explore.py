@@ -154,8 +154,8 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
             if finding.key not in known:
                 known.add(finding.key)
                 result.found.append((finding, Script.of(seed, recorded.logs)))
-        if search.order.shared:
-            result.limit = "two tasks' operations in one queue"
+        if search.order.shared or session.synchronised:
+            result.limit = "two tasks in one queue" if search.order.shared else "atomics, whose order is not searched"
             return result
         if not search.advance():
             return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,9 +23,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .engine import Chooser, Schedule, Seeded
-from .findings import Finding, Findings, KernelFault, Key, Place, Stop
+from .findings import Finding, Findings, Key, Place, Stop
+from .globalmem import GlobalMemory
 from .machine import Limits, Machine, running
-from .memory import GlobalMemory
 from .ops_tlx import argument
 from .transform import Program
 from .watch import Watch
@@ -94,10 +95,12 @@ class Session:
     seed: int = 0
     sms: int = SMS
     limits: Limits = field(default_factory=Limits)
+    arch: str = "sm90"
     until: Key | None = None
     races: bool = True
     findings: Findings = field(init=False)
     noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
+    synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
 
@@ -119,10 +122,11 @@ class Session:
         names = list(kernel.arg_names)
         bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in options.items() if k in names}
         sizes = tuple(grid(bound) if callable(grid) else grid)
-        cluster = tuple(options.get("ctas_per_cga") or (1, 1, 1))
-        if cluster[1:] != (1, 1):
-            raise KernelFault(f"clusters of {cluster}: only along the first dimension")
-        program = _program().function(kernel.fn)
+        size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
+        source = _program()
+        program = source.function(kernel.fn)
+        # Only cluster launch control sees that not all of a grid runs at once.
+        resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
         values = {k: argument(v) for k, v in bound.items()}
         director, number = self.director, self.launches
         machine = Machine(self.findings, self.memory, director.chooser(number), self.limits, director.watch(number))
@@ -132,9 +136,11 @@ class Session:
         x, y, z = (*sizes, 1, 1)[:3]
         try:
             with running(machine), torch._C.DisableTorchFunction():
-                machine.launch(lambda: program(**values), (x, y, z), cluster[0], options.get("num_warps") or 4)
+                warps = options.get("num_warps") or 4
+                machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
         finally:
             self._machine = None
+            self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
 
     @staticmethod
@@ -168,7 +174,7 @@ class Session:
             with (
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
-                _gpu(self.sms),
+                _gpu(self.sms, self.arch),
                 _OnCpu(),
                 contextlib.suppress(Stop),
             ):
@@ -189,28 +195,32 @@ def _program() -> Program:
     return Program(triton.language, triton.language.extra.tlx, unwrap)
 
 
-def load_module(path: Path) -> ModuleType:
+def load_module(path: Path, arch: str = "sm90") -> ModuleType:
     """The module in a file, fresh; it may ask for the GPU while it is imported."""
     spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    with _gpu(SMS):
+    with _gpu(SMS, arch):
         spec.loader.exec_module(module)
     return module
 
 
 @contextlib.contextmanager
-def _gpu(sms: int) -> Iterator[None]:
-    """torch and triton say that there is one GPU, for sm90, with `sms` SMs."""
+def _gpu(sms: int, arch: str) -> Iterator[None]:
+    """torch and triton say that there is one GPU of that architecture, with `sms` SMs."""
     import triton.runtime
 
-    properties = SimpleNamespace(multi_processor_count=sms, major=9, minor=0, name="simulated sm90")
-    target = SimpleNamespace(backend="cuda", arch=90, warp_size=32, is_cuda_backend=lambda: True)
+    number = int(arch.removeprefix("sm"))
+    capability = divmod(number, 10)
+    properties = SimpleNamespace(
+        multi_processor_count=sms, major=capability[0], minor=capability[1], name=f"simulated {arch}"
+    )
+    target = SimpleNamespace(backend="cuda", arch=number, warp_size=32, is_cuda_backend=lambda: True)
     driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
     with (
         mock.patch.object(triton.runtime.driver, "_active", driver),
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
-        mock.patch.object(torch.cuda, "get_device_capability", lambda *_: (9, 0)),
+        mock.patch.object(torch.cuda, "get_device_capability", lambda *_: capability),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
         mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
     ):

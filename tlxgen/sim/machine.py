@@ -12,7 +12,9 @@ from typing import Any
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
 from .engine import Chooser, Event, Hub, Task
 from .findings import Findings, KernelFault, Place
-from .memory import GlobalMemory, Ring
+from .footprint import Footprint
+from .globalmem import GlobalMemory
+from .memory import Storage
 from .watch import Watch
 
 _HERE = str(Path(__file__).parent)
@@ -61,10 +63,11 @@ class Cta:
     warps: int
     cluster: list[Cta]
     meeting: ClusterBarrier
-    rings: list[Ring] = field(default_factory=list)
+    storages: list[Storage] = field(default_factory=list)
     barriers: list[BarrierArray] = field(default_factory=list)
     named: dict[int, NamedBarrier] = field(default_factory=dict)
-    smem: int = 0
+    ready: int = 0  # bit of the segment in which it last initialised a barrier
+    met: bool = False  # the cluster has met after that
     left: int | None = None  # clock when it exited
     remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
 
@@ -85,6 +88,23 @@ class Worker(Task):
     copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
     groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
     unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
+    tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
+    tensor_core_clock: int = 0
+    touched: list[tuple[tuple[Footprint, Footprint], Place, bool]] = field(default_factory=list)  # since the last sync
+
+    def rendezvous(self) -> None:
+        """All warps of the task have met."""
+        self.touched.clear()
+
+
+def _places(grid: tuple[int, int, int], step: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """Every place of a grid, x first, by steps."""
+    return [
+        (x, y, z)
+        for z in range(0, grid[2], step[2])
+        for y in range(0, grid[1], step[1])
+        for x in range(0, grid[0], step[0])
+    ]
 
 
 class Machine:
@@ -96,6 +116,7 @@ class Machine:
         self.findings = findings
         self.memory = memory
         self.hub = Hub(findings, chooser, limits.steps, limits.seconds, watch)
+        self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
 
     @property
     def worker(self) -> Worker:
@@ -116,23 +137,57 @@ class Machine:
             self.hub.watch.operation(task, place, operation)
         return place
 
-    def launch(self, program: Callable[[], None], grid: tuple[int, int, int], cluster: int, warps: int) -> None:
-        """Runs `program` as every CTA of the grid, all at once. Clusters lie along the grid's first dimension."""
-        if grid[0] % cluster:
+    def launch(
+        self,
+        program: Callable[[], None],
+        grid: tuple[int, int, int],
+        cluster: tuple[int, int, int],
+        warps: int,
+        resident: int | None = None,
+    ) -> None:
+        """Runs `program` as every CTA of the grid. At most `resident` clusters run at a time when that is given, as
+        cluster launch control needs; else all at once."""
+        if any(g % c for g, c in zip(grid, cluster, strict=True)):
             raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
-        numbers = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
-        for first in range(0, len(numbers), cluster):
-            members: list[Cta] = []
-            meeting = ClusterBarrier(f"cluster {first}", cluster, self.hub)
-            for rank, place in enumerate(numbers[first : first + cluster]):
-                members.append(Cta(place, grid, first + rank, rank, warps, members, meeting))
-            for cta in members:
-                self._start(cta, program)
+        self._program, self._grid, self._warps = program, grid, warps
+        for number, corner in enumerate(_places(grid, cluster)):
+            self._waiting.append(self._cluster(number, corner, cluster))
+        for _ in range(min(resident or len(self._waiting), len(self._waiting))):
+            self._start_next()
         self.hub.run()
+
+    def _cluster(self, number: int, corner: tuple[int, int, int], size: tuple[int, int, int]) -> list[Cta]:
+        members: list[Cta] = []
+        inner = _places(size, (1, 1, 1))
+        meeting = ClusterBarrier(f"cluster {number}", len(inner), self.hub)
+        for rank, step in enumerate(inner):
+            x, y, z = (c + s for c, s in zip(corner, step, strict=True))
+            first = number * len(inner)
+            members.append(Cta((x, y, z), self._grid, first + rank, rank, self._warps, members, meeting))
+        return members
+
+    def _start_next(self) -> None:
+        self.hub.take("clusters that wait")
+        if self._waiting:
+            for cta in self._waiting.popleft():
+                self._start(cta, self._program)
+
+    def steal(self) -> tuple[int, int, int] | None:
+        """Cancels the launch of the next waiting cluster; gives the place of its first CTA."""
+        self.hub.take("clusters that wait")
+        return self._waiting.popleft()[0].program if self._waiting else None
+
+    def meet(self) -> None:
+        """The compiler's own cluster sync, between the initialisation of barriers and the first use of one."""
+        cta = self.worker.cta
+        if len(cta.cluster) > 1 and not cta.met:
+            cta.met = True
+            cta.meeting.join()
 
     def _start(self, cta: Cta, program: Callable[[], None]) -> None:
         bit = self.hub.new_bit()
         main = Worker(cta.name, cta.warps, bit, bit, cta=cta)
+        cta.ready = bit
 
         def run() -> None:
             program()
@@ -140,11 +195,16 @@ class Machine:
             cta.left = main.clock
             for needed, place, what in cta.remote:
                 self._check_exit(cta, needed, place, what)
+            if all(peer.left is not None for peer in cta.cluster):
+                self._start_next()
 
         self.hub.spawn(main, run)
 
     def reach(self, cta: Cta, bit: int, place: Place, what: str) -> None:
-        """Notes that `what` touches a CTA from outside, which must not exit before it for sure."""
+        """Notes that `what` touches a CTA from outside, which must have started, and not exit before it, for sure."""
+        if not cta.ready & self.worker.clock:
+            text = f"{what} reaches {cta.name}, which may not have started: a cluster barrier comes first"
+            self.findings.add("remote-before-start", text, (place,))
         if cta.left is None:
             cta.remote.append((bit, place, what))
         else:

@@ -1,7 +1,11 @@
-"""Shared memory with a record of who touched it last, and global memory with a record of which CTA wrote it.
+"""The shared and the tensor memory of a CTA, byte by byte, with a record of who touched which bytes last.
 
-A slot is one buffer of a ring; nothing aliases it, so its record is its own. Accesses are recorded when an operation is
-issued, not when its effect comes: then every pair of them is compared on every schedule, whatever the order of effects.
+A `Storage` is what one allocation owns; buffers that alias it are views of its bytes, so that what one writes the
+others read. Shared memory is linear: swizzles permute bytes within a buffer, and two buffers of one storage are
+compared by their whole extents. Tensor memory is 128 lanes of columns of 4 bytes.
+
+Accesses are recorded when an operation is issued, not when its effect comes: then every pair of them is compared on
+every schedule, whatever the order of effects.
 """
 
 from __future__ import annotations
@@ -9,21 +13,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from .findings import Findings, KernelFault, Place
+from .footprint import Footprint, footprint, inside, overlap
 
-Rect = tuple[int, int, int, int]  # first row, end row, first column, end column, in a slot's own shape
-RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-SMEM_BYTES = 232448  # of a CTA, sm90
+Kind = Literal["smem", "tmem"]
+SMEM_BYTES = 232448  # of a CTA, sm90 and sm100
+LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
 
 
 @dataclass(eq=False)
 class Access:
     """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and since when it is
-    visible to the async proxy (a generic write needs a fence, a TMA write none)."""
+    visible to the async proxy (a generic write to shared memory needs a fence, a TMA write none)."""
 
     bit: int
     place: Place
@@ -32,215 +37,244 @@ class Access:
     fenced: bool
 
 
-def _overlap(a: Rect, b: Rect) -> bool:
-    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+@dataclass(eq=False)
+class Record:
+    """The last writes and reads of some bytes."""
 
-
-def _inside(a: Rect, b: Rect) -> bool:
-    return b[0] <= a[0] and a[1] <= b[1] and b[2] <= a[2] and a[3] <= b[3]
+    writes: list[tuple[Footprint, Access]] = field(default_factory=list)
+    reads: list[tuple[Footprint, Access]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class Slot:
-    """A buffer of a ring in the shared memory of one CTA."""
+class Storage:
+    """The bytes of one allocation: poison (0xFF, NaN in every floating type that kernels keep there) until written."""
 
-    name: str
-    index: int
+    kind: Kind
     owner: Any  # the CTA
-    ring: int  # which of the CTA's allocations
-    data: torch.Tensor
-    writes: list[tuple[Rect, Access]] = field(default_factory=list)
-    reads: list[tuple[Rect, Access]] = field(default_factory=list)
+    number: int  # which of the CTA's allocations
+    extent: int = 0  # bytes of shared memory, or columns of tensor memory
+    aliased: bool = False  # two buffers lie in it
+    records: dict[int, Record] = field(default_factory=dict)
+    _bytes: torch.Tensor | None = None
 
-    def __str__(self) -> str:
-        return f"{self.name}[{self.index}] of {self.owner.name}"
+    @property
+    def bytes(self) -> torch.Tensor:
+        """All of it, as a vector; of tensor memory lane after lane."""
+        if self._bytes is None:
+            size = self.extent if self.kind == "smem" else LANES * self.extent * COLUMN_BYTES
+            self._bytes = torch.full((size + -size % 8,), 0xFF, dtype=torch.uint8)
+        return self._bytes
 
-    def write(self, rect: Rect, access: Access, clock: int, findings: Findings) -> None:
-        """Records a write by what `clock` lies before; reports all that it is not ordered after."""
-        if not findings.races:
-            return
-        for other_rect, other in self.writes:
-            if _overlap(rect, other_rect) and not other.bit & clock:
-                text = f"{access.what} and {other.what} both write {self}, in no order"
-                findings.add("race-write-write", text, (access.place, other.place))
-        for other_rect, other in self.reads:
-            if _overlap(rect, other_rect) and not other.bit & clock:
-                text = f"{access.what} overwrites {self}, which {other.what} may still read"
-                id = "async-lifetime" if other.engine else "race-read-write"
-                findings.add(id, text, (access.place, other.place))
-        self.writes = [x for x in self.writes if not _inside(x[0], rect)] + [(rect, access)]
-        self.reads = [x for x in self.reads if not _inside(x[0], rect)]
+    def fit(self, extent: int) -> None:
+        """Grows to `extent`. Raises KernelFault once it has been used."""
+        if extent > self.extent:
+            if self._bytes is not None:
+                raise KernelFault("an alias larger than its storage is allocated after the storage has been used")
+            self.extent = extent
 
-    def read(self, rect: Rect, access: Access, clock: int, findings: Findings) -> None:
-        """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
-        if not findings.races:
-            return
-        written = [w for r, w in self.writes if _overlap(rect, r)]
-        if not written:
-            findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
-        for write in written:
-            if not write.bit & clock:
-                text = f"{access.what} reads {self}, which {write.what} may still write"
-                findings.add("race-read-write", text, (access.place, write.place))
-            elif access.engine and not write.fenced:
-                text = f"{access.what} reads {self} through the async proxy; the stores to it were not fenced"
-                findings.add("missing-fence", text, (access.place, write.place))
-        self.reads = [x for x in self.reads if x[1].bit != access.bit or x[0] != rect] + [(rect, access)]
+    def record(self, slot: int) -> Record:
+        """The record of a slot; all of the storage has one record when buffers alias."""
+        key = -1 if self.aliased else slot
+        if key not in self.records:
+            self.records[key] = Record()
+        return self.records[key]
+
+    def alias(self) -> None:
+        """A second buffer lies in it."""
+        if not self.aliased:
+            self.aliased = True
+            whole = Record()
+            for part in self.records.values():
+                whole.writes += part.writes
+                whole.reads += part.reads
+            self.records = {-1: whole}
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A slot, or a part of it, as a tensor over its bytes; transposing changes the tensor and not the `rect`."""
+    """A slot, or a part of it, as a tensor over its bytes; `shape` is what the kernel sees."""
 
-    slot: Slot
+    buffer: Buffer
+    index: int
     tensor: torch.Tensor
-    rect: Rect
+    footprint: Footprint
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.buffer.name}[{self.index}] of {self.buffer.storage.owner.name}"
 
     @property
     def label(self) -> str:
-        return str(self.slot)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.tensor.shape)
+        return str(self)
 
     @property
     def dtype(self) -> torch.dtype:
         return self.tensor.dtype
 
-    def on(self, cta: Any) -> View:
-        """The same view in the shared memory of another CTA of the cluster."""
-        slot: Slot = cta.rings[self.slot.ring].slots[self.slot.index]
-        offset = self.tensor.storage_offset() - self.slot.data.storage_offset() + slot.data.storage_offset()
-        return View(slot, slot.data.as_strided(self.shape, self.tensor.stride(), offset), self.rect)
-
-
-@dataclass(frozen=True, eq=False)
-class Ring:
-    """What `local_alloc` gives: slots of one shape. Indexing gives a View."""
-
-    name: str
-    slots: tuple[Slot, ...]
-    findings: Findings
+    @property
+    def kind(self) -> Kind:
+        return self.buffer.storage.kind
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.slots[0].data.dtype
+    def owner(self) -> Any:
+        """The CTA."""
+        return self.buffer.storage.owner
 
-    def at(self, index: int, place: Place) -> View:
-        if not 0 <= index < len(self.slots):
-            text = f"slot {index} of {self.name}, which has {len(self.slots)}"
-            self.findings.stop("out-of-bounds", text, (place,))
-        slot = self.slots[index]
-        rows = slot.data.shape[0] if slot.data.dim() > 1 else 1
-        return View(slot, slot.data, (0, rows, 0, slot.data.numel() // rows))
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return int(self.tensor.numel() * self.dtype.itemsize)
+
+    def get(self) -> torch.Tensor:
+        """A copy of its values, in its shape."""
+        return self.tensor.clone().reshape(self.shape)
+
+    def put(self, value: torch.Tensor) -> None:
+        """Overwrites its values."""
+        self.tensor.copy_(value.reshape(self.tensor.shape))
+
+    def poison(self) -> None:
+        """0xFF bytes."""
+        raw = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[self.dtype.itemsize]
+        self.tensor.view(raw).fill_(0xFF if self.dtype.itemsize == 1 else -1)
+
+    def part(self, tensor: torch.Tensor, shape: Sequence[int] | None = None) -> View:
+        """The view over a part of its bytes, or its bytes in another order: `tensor` is strided over them."""
+        return View(self.buffer, self.index, tensor, _footprint_of(tensor), tuple(shape or tensor.shape))
+
+    def on(self, cta: Any) -> View:
+        """The same view in the memory of another CTA of the cluster."""
+        storage: Storage = cta.storages[self.buffer.storage.number]
+        flat = storage.bytes.view(self.dtype)
+        tensor = flat.as_strided(self.tensor.shape, self.tensor.stride(), self.tensor.storage_offset())
+        buffer = self.buffer.of(storage)
+        return View(buffer, self.index, tensor, self.footprint, self.shape)
+
+    def write(self, access: Access, clock: int, findings: Findings) -> None:
+        """Records a write by what `clock` lies before; reports all that it is not ordered after."""
+        if not findings.races:
+            return
+        record, mine = self.buffer.storage.record(self.index), self.footprint
+        for footprint_, other in record.writes:
+            if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
+                text = f"{access.what} and {other.what} both write {self}, in no order"
+                findings.add("race-write-write", text, (access.place, other.place))
+        for footprint_, other in record.reads:
+            if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
+                text = f"{access.what} overwrites {self}, which {other.what} may still read"
+                findings.add("async-lifetime" if other.engine else "race-read-write", text, (access.place, other.place))
+        record.writes = [x for x in record.writes if not inside(x[0], mine)]
+        record.writes.append((mine, access))
+        record.reads = [x for x in record.reads if not inside(x[0], mine)]
+
+    def read(self, access: Access, clock: int, findings: Findings) -> None:
+        """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
+        if not findings.races:
+            return
+        record, mine = self.buffer.storage.record(self.index), self.footprint
+        written = False
+        for footprint_, write in record.writes:
+            if not overlap(mine, footprint_):
+                continue
+            written = True
+            if not write.bit & clock and write.bit != access.bit:
+                text = f"{access.what} reads {self}, which {write.what} may still write"
+                findings.add("race-read-write", text, (access.place, write.place))
+            elif access.engine and not write.fenced:
+                text = f"{access.what} reads {self} through the async proxy; the stores to it were not fenced"
+                findings.add("missing-fence", text, (access.place, write.place))
+        if not written:
+            findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
+        record.reads = [x for x in record.reads if x[1].bit != access.bit or x[0] is not mine]
+        record.reads.append((mine, access))
 
 
-def poisoned(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-    """Memory of 0xFF bytes: NaN in every floating type that kernels keep there (fp8 included)."""
-    size = math.prod(shape) * dtype.itemsize
-    return torch.full((size,), 0xFF, dtype=torch.uint8).view(dtype).reshape(tuple(shape))
-
-
-class GlobalMemory:
-    """The storages that a launch touches: which CTA wrote each element, and, over all launches, whether any did."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._owner: dict[tuple[int, int], torch.Tensor] = {}
-        self._written: dict[tuple[int, int], torch.Tensor] = {}
-
-    def begin(self) -> None:
-        """A new launch: what an earlier one wrote may be written again."""
-        self._owner.clear()
-
-    @staticmethod
-    def flat(tensor: torch.Tensor) -> torch.Tensor:
-        """The whole storage of a tensor, as a vector of its type."""
-        return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
-
-    @staticmethod
-    def _key(flat: torch.Tensor) -> tuple[int, int]:
-        return flat.untyped_storage().data_ptr(), flat.dtype.itemsize
-
-    def record(self, flat: torch.Tensor, at: torch.Tensor, cta: int, place: Place) -> None:
-        """CTA number `cta` writes the elements `at` (indices into the storage)."""
-        key = self._key(flat)
-        if key not in self._written:
-            self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
-        owner = self._owner.setdefault(key, torch.full((flat.numel(),), -1, dtype=torch.int32))
-        before = owner[at]
-        others = before[(before >= 0) & (before != cta)]
-        if others.numel():
-            text = f"CTA {cta} writes {others.numel()} elements that CTA {int(others[0])} also writes"
-            self._findings.add("global-write-conflict", text, (place,))
-        owner[at] = cta
-        self._written[key][at] = True
-
-    def unwritten(self, tensor: torch.Tensor) -> int:
-        """How many elements of `tensor` no kernel has written."""
-        flat = self.flat(tensor)
-        written = self._written.get(self._key(flat))
-        if written is None:
-            return int(tensor.numel())
-        return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())
+def _footprint_of(tensor: torch.Tensor) -> Footprint:
+    size = tensor.dtype.itemsize
+    return footprint(tensor.storage_offset() * size, tuple(tensor.shape), tensor.stride(), size)
 
 
 @dataclass(eq=False)
-class Descriptor:
-    """A TMA descriptor: a box of `block` elements anywhere over a tensor of `shape` and `strides`."""
+class Buffer:
+    """What `local_alloc` gives: `num` slots of one shape in a storage. Offsets are bytes of shared memory or columns
+    of tensor memory; slot i lies at `offset + i * step`, and `group` slots of a sub-tiled one another unit apart."""
 
-    flat: torch.Tensor
-    start: int
+    name: str
+    storage: Storage
+    findings: Findings
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    block: tuple[int, ...]
+    dtype: torch.dtype
+    num: int
+    offset: int = 0
+    step: int = field(init=False)
+    group: int = 1
+    _views: dict[int, View] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.step = self.unit
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.flat.dtype
+    def unit(self) -> int:
+        """What one slot takes: bytes of shared memory, columns of tensor memory."""
+        if self.storage.kind == "smem":
+            return math.prod(self.shape) * int(self.dtype.itemsize)
+        if self.scales:
+            return -(-self.shape[-2] // 32) * -(-self.shape[-1] // 4)
+        return -(-math.prod(self.shape[1:]) * int(self.dtype.itemsize) // COLUMN_BYTES)
 
     @property
-    def bytes(self) -> int:
-        return math.prod(self.block) * int(self.dtype.itemsize)
+    def scales(self) -> bool:
+        """Block scales of an MX operand in tensor memory, which have a layout of their own."""
+        return self.storage.kind == "tmem" and self.dtype in (torch.uint8, torch.int8)
+
+    def place(self, offset: int, step: int, group: int) -> None:
+        """Where an alias plan puts it."""
+        self.offset, self.step, self.group = offset, step, group
+        self._views.clear()
+
+    def begin(self, index: int) -> int:
+        """Where slot `index` begins, in units of the storage."""
+        return self.offset + index * self.step + index % self.group * self.unit
 
     @property
-    def _raw(self) -> torch.dtype:
-        """An integer type of the same size: torch cannot index fp8."""
-        return RAW[self.dtype.itemsize]
+    def extent(self) -> int:
+        """What its storage must have."""
+        return max(self.begin(i) + self.unit for i in range(self.num))
 
-    def _part(self, offsets: Sequence[int], ends: Sequence[int]) -> tuple[tuple[slice, ...], torch.Tensor] | None:
-        """What of the box lies between 0 and `ends`: its place in the box, and the indices into the storage."""
-        if len(offsets) != len(self.block):
-            raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(self.block)}")
-        low = [max(0, -o) for o in offsets]
-        high = [min(b, e - o) for b, e, o in zip(self.block, ends, offsets, strict=True)]
-        if any(h <= lo for lo, h in zip(low, high, strict=True)):
-            return None
-        at = torch.full((1,) * len(self.block), self.start, dtype=torch.int64)
-        for d, (lo, h) in enumerate(zip(low, high, strict=True)):
-            shape = [1] * len(self.block)
-            shape[d] = h - lo
-            at = at + (torch.arange(lo, h) + offsets[d]).reshape(shape) * self.strides[d]
-        return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), at
+    def of(self, storage: Storage) -> Buffer:
+        """The same buffer in the storage of another CTA."""
+        other = Buffer(self.name, storage, self.findings, self.shape, self.dtype, self.num)
+        other.place(self.offset, self.step, self.group)
+        return other
 
-    def read(self, offsets: Sequence[int]) -> torch.Tensor:
-        """The box; zero where it lies outside of the tensor."""
-        box = torch.zeros(self.block, dtype=self._raw)
-        part = self._part(offsets, self.shape)
-        if part:
-            box[part[0]] = self.flat.view(self._raw)[part[1]]
-        return box.view(self.dtype)
+    def at(self, index: int, place: Place) -> View:
+        """Slot `index`."""
+        if not 0 <= index < self.num:
+            self.findings.stop("out-of-bounds", f"slot {index} of {self.name}, which has {self.num}", (place,))
+        view = self._views.get(index)
+        if view is None:
+            self.storage.fit(self.extent)
+            view = self._views[index] = self._slot(index)
+        return view
 
-    def write(self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place) -> None:
-        """Writes what of the box lies inside, in whole chunks of 16 bytes of a row (measured on an H200)."""
-        chunk = 16 // self.dtype.itemsize
-        part = self._part(offsets, (*self.shape[:-1], -(-self.shape[-1] // chunk) * chunk))
-        if part is None:
-            return
-        inside, at = part
-        values = box.contiguous().view(self._raw)[inside]
-        at = at.expand(values.shape)
-        kept = at < self.flat.numel()  # the last row's chunk may reach past the end of what was allocated
-        memory.record(self.flat, at[kept], cta, place)
-        self.flat.view(self._raw)[at[kept]] = values[kept]
+    def _slot(self, index: int) -> View:
+        if self.storage.kind == "smem":
+            flat = self.storage.bytes[self.begin(index) :][: self.unit]
+            tensor = flat.view(self.dtype).reshape(self.shape)
+            return View(self, index, tensor, _footprint_of(tensor), self.shape)
+        lane = self.storage.extent * COLUMN_BYTES
+        start = self.begin(index) * COLUMN_BYTES
+        lanes = self.storage.bytes[: LANES * lane].reshape(LANES, lane)
+        columns = lanes[:, start : start + self.unit * COLUMN_BYTES]
+        if self.scales:  # the hardware repeats them in each quarter of the lanes; one copy holds the values here
+            tensor = columns[:32, : math.prod(self.shape) // 32].view(self.dtype)
+            return View(self, index, tensor, _footprint_of(columns), self.shape)
+        rows, width = self.shape[0], math.prod(self.shape[1:])
+        tensor = columns[:rows].view(self.dtype)[:, :width]
+        return View(self, index, tensor, _footprint_of(tensor), self.shape)
+
+
+def poisoned(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Values of 0xFF bytes: NaN in every floating type that kernels keep in memory (fp8 included)."""
+    size = math.prod(shape) * dtype.itemsize
+    return torch.full((size,), 0xFF, dtype=torch.uint8).view(dtype).reshape(tuple(shape))

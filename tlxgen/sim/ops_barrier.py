@@ -35,6 +35,7 @@ def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
         ),
     )
     cta.barriers.append(made)
+    cta.ready = m.worker.bit
     return made
 
 
@@ -53,19 +54,21 @@ def alloc_warp_barrier(
 def barrier_expect_bytes(bar: BarrierRef, size: int, pred: Any = None) -> None:
     """One arrival, and `size` bytes that must come before the phase completes."""
     m = machine()
+    m.meet()
     place, task = m.here(), m.worker
     if pred is not None and not pred:
         return
     if bar.barrier.per_thread:
         text = f"barrier_expect_bytes on {bar.barrier.name}: a warp barrier takes no bytes"
         m.findings.stop("barrier-misuse", text, (place,))
-    bar.barrier.arrive(1, m.hub.release(task), place, expected=size)
+    bar.barrier.arrive(1, m.hub.release(task), place, expected=int(size))
     m.hub.pause()
 
 
 def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
     """Waits for the phase of that parity."""
     m = machine()
+    m.meet()
     place = m.here()
     if pred is None or pred:
         bar.barrier.wait(int(phase), place)
@@ -74,6 +77,7 @@ def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
 def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
     """`arrive_count` arrivals, on a warp barrier by each thread; on a peer CTA's barrier if so said."""
     m = machine()
+    m.meet()
     place, task = m.here(), m.worker
     if pred is not None and not pred:
         return
@@ -81,6 +85,8 @@ def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any 
     if remote_cta_rank is not None:
         target = _remote(bar, int(remote_cta_rank), place)
     count = arrive_count * (task.threads if target.per_thread else 1)
+    if not target.per_thread:
+        task.rendezvous()  # the leader arrives after a sync of the task
     target.arrive(count, m.hub.release(task), place)
     m.hub.pause()
 
@@ -105,6 +111,8 @@ def _named(id: int, threads: int, wait: bool) -> None:
     if id not in cta.named:
         cta.named[id] = NamedBarrier(f"named barrier {id} of {cta.name}", m.hub, m.findings)
     cta.named[id].join(threads, wait, place)
+    if wait:
+        m.worker.rendezvous()
 
 
 def named_barrier_wait(bar: int, arrive_count: int) -> None:
@@ -121,6 +129,8 @@ def cluster_barrier() -> None:
     """All CTAs of the cluster meet."""
     m = machine()
     m.here()
+    m.worker.cta.met = True
+    m.worker.rendezvous()
     m.worker.cta.meeting.join()
 
 

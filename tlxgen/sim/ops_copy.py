@@ -26,12 +26,12 @@ def async_load(pointer: Any, result: View, mask: Any = None, other: Any = None, 
 
     def run(_: Event) -> None:
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
-        result.tensor.copy_(torch.where(kept, values, fill))
+        result.put(torch.where(kept, values, fill))
 
     event = m.prepare("cp.async", run)
     # The compiler fences a task's own copies before a wgmma reads them.
     access = Access(event.bit, place, "a cp.async", engine=True, fenced=True)
-    result.slot.write(result.rect, access, event.clock, m.findings)
+    result.write(access, event.clock, m.findings)
     worker.copies.append(event)
     m.hub.issue(event)
     m.hub.pause()

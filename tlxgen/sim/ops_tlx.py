@@ -7,27 +7,37 @@ from typing import Any
 
 import torch
 
-from . import ops_barrier, ops_copy, ops_mma, ops_smem, ops_tma
+from . import ops_barrier, ops_clc, ops_copy, ops_memory, ops_remote, ops_scaled, ops_tcgen05, ops_tma, ops_wgmma
+from .alias import GroupType
 from .arith import Pointer
 from .findings import KernelFault, UnsupportedOp
+from .globalmem import GlobalMemory
 from .machine import Worker, machine
-from .memory import GlobalMemory
 
 _NAMES = {
-    ops_smem: ("local_alloc", "local_view", "local_trans", "local_slice", "local_store", "local_load", "fence",
-               "fence_async_shared"),
+    ops_memory: ("local_alloc", "local_view", "local_trans", "local_slice", "local_store", "local_load",
+                 "local_reshape", "local_reinterpret", "subslice", "storage_alias_spec", "reuse_group", "fence",
+                 "fence_async_shared"),
     ops_barrier: ("alloc_barriers", "alloc_warp_barrier", "barrier_expect_bytes", "barrier_wait", "barrier_arrive",
                   "named_barrier_wait", "named_barrier_arrive", "cluster_barrier", "fence_mbarrier_init_cluster",
                   "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
-    ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"),
+    ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait", "async_store",
+              "async_descriptor_prefetch_tensor", "prefetch"),
     ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
-    ops_mma: ("async_dot", "async_dot_wait"),
+    ops_wgmma: ("async_dot", "async_dot_wait"),
+    ops_tcgen05: ("tcgen05_commit", "tmem_copy"),
+    ops_scaled: ("async_dot_scaled",),
+    ops_remote: ("remote_shmem_store", "async_remote_shmem_store", "async_remote_shmem_copy"),
+    ops_clc: ("clc_create_context", "clc_producer", "clc_consumer"),
 }  # fmt: skip
 _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}
 
 
 class Extension:
     """What `tlx` is in a simulated kernel. A name that is not here is an error that names it."""
+
+    storage_kind = ops_memory.StorageKind
+    reuse_group_type = GroupType
 
     def __getattr__(self, name: str) -> Any:
         if name not in _OPS:
@@ -52,8 +62,7 @@ class Tasks:
         self._parent = m.worker
         self._tasks: list[Worker] = []
         self._running = 0
-        if len(self._parent.cta.cluster) > 1:
-            self._parent.cta.meeting.join()  # the compiler's own cluster sync after the barriers are initialised
+        m.meet()
 
     def spawn(
         self,

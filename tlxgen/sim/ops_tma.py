@@ -2,80 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from .arith import Pointer
 from .engine import Event
-from .findings import KernelFault, UnsupportedOp
+from .findings import KernelFault
+from .globalmem import Descriptor
 from .machine import BarrierRef, machine
-from .memory import Access, Descriptor, View, poisoned
+from .memory import Access, Buffer, View
+from .ops_tl import addresses
 
 
 def async_descriptor_load(
     desc: Descriptor,
-    result: View,
+    result: View | Buffer,
     offsets: Sequence[int],
     barrier: BarrierRef,
     pred: Any = None,
     cache_modifier: str = "",
     eviction_policy: str = "",
     multicast_targets: Sequence[int] = (),
-    **options: Any,
+    two_ctas: Any = False,
 ) -> None:
     """Loads a box into `result`, here or in the CTAs of `multicast_targets`, each of whose barriers gets all its bytes.
 
-    The destination is poison until the copy is complete: whoever reads it before gets wrong numbers.
+    The destination is poison until the copy is complete: whoever reads it before gets wrong numbers. With `two_ctas`
+    the bytes count on the barrier of the CTA of even rank.
     """
     m = machine()
     place, cta = m.here(), m.worker.cta
-    if any(options.values()):
-        raise UnsupportedOp(f"tlx.async_descriptor_load with {', '.join(k for k, v in options.items() if v)}", place)
+    m.meet()
     if pred is not None and not pred:
         return
+    result = whole(result)
     _check(desc, result, offsets)
     ranks = [int(r) for r in multicast_targets] or [cta.rank]
     if any(not 0 <= r < len(cta.cluster) for r in ranks):
         m.findings.stop("out-of-bounds", f"CTAs {ranks} of a cluster of {len(cta.cluster)}", (place,))
-    views = [result.on(cta.cluster[r]) for r in ranks]
-    targets = [barrier.on(cta.cluster[r]) for r in ranks]
-    at = list(offsets)
+    ctas = [cta.cluster[r] for r in ranks]
+    views = [result.on(c) for c in ctas]
+    targets = [barrier.on(c.cluster[c.rank & ~1] if two_ctas else c) for c in ctas]
+    at = [int(o) for o in offsets]
 
     def run(event: Event) -> None:
-        box = desc.read(at)
+        box = desc.read(at, m.memory, cta.number, place)
         for view, target in zip(views, targets, strict=True):
-            view.tensor.copy_(box)
+            view.put(box)
             target.transfer(desc.bytes, event.clock, place)
 
     event = m.prepare("TMA load", run)
     access = Access(event.bit, place, "a TMA load", engine=True, fenced=True)
-    for rank, view in zip(ranks, views, strict=True):
-        view.slot.write(view.rect, access, event.clock, m.findings)
-        view.tensor.copy_(poisoned(view.shape, view.dtype))
-        if rank != cta.rank:
-            m.reach(cta.cluster[rank], event.bit, place, "a multicast TMA load")
+    for reached, view in zip(ctas, views, strict=True):
+        view.write(access, event.clock, m.findings)
+        view.poison()
+        if reached is not cta:
+            m.reach(reached, event.bit, place, "a multicast TMA load")
+    if two_ctas and cta.rank % 2:
+        m.reach(cta.cluster[cta.rank & ~1], event.bit, place, "the arrival of a TMA load of two CTAs")
     m.hub.issue(event)
     m.hub.pause()
 
 
-def async_descriptor_store(
-    desc: Descriptor, source: View, offsets: Sequence[int], eviction_policy: str = "", store_reduce: str = ""
+def whole(result: View | Buffer) -> View:
+    """The one slot of a buffer that a kernel did not index."""
+    return result.at(0, machine().here()) if isinstance(result, Buffer) and result.num == 1 else result  # type: ignore[return-value]
+
+
+def async_descriptor_prefetch_tensor(
+    desc: Descriptor, offsets: Sequence[int], pred: Any = None, **options: Any
 ) -> None:
-    """Stores a box from `source`, which is read until the group (each store is one) has been waited for."""
+    """A hint: changes nothing."""
+    if len(offsets) != len(desc.block):
+        raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(desc.block)}")
+
+
+def prefetch(pointer: Any, level: str = "L2", mask: Any = None, tensormap: Any = False) -> None:
+    """A hint: changes nothing."""
+
+
+def async_descriptor_store(
+    desc: Descriptor, source: View | Buffer, offsets: Sequence[int], eviction_policy: str = "", store_reduce: str = ""
+) -> None:
+    """Stores a box from `source`, or adds it (`store_reduce`) to what is there. `source` is read until the group (each
+    store is one) has been waited for."""
     m = machine()
-    place, worker = m.here(), m.worker
-    if store_reduce:
-        raise UnsupportedOp("tlx.async_descriptor_store with store_reduce", place)
+    place = m.here()
+    source = whole(source)
     _check(desc, source, offsets)
-    number, at = worker.cta.number, list(offsets)
+    number, at = m.worker.cta.number, [int(o) for o in offsets]
 
     def run(_: Event) -> None:
-        desc.write(at, source.tensor, m.memory, number, place)
+        if store_reduce:
+            desc.reduce(store_reduce, at, source.get(), m.memory, number, place)
+        else:
+            desc.write(at, source.get(), m.memory, number, place)
 
-    event = m.prepare("TMA store", run, worker.stores)
-    access = Access(event.bit, place, "a TMA store", engine=True, fenced=True)
-    source.slot.read(source.rect, access, event.clock, m.findings)
+    _store("TMA reduction" if store_reduce else "TMA store", source, run)
+
+
+def async_store(dst_global_ptr: Pointer, src_smem: View | Buffer, size: int) -> None:
+    """Copies `size` bytes of shared memory to global memory; waited for as TMA stores are."""
+    m = machine()
+    place, source, number = m.here(), whole(src_smem), m.worker.cta.number
+    length, rest = divmod(int(size), source.dtype.itemsize)
+    if rest or size % 16 or length > source.tensor.numel() or dst_global_ptr.dtype != source.dtype:
+        raise KernelFault(f"async_store of {size} bytes of {source.shape} {source.dtype} to {dst_global_ptr.dtype}")
+    at, _ = addresses(dst_global_ptr + torch.arange(length), None, "async_store")
+
+    def run(_: Event) -> None:
+        m.memory.record(dst_global_ptr.flat, at, number, place)
+        dst_global_ptr.flat[at] = source.get().flatten()[:length]
+
+    _store("bulk store", source, run)
+
+
+def _store(name: str, source: View, run: Callable[[Event], None]) -> None:
+    m = machine()
+    place, worker = m.here(), m.worker
+    event = m.prepare(name, run, worker.stores)
+    access = Access(event.bit, place, f"a {name}", engine=True, fenced=True)
+    source.read(access, event.clock, m.findings)
     worker.unstored.append(event)
     m.hub.issue(event)
     m.hub.pause()
@@ -97,10 +146,15 @@ def async_descriptor_store_wait(pendings: int) -> None:
 def _check(desc: Any, view: Any, offsets: Sequence[int]) -> None:
     if not isinstance(desc, Descriptor) or not isinstance(view, View):
         raise KernelFault(f"TMA between {type(desc).__name__} and {type(view).__name__}")
-    if view.shape != desc.block or view.dtype != desc.dtype:
+    if _squeezed(view.shape) != _squeezed(desc.block) or view.dtype != desc.dtype:
         raise KernelFault(f"TMA between a box of {desc.block} {desc.dtype} and a buffer of {view.shape} {view.dtype}")
     if len(offsets) != len(desc.block):
         raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(desc.block)}")
+
+
+def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
+    """Without dimensions of 1: a box of a tensor of rank 4 may fill a matrix."""
+    return tuple(s for s in shape if s != 1)
 
 
 class KernelDescriptor(Descriptor):
@@ -108,8 +162,9 @@ class KernelDescriptor(Descriptor):
 
     def load(self, offsets: Sequence[int]) -> torch.Tensor:
         """`desc.load(offsets)`."""
-        machine().here()
-        return self.read(list(offsets))
+        m = machine()
+        place = m.here()
+        return self.read([int(o) for o in offsets], m.memory, m.worker.cta.number, place)
 
     def store(self, offsets: Sequence[int], value: torch.Tensor) -> None:
         """`desc.store(offsets, value)`."""
@@ -119,4 +174,4 @@ class KernelDescriptor(Descriptor):
             raise KernelFault(
                 f"desc.store of {tuple(value.shape)} {value.dtype} into a box of {self.block} {self.dtype}"
             )
-        self.write(list(offsets), value, m.memory, m.worker.cta.number, place)
+        self.write([int(o) for o in offsets], value, m.memory, m.worker.cta.number, place)

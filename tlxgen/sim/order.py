@@ -123,16 +123,16 @@ class Order(Watch):
             mask |= self.before[step] | 1 << step
         return mask
 
-    def _touch(self, barrier: Barrier, amount: Amount | None, phase: int) -> int:
+    def _touch(self, name: str, missing: Amount, amount: Amount | None, phase: int) -> int:
         """Notes a touch by the step; returns the step's number."""
-        name, step = self._named(barrier), len(self.actors) - 1
+        step = len(self.actors) - 1
         actor = self.actors[step]
         self._touched[actor] += 1
         self._state = (self._state + hash((actor, self._touched[actor], name, amount, phase))) & (1 << 64) - 1
         self._states.add(self._state)
         again = self.touches[step].get(name)
         self.touches[step][name] = (again[0] + amount[0], again[1] + amount[1]) if again and amount else amount
-        self.missing[step].setdefault(name, barrier.missing)
+        self.missing[step].setdefault(name, missing)
         return step
 
     def _conflict(self, earlier: list[int], step: int) -> None:
@@ -146,7 +146,7 @@ class Order(Watch):
         self.before[step] |= self._closed(earlier)
 
     def waits(self, barrier: Barrier, phase: int, place: Place) -> None:
-        step = self._touch(barrier, None, phase)
+        step = self._touch(self._named(barrier), barrier.missing, None, phase)
         self._conflict(self._of(barrier)[phase - 1], step)
         self._waits[self._named(barrier)].append((step, phase))
 
@@ -157,9 +157,18 @@ class Order(Watch):
         if self.hub.actor is None:
             return
         phase = barrier.phase + 1
-        step = self._touch(barrier, amount, phase)
+        step = self._touch(self._named(barrier), barrier.missing, amount, phase)
         self._conflict(self._of(barrier)[phase - 1], step)
         self._of(barrier)[phase].append(step)
+
+    def takes(self, what: str) -> None:
+        if self.hub.actor is None:
+            return
+        name = f"{self._launch}:{what}"
+        taken = self._arrivals[name]  # as of a barrier of which each arrival is a phase
+        step = self._touch(name, (1, 0), (1, 0), len(taken) + 1)
+        self._conflict(taken.get(len(taken), []), step)
+        taken[len(taken) + 1] = [step]
 
     def completes(self, barrier: Barrier) -> None:
         if self.hub.actor is None:

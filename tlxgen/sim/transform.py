@@ -34,7 +34,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.LShift: "lshift",
     ast.RShift: "rshift",
 }
-_ALLOCATIONS = {"local_alloc", "alloc_barriers", "alloc_warp_barrier"}
+_ALLOCATIONS = {"local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context"}
 
 
 class Runtime:
@@ -184,12 +184,14 @@ class Program:
         self._replaced = {id(language): _TL, id(extension): _TLX}
         self._unwrap = unwrap  # the Python function of a jitted one; None for anything else
         self._made: dict[Any, Callable[..., Any]] = {}
+        self.operations: set[str] = set()  # the attributes that its functions name
 
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
             node = _definition(python)
             used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            self.operations |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}

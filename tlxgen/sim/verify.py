@@ -105,6 +105,7 @@ def verify(
     *,
     sms: int = SMS,
     limits: Limits | None = None,
+    arch: str = "sm90",
     replay: Script | str | None = None,
     exhaustive: Budget | None = None,
 ) -> Report:
@@ -113,7 +114,7 @@ def verify(
     Instead of on `runs`: with `replay` on one list of decisions, with `exhaustive` on every schedule that matters,
     within a budget. Raises UnsupportedOp and ReplayError; any other exception of the program is a finding.
     """
-    case = Case(program, sms, limits or Limits())
+    case = Case(program, sms, limits or Limits(), arch)
     start = time.perf_counter()
     if replay is not None:
         report = _replay(case, Script.parse(replay) if isinstance(replay, str) else replay)

@@ -85,5 +85,8 @@ class Watch:
     def completes(self, barrier: Barrier) -> None:
         """A phase, now counted in `barrier.phase`, is complete."""
 
+    def takes(self, what: str) -> None:
+        """Who comes first to this gets another part than who comes second."""
+
     def found(self, finding: Finding) -> None:
         """Something wrong has been noticed, by who acts now."""

@@ -6,6 +6,7 @@ numbers too, besides the finding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -13,8 +14,9 @@ import torch
 
 from .engine import Event
 from .findings import KernelFault, Place
-from .machine import machine
+from .machine import BarrierRef, machine
 from .memory import Access, View
+from .ops_tcgen05 import check_shapes, mma
 
 
 @dataclass(eq=False)
@@ -39,12 +41,29 @@ class Accumulator:
     __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __getitem__ = _used
 
 
-def async_dot(a: Any, b: Any, acc: Any = None, use_acc: Any = None, pred: Any = None, **options: Any) -> Any:
-    """Issues D = A @ B + acc. A may be a register tensor; `use_acc` false leaves acc out."""
+def async_dot(
+    A: Any,
+    B: Any,
+    acc: Any = None,
+    use_acc: Any = None,
+    pred: Any = None,
+    mBarriers: Sequence[BarrierRef] = (),
+    two_ctas: Any = False,
+    force_async: Any = False,
+    **options: Any,
+) -> Any:
+    """Issues D = A @ B + acc: tcgen05 when acc is in tensor memory, else wgmma. `use_acc` false leaves acc out."""
+    if isinstance(acc, View):
+        check_shapes(A, B, acc, bool(two_ctas))
+        return mma(A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async)
+    if pred is not None or mBarriers or two_ctas or force_async:
+        raise KernelFault("async_dot: pred, mBarriers, two_ctas and force_async are of Blackwell")
+    return _wgmma(A, B, acc, use_acc)
+
+
+def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
     m = machine()
     place = m.here()
-    if pred is not None or any(options.get(k) for k in ("mBarriers", "two_ctas", "force_async")):
-        raise KernelFault("async_dot: pred, mBarriers, two_ctas and force_async are of Blackwell")
     (rows, depth), (inner, columns) = a.shape, b.shape
     if depth != inner or rows % 64 or columns % 8 or not 8 <= columns <= 256 or depth * a.dtype.itemsize < 32:
         raise KernelFault(f"async_dot of {tuple(a.shape)} and {tuple(b.shape)}: wgmma has no such shape")
@@ -64,7 +83,7 @@ def async_dot(a: Any, b: Any, acc: Any = None, use_acc: Any = None, pred: Any = 
     for operand in (a, b):
         if isinstance(operand, View):
             access = Access(event.bit, place, "a wgmma", engine=True, fenced=True)
-            operand.slot.read(operand.rect, access, event.clock, m.findings)
+            operand.read(access, event.clock, m.findings)
     result.event = event
     m.worker.undotted.append(event)
     m.hub.issue(event)
@@ -73,7 +92,7 @@ def async_dot(a: Any, b: Any, acc: Any = None, use_acc: Any = None, pred: Any = 
 
 
 def _values(operand: Any) -> torch.Tensor:
-    tensor: torch.Tensor = operand.tensor if isinstance(operand, View) else operand
+    tensor: torch.Tensor = operand.get() if isinstance(operand, View) else operand
     return tensor.float()
 
 

@@ -1,0 +1,227 @@
+"""Shared and tensor memory: allocation, aliases, views, and what a task itself reads and writes there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .alias import AliasSpec, Group, GroupType
+from .findings import KernelFault, Place
+from .footprint import Footprint, overlap
+from .machine import BarrierArray, BarrierRef, Worker, machine
+from .memory import COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View
+
+
+class StorageKind:
+    """`tlx.storage_kind`."""
+
+    smem: Kind = "smem"
+    tmem: Kind = "tmem"
+    smemCluster = "smemCluster"
+
+
+class LocalBuffer(Buffer):
+    """A Buffer that kernels index."""
+
+    def __getitem__(self, index: int) -> View:
+        return self.at(int(index), machine().here())
+
+
+def local_alloc(
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    num: int,
+    storage: Kind = "smem",
+    reuse: Buffer | AliasSpec | None = None,
+    layout: Any = None,
+    *,
+    _name: str = "buffer",
+) -> LocalBuffer:
+    """`num` buffers, poisoned, or a view of the memory of others with `reuse=`. Layouts change no value."""
+    m = machine()
+    place = m.here()
+    shape, num = tuple(int(s) for s in shape), int(num)
+    if num < 1 or any(s < 1 for s in shape):
+        raise KernelFault(f"local_alloc of {num} buffers of {shape}")
+    if storage == "tmem" and (len(shape) != 2 or shape[0] > LANES):
+        raise KernelFault(f"local_alloc of {shape} in tensor memory, which has {LANES} lanes")
+    if reuse is None:
+        owner = _storage(storage)
+    else:
+        owner = reuse.storage
+        if owner.kind != storage:
+            raise KernelFault(f"local_alloc in {storage} reuses memory in {owner.kind}")
+        owner.alias()
+    buffer = LocalBuffer(_name, owner, m.findings, shape, dtype, num)
+    if isinstance(reuse, Buffer):
+        buffer.place(reuse.offset, buffer.unit, 1)
+    elif reuse is not None:
+        reuse.buffers.append(buffer)
+    owner.fit(buffer.extent)
+    _check_size(storage, place, _name)
+    return buffer
+
+
+def _storage(kind: Kind) -> Storage:
+    cta = machine().worker.cta
+    storage = Storage(kind, cta, len(cta.storages))
+    cta.storages.append(storage)
+    return storage
+
+
+def _check_size(kind: Kind, place: Place, name: str) -> None:
+    m = machine()
+    used = sum(s.extent for s in m.worker.cta.storages if s.kind == kind)
+    limit, unit = (SMEM_BYTES, "bytes of shared memory") if kind == "smem" else (COLUMNS, "columns of tensor memory")
+    if used > limit:
+        m.findings.stop("out-of-bounds", f"{used} {unit} with {name}; a CTA has {limit}", (place,))
+
+
+def storage_alias_spec(
+    storage: Kind = "smem", buffer_size_bytes: int | None = None, *, _name: str = "storage"
+) -> AliasSpec:
+    """Memory for the buffers that name it with `reuse=`: all at its start until `set_buffer_overlap`."""
+    m = machine()
+    m.here()
+    return AliasSpec(storage, _storage(storage), buffer_size_bytes or 0)
+
+
+def reuse_group(*elements: Any, group_type: str = GroupType.shared, group_size: int = 1) -> Group:
+    """A node of an alias plan."""
+    return Group(elements, group_type, group_size)
+
+
+# Views.
+
+
+def local_view(buffers: Any, index: int) -> View | BarrierRef:
+    """`buffers[index]`, of memory or of barriers; of a view the part with that first index."""
+    if isinstance(buffers, View):
+        return buffers.part(buffers.tensor[index])
+    if not isinstance(buffers, (LocalBuffer, BarrierArray)):
+        raise KernelFault(f"local_view of {type(buffers).__name__}")
+    found: View | BarrierRef = buffers[index]  # type: ignore[index]
+    return found
+
+
+def local_trans(view: View, dims: Sequence[int] = (1, 0)) -> View:
+    """The same bytes, transposed."""
+    return view.part(view.tensor.permute(tuple(dims)))
+
+
+def local_slice(view: View, offset: Sequence[int], shape: Sequence[int]) -> View:
+    """A box of a view."""
+    m = machine()
+    place = m.here()
+    if len(offset) != len(view.shape) or len(shape) != len(view.shape):
+        raise KernelFault(f"local_slice at {list(offset)} of {list(shape)} of a view of {view.shape}")
+    if any(o < 0 or o + n > size for o, n, size in zip(offset, shape, view.shape, strict=True)):
+        text = f"a slice of {list(shape)} at {list(offset)} of {view}, which is {view.shape}"
+        m.findings.stop("out-of-bounds", text, (place,))
+    if view.kind == "tmem" and (offset[0] or shape[0] != view.shape[0]):
+        raise KernelFault("local_slice of tensor memory takes all lanes")
+    return view.part(view.tensor[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))])
+
+
+def subslice(view: View, offset: int, size: int) -> View:
+    """Columns of a view of tensor memory."""
+    if view.kind != "tmem":
+        raise KernelFault("subslice is of tensor memory")
+    starts = [0] * (len(view.shape) - 1)
+    return local_slice(view, [*starts, offset], [*view.shape[:-1], size])
+
+
+def local_reshape(view: View | Buffer, shape: Sequence[int]) -> View | Buffer:
+    """The same bytes of shared memory in another shape."""
+    return local_reinterpret(view, view.dtype, shape)
+
+
+def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[int] | None = None) -> View | Buffer:
+    """The same bytes as another type, in another shape if given."""
+    shape = tuple(shape or view.shape)
+    if isinstance(view, Buffer):
+        other = LocalBuffer(view.name, view.storage, view.findings, shape, dtype, view.num)
+        if other.unit != view.unit:
+            raise KernelFault(f"{view.name}: {view.unit} bytes cannot be a {shape} of {dtype}")
+        other.place(view.offset, view.step, view.group)
+        return other
+    if math.prod(shape) * dtype.itemsize != view.size:
+        raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
+    if not view.tensor.is_contiguous() and shape != view.shape:
+        raise KernelFault("local_reinterpret with another shape of a part of a buffer")
+    return view.part(view.tensor.view(dtype).view(shape))
+
+
+# What a task does itself.
+
+
+def local_store(view: View, value: torch.Tensor) -> None:
+    """The task writes a view. The async proxy sees shared memory after a fence, tensor memory at once."""
+    m = machine()
+    place, worker = m.here(), m.worker
+    if tuple(value.shape) != view.shape or value.dtype != view.dtype:
+        raise KernelFault(f"local_store of {tuple(value.shape)} {value.dtype} to {view.shape} {view.dtype}")
+    access = Access(worker.bit, place, "a local_store", engine=False, fenced=view.kind == "tmem")
+    view.write(access, worker.clock, m.findings)
+    if view.kind == "smem":
+        worker.unfenced.append(access)
+    _between_warps(worker, view, place, writes=True)
+    view.put(value)
+    m.hub.pause()
+
+
+def local_load(view: View, *_: Any, **options: Any) -> torch.Tensor:
+    """The task reads a view."""
+    m = machine()
+    place, worker = m.here(), m.worker
+    access = Access(worker.bit, place, "a local_load", engine=False, fenced=True)
+    view.read(access, worker.clock, m.findings)
+    _between_warps(worker, view, place, writes=False)
+    m.hub.pause()
+    return view.get()
+
+
+def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> None:
+    """Reports tensor memory that one warpgroup of a task touches and another overwrites with no sync between them.
+
+    Lanes belong to fixed warps, so in a task of up to 4 warps only the warp itself comes back to its bytes. In one of
+    8 each warpgroup has half of the columns of every view, and those of two views that alias are not the same bytes.
+    The compiler orders shared memory between the warps of a task, tensor memory it does not.
+    """
+    if worker.warps <= 4 or view.kind != "tmem":
+        return
+    halves = _halves(view)
+    for other, other_place, other_writes in worker.touched:
+        crossed = (halves[0], other[1]), (halves[1], other[0])
+        if (writes or other_writes) and any(overlap(a, b) for a, b in crossed):
+            text = f"{worker.name}: one warpgroup touches {view} while the other still may; no barrier joins them"
+            machine().findings.add("warp-hazard", text, (place, other_place))
+    worker.touched.append((halves, place, writes))
+
+
+def _halves(view: View) -> tuple[Footprint, Footprint]:
+    width = view.tensor.shape[-1]
+    if width < 2:  # both warpgroups hold it all, and write the same
+        return view.footprint, view.footprint
+    first, second = view.tensor.split(width // 2, dim=-1)[:2]
+    return view.part(first).footprint, view.part(second).footprint
+
+
+def fence(scope: str) -> None:
+    """`async_shared`: what the task has stored is now visible to TMA and MMA."""
+    m = machine()
+    m.here()
+    if scope not in ("async_shared", "gpu", "sys"):
+        raise KernelFault(f"fence({scope!r})")
+    if scope == "async_shared":
+        for access in m.worker.unfenced:
+            access.fenced = True
+        m.worker.unfenced.clear()
+
+
+def fence_async_shared() -> None:
+    """`fence("async_shared")`."""
+    fence("async_shared")

@@ -1,0 +1,64 @@
+"""async_dot_scaled: tcgen05 MMAs of MX operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .findings import KernelFault
+from .machine import BarrierRef
+from .memory import View
+from .mx import BLOCK, FORMATS, fp4_values, scale_values, unpack_scales
+from .ops_tcgen05 import mma
+
+
+def async_dot_scaled(
+    A: View,
+    B: View,
+    acc: View,
+    A_scale: View,
+    A_format: str,
+    B_scale: View,
+    B_format: str,
+    use_acc: Any = None,
+    pred: Any = None,
+    mBarriers: Sequence[BarrierRef] = (),
+    two_ctas: Any = False,
+    force_async: Any = False,
+    out_dtype: Any = torch.float32,
+) -> None:
+    """D = (A * A_scale) @ (B * B_scale) (+ D); a scale holds for 32 elements along K.
+
+    A is M x K with scales M x K/32, B is K x N with scales N x K/32 (of all N columns, also by two CTAs). Packed fp4
+    has K/2 bytes. Scales in shared memory are in the order of tcgen05.cp.
+    """
+    for view, name in ((A, A_format), (B, B_format)):
+        if name not in FORMATS or view.dtype not in (FORMATS[name], torch.uint8):
+            raise KernelFault(f"async_dot_scaled: {view.dtype} as {name}")
+    fp4 = A_format == "e2m1", B_format == "e2m1"
+    depth = A.shape[1] * (2 if fp4[0] else 1)
+    columns = B.shape[1] * (2 if two_ctas else 1)
+    if depth != B.shape[0] * (2 if fp4[1] else 1) or tuple(acc.shape) != (A.shape[0], columns) or A.shape[0] != 128:
+        raise KernelFault(f"async_dot_scaled of {A.shape} {A_format} and {B.shape} {B_format} into {acc.shape}")
+
+    def product(a: torch.Tensor, b: torch.Tensor, a_scale: torch.Tensor, b_scale: torch.Tensor) -> torch.Tensor:
+        a = _values(a, A_format) * _spread(a_scale, A.shape[0], depth)
+        b = _values(b.mT, B_format) * _spread(b_scale, columns, depth)
+        return a @ b.mT
+
+    mma(A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async, (A_scale, B_scale), product)
+
+
+def _values(raw: torch.Tensor, name: str) -> torch.Tensor:
+    if name == "e2m1":
+        return fp4_values(raw.contiguous())
+    return raw.float() if raw.is_floating_point() else raw.contiguous().view(FORMATS[name]).float()
+
+
+def _spread(scale: torch.Tensor, rows: int, depth: int) -> torch.Tensor:
+    """A factor for each of rows x depth elements."""
+    if tuple(scale.shape) != (rows, depth // BLOCK):
+        scale = unpack_scales(scale, (rows, depth // BLOCK))
+    return scale_values(scale).repeat_interleave(BLOCK, dim=1)

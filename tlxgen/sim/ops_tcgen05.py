@@ -1,0 +1,152 @@
+"""tcgen05: MMAs that one thread issues and the tensor core runs in order, into tensor memory; commits; copies.
+
+What a thread has issued completes in that order, so two MMAs of one task need no barrier between them; those of two
+tasks do. With `two_ctas` the CTA of even rank issues for the pair: each computes its rows of D from its own A and the
+halves of B of both, and a commit arrives in both. (PTX ISA, tcgen05; fbtriton, MMAv5.cpp.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .barriers import Mbarrier
+from .engine import Event
+from .findings import KernelFault
+from .machine import BarrierRef, Cta, machine
+from .memory import Access, View
+from .mx import unpack_scales
+
+
+def mma(
+    a: View,
+    b: View,
+    acc: View,
+    use_acc: Any = None,
+    pred: Any = None,
+    barriers: Sequence[BarrierRef] = (),
+    two_ctas: Any = False,
+    force_async: Any = False,
+    scales: Sequence[View] = (),
+    product: Callable[..., torch.Tensor] = torch.matmul,
+) -> None:
+    """D = A @ B (+ D), D in tensor memory. `product` multiplies the values of A, B and the scales, in float32."""
+    m = machine()
+    m.meet()
+    place, worker = m.here(), m.worker
+    if two_ctas and worker.cta.rank % 2 or pred is not None and not pred:
+        return
+    ctas = _pair(worker.cta) if two_ctas else [worker.cta]
+    start = use_acc is None or bool(use_acc)
+
+    def run(_: Event) -> None:
+        right = torch.cat([_values(b.on(c)) for c in ctas], dim=1)
+        for cta in ctas:
+            value = product(_values(a.on(cta)), right, *(s.on(cta).get() for s in scales))
+            target = acc.on(cta)
+            target.put((value + target.get().float() if start else value).to(target.dtype))
+
+    event = _prepare("tcgen05.mma", run)
+    access = Access(event.bit, place, "a tcgen05.mma", engine=True, fenced=True)
+    for cta in ctas:
+        if cta is not worker.cta:
+            m.reach(cta, event.bit, place, "a tcgen05.mma of two CTAs")
+        for operand in (a, b, *scales):
+            operand.on(cta).read(access, event.clock, m.findings)
+        if start:
+            acc.on(cta).read(access, event.clock, m.findings)
+        acc.on(cta).write(access, event.clock, m.findings)
+    m.hub.issue(event)
+    for barrier in barriers:
+        _commit([barrier.on(cta) for cta in ctas])
+    m.hub.pause()
+    if not barriers and not force_async:
+        m.hub.await_event(event)
+        worker.clock |= event.clock
+
+
+def _values(view: View) -> torch.Tensor:
+    """Bytes stay bytes: they are packed fp4."""
+    value = view.get()
+    return value.float() if value.is_floating_point() else value
+
+
+def _pair(cta: Cta) -> list[Cta]:
+    if len(cta.cluster) < 2:
+        raise KernelFault("two_ctas in a cluster of one CTA")
+    return cta.cluster[cta.rank & ~1 : (cta.rank & ~1) + 2]
+
+
+def check_shapes(a: View, b: View, acc: View, two_ctas: bool) -> None:
+    """Raises KernelFault for what tcgen05.mma cannot multiply."""
+    for operand in (a, b, acc):
+        if not isinstance(operand, View):
+            raise KernelFault(f"tcgen05.mma of {type(operand).__name__}: its operands are in memory")
+    if acc.kind != "tmem" or b.kind != "smem":
+        raise KernelFault("tcgen05.mma: D must be in tensor memory, B in shared memory")
+    (rows, depth), (inner, columns) = a.shape, b.shape
+    width = columns * (2 if two_ctas else 1)
+    if depth != inner or tuple(acc.shape) != (rows, width):
+        text = f"tcgen05.mma of {a.shape} and {b.shape} into {acc.shape}" + (" by two CTAs" if two_ctas else "")
+        raise KernelFault(text)
+    if rows not in (64, 128) or width % 8 or not 8 <= width <= 256:
+        raise KernelFault(f"tcgen05.mma: no instruction of {rows} x {width}")
+
+
+def _prepare(name: str, run: Callable[[Event], None]) -> Event:
+    """An event of the queue of the thread that issues, ordered after what the thread has issued before."""
+    m = machine()
+    worker = m.worker
+    event = m.prepare(name, run, worker.tensor_core)
+    event.clock |= worker.tensor_core_clock
+    worker.tensor_core_clock = event.clock
+    return event
+
+
+def _commit(targets: Sequence[Mbarrier]) -> None:
+    m = machine()
+    place = m.here()
+    for target in targets:
+        if target.per_thread:
+            text = f"a commit on {target.name}: a warp barrier counts threads, a commit arrives once"
+            m.findings.stop("barrier-misuse", text, (place,))
+
+    def run(event: Event) -> None:
+        for target in targets:
+            target.arrive(1, event.clock, place)
+
+    m.hub.issue(_prepare("tcgen05.commit", run))
+
+
+def tcgen05_commit(mBarrier: BarrierRef, two_ctas: Any = False) -> None:
+    """Arrives once when all that this task has issued to the tensor core is complete; in both CTAs of a pair."""
+    m = machine()
+    m.meet()
+    m.here()
+    cta = m.worker.cta
+    if two_ctas and cta.rank % 2:
+        return
+    _commit([mBarrier.on(c) for c in _pair(cta)] if two_ctas else [mBarrier.barrier])
+    m.hub.pause()
+
+
+def tmem_copy(src: View, dst: View) -> None:
+    """Copies shared to tensor memory, in order with the MMAs of the task. Scales of an MX operand are unpacked."""
+    m = machine()
+    place = m.here()
+    if src.kind != "smem" or dst.kind != "tmem":
+        raise KernelFault("tmem_copy goes from shared to tensor memory")
+    if not dst.buffer.scales and src.shape != dst.shape:
+        raise KernelFault(f"tmem_copy of {src.shape} into {dst.shape}")
+
+    def run(_: Event) -> None:
+        dst.put(unpack_scales(src.get(), dst.shape) if dst.buffer.scales else src.get())
+
+    event = _prepare("tcgen05.cp", run)
+    access = Access(event.bit, place, "a tmem_copy", engine=True, fenced=True)
+    src.read(access, event.clock, m.findings)
+    dst.write(access, event.clock, m.findings)
+    m.hub.issue(event)
+    m.hub.pause()
