@@ -21,13 +21,14 @@ class Case:
 
     program: Callable[[Session], None]
     sms: int = SMS
+    config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     races: bool = True
 
     def run(self, director: Director, seed: int, until: Key | None = None) -> Session:
         """One run, ended by the finding `until`. Raises UnsupportedOp; other exceptions of the program are findings."""
-        session = Session(director, seed, self.sms, self.limits, self.arch, until, self.races)
+        session = Session(director, seed, self.sms, self.config, self.limits, self.arch, until, self.races)
         with session.active():
             try:
                 self.program(session)

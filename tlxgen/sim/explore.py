@@ -19,6 +19,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from tlxgen.errors import TlxgenError
+
 from .case import Case, Recorded
 from .engine import Actor, Chooser, Event, Task
 from .findings import Finding, Stop
@@ -49,6 +51,10 @@ class Node:
     @property
     def untried(self) -> list[str]:
         return sorted(self.wanted - self.asleep.keys())
+
+
+class Unrepeatable(TlxgenError):
+    """A program that cannot be searched."""
 
 
 class Redundant(Stop):
@@ -89,7 +95,8 @@ class Search:
         else:
             name = self._open([self.order.name(actor) for actor in in_order(ready, events, self._last)], depth)
         self._last = take(name.partition(":")[2], ready, events)
-        assert self._last is not None, f"{name} cannot go on when the run is repeated"
+        if self._last is None:
+            raise Unrepeatable("the program does not do the same in every run: its inputs must come from session.seed")
         return self._last
 
     def _open(self, enabled: list[str], depth: int) -> str:

@@ -128,3 +128,11 @@ class UnsupportedOp(TlxgenError):
     def __init__(self, name: str, place: Place | None) -> None:
         where = Location(place.path, place.line, 1) if place else None
         super().__init__(f"the simulator does not support {name}", location=where)
+
+
+class NoSuchConfig(TlxgenError):
+    """An autotuned kernel has fewer configs, for the arguments of a launch, than the one that was asked for."""
+
+    def __init__(self, kernel: str, index: int, count: int) -> None:
+        have = "1 config (0)" if count == 1 else f"{count} configs (0 to {count - 1})"
+        super().__init__(f"no config {index}: {kernel} has {have} for these arguments")

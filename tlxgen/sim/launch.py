@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
+import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .engine import Chooser, Schedule, Seeded
-from .findings import Finding, Findings, Key, Place, Stop
+from .findings import Finding, Findings, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
@@ -46,19 +47,31 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
         return True
 
 
+_UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
+
+
 class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
     """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        if func is torch.Tensor.cuda:
+            return args[0].clone().as_subclass(CudaLike)
+        if func is torch.Tensor.cpu:
+            return args[0].clone().as_subclass(torch.Tensor)
+        if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
+            args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
         wanted = kwargs.get("device")
-        if wanted is None or torch.device(wanted).type != "cuda":
-            return func(*args, **kwargs)
-        kwargs["device"] = "cpu"
-        made = func(*args, **kwargs)
-        if func is torch.empty and made.is_floating_point():
+        if wanted is None:
+            made = func(*args, **kwargs)
+        elif torch.device(wanted).type != "cuda":
+            made = func(*args, **kwargs)
+            return made.as_subclass(torch.Tensor) if isinstance(made, CudaLike) else made
+        else:
+            made = func(*args, **{**kwargs, "device": "cpu"}).as_subclass(CudaLike)
+        if func in _UNINITIALISED and isinstance(made, CudaLike) and made.is_floating_point():
             made.fill_(float("nan"))
-        return made.as_subclass(CudaLike)
+        return made
 
 
 class Director(Protocol):
@@ -94,6 +107,7 @@ class Session:
     director: Director
     seed: int = 0
     sms: int = SMS
+    config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     until: Key | None = None
@@ -143,6 +157,22 @@ class Session:
             self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
 
+    def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        """The config that this session runs an autotuned kernel with. Raises NoSuchConfig.
+
+        Pruned as triton does: on the positional arguments by name, and only where there are several configs.
+        """
+        configs = tuner.configs
+        if len(configs) > 1:
+            tuner.nargs = dict(zip(tuner.arg_names, arguments, strict=False))
+            try:
+                configs = tuner.prune_configs(dict(options))
+            finally:
+                tuner.nargs = None
+        if self.config >= len(configs):
+            raise NoSuchConfig(tuner.base_fn.__name__, self.config, len(configs))
+        return configs[self.config]
+
     @staticmethod
     def places_of(error: BaseException) -> list[Place]:
         """The innermost line that an exception passed through and that is neither the simulator's nor a library's."""
@@ -161,8 +191,8 @@ class Session:
             self.launch(kernel, grid, arguments, options)
 
         def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
-            """An autotuned kernel runs with its first config: there is nothing to time."""
-            config = tuner.configs[0]
+            """An autotuned kernel runs with one config: there is nothing to time."""
+            config = self.choose(tuner, arguments, options)
             bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
             if config.pre_hook:
                 config.pre_hook(bound)
@@ -200,6 +230,7 @@ def load_module(path: Path, arch: str = "sm90") -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
     with _gpu(SMS, arch):
         spec.loader.exec_module(module)
     return module
@@ -219,6 +250,10 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
     driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
     with (
         mock.patch.object(triton.runtime.driver, "_active", driver),
+        mock.patch.object(torch.cuda, "is_available", lambda: True),
+        mock.patch.object(torch.cuda, "device_count", lambda: 1),
+        mock.patch.object(torch.cuda, "current_device", lambda: 0),
+        mock.patch.object(torch.cuda, "get_device_name", lambda *_: properties.name),
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
         mock.patch.object(torch.cuda, "get_device_capability", lambda *_: capability),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),

@@ -19,6 +19,7 @@ from .machine import Limits
 from .script import Script, Scripted
 
 Run = tuple[Schedule, int]
+Way = Run | Script | Budget  # one run, one run again, or one run of every kind
 RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 2), ("lazy", 3), ("eager", 4))
 
 
@@ -86,6 +87,10 @@ class Report:
         end = "search complete" if self.complete else stopped
         return f"{self.runs} runs, {self.states} states, {end}, {self.seconds:.1f} s"
 
+    def __str__(self) -> str:
+        """The findings, one a line: for `assert not report.errors, str(report)`."""
+        return "\n".join(map(str, self.seen)) or f"no findings in {self.runs} runs"
+
     def add(self, other: Report) -> None:
         """Takes in another report; a finding that is already there is not repeated."""
         known = {s.finding.key for s in self.seen}
@@ -101,39 +106,53 @@ class Report:
 
 def verify(
     program: Callable[[Session], None],
-    runs: Sequence[Run] = RUNS,
+    runs: Sequence[Way] = RUNS,
     *,
     sms: int = SMS,
+    config: int = 0,
     limits: Limits | None = None,
     arch: str = "sm90",
-    replay: Script | str | None = None,
+    replay: str | None = None,
     exhaustive: Budget | None = None,
 ) -> Report:
     """Calls `program`, which launches kernels and may add findings of its own, once for each schedule and seed.
 
-    Instead of on `runs`: with `replay` on one list of decisions, with `exhaustive` on every schedule that matters,
-    within a budget. Raises UnsupportedOp and ReplayError; any other exception of the program is a finding.
+    Made for test suites: it runs in the caller's process, with no GPU, on tensors made for the device `DEVICE`. Host
+    functions run as they are. `config` is the one that autotuned kernels run with, counted after their pruning.
+
+        def test_scale():
+            def program(session):
+                torch.manual_seed(session.seed)
+                x = torch.randn(1000, device=DEVICE)
+                torch.testing.assert_close(scale(x), 2 * x)
+
+            report = verify(program)
+            assert not report.errors, str(report)
+
+    A Script among `runs`, or `replay`, which stands for one, is a run on a list of decisions, as findings print them; a
+    Budget, or `exhaustive`, a run on every schedule that can make a difference, until it is spent.
+
+    Raises UnsupportedOp, NoSuchConfig and ReplayError, and what `program` raises of assertions, system errors and
+    exits. Exceptions of a kind that a kernel's own faults have are findings. See docs/verify.md.
     """
-    case = Case(program, sms, limits or Limits(), arch)
+    report = Report()
     start = time.perf_counter()
+    case = Case(program, sms, config, limits or Limits(), arch)
     if replay is not None:
-        report = _replay(case, Script.parse(replay) if isinstance(replay, str) else replay)
+        runs = (Script.parse(replay),)
     elif exhaustive is not None:
-        report = _explore(case, exhaustive)
-    else:
-        report = Report()
-        for schedule, seed in runs:
-            session = case.run(Scheduled(schedule, seed), seed)
-            found = [Seen(f, schedule, seed, None, case) for f in session.findings.all]
-            report.add(Report(found, 1, session.steps, first=case))
+        runs = (exhaustive,)
+    for run in runs:
+        report.add(_explore(case, run) if isinstance(run, Budget) else _once(case, run))
     report.seconds = time.perf_counter() - start
     return report
 
 
-def _replay(case: Case, script: Script) -> Report:
-    session = case.run(Scripted(script), script.seed)
-    found = [Seen(f, None, script.seed, script, case) for f in session.findings.all]
-    return Report(found, 1, session.steps, first=case)
+def _once(case: Case, run: Run | Script) -> Report:
+    schedule, seed, script = (None, run.seed, run) if isinstance(run, Script) else (*run, None)
+    director: Director = Scheduled(schedule, seed) if schedule else Scripted(script or Script(seed))
+    session = case.run(director, seed)
+    return Report([Seen(f, schedule, seed, script, case) for f in session.findings.all], 1, session.steps, first=case)
 
 
 def _explore(case: Case, budget: Budget) -> Report:
@@ -150,12 +169,11 @@ def verify_case(
     shape: tuple[int, ...],
     config: Any,
     compare: Callable[[torch.Tensor, torch.Tensor, float, float], Any],
-    runs: Sequence[Run] = RUNS,
+    runs: Sequence[Way] = RUNS,
     *,
     sms: int = SMS,
     limits: Limits | None = None,
-    replay: Script | str | None = None,
-    exhaustive: Budget | None = None,
+    arch: str = "sm90",
 ) -> Report:
     """One shape and config of a generated module, by its family's own inputs, launch, reference and tolerance.
 
@@ -178,4 +196,4 @@ def verify_case(
         if not verdict.passed:
             session.findings.add("wrong-numbers", verdict.text)
 
-    return verify(program, runs, sms=sms, limits=limits, replay=replay, exhaustive=exhaustive)
+    return verify(program, runs, sms=sms, limits=limits, arch=arch)
