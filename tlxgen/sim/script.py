@@ -39,21 +39,27 @@ class Block:
 
 @dataclass(frozen=True)
 class Script:
-    """The decisions of each launch, and the seed that a program draws its inputs from."""
+    """The decisions of each launch, and the seed that a program draws its inputs from.
+
+    `part` says which of several programs that are verified together it is about.
+    """
 
     seed: int
     launches: tuple[tuple[Block, ...], ...] = ()
+    part: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seed}:" + "/".join(",".join(map(str, blocks)) for blocks in self.launches)
+        part = f"{self.part}@" if self.part else ""
+        return f"{part}{self.seed}:" + "/".join(",".join(map(str, blocks)) for blocks in self.launches)
 
     @classmethod
     def parse(cls, text: str) -> Script:
         """The inverse of `str`. Raises ReplayError."""
-        seed, colon, rest = text.partition(":")
-        if not colon or not seed.isdigit():
+        found = re.fullmatch(r"(?:(\d+)@)?(\d+):(.*)", text)
+        if found is None:
             raise ReplayError(f"{text!r}: a list of decisions is SEED:LIST, as a finding prints it")
-        return cls(int(seed), tuple(tuple(_block(b) for b in part.split(",") if b) for part in rest.split("/")))
+        launches = tuple(tuple(_block(b) for b in one.split(",") if b) for one in found[3].split("/"))
+        return cls(int(found[2]), launches if found[3] else (), int(found[1] or 0))
 
     @classmethod
     def of(cls, seed: int, logs: Iterable[Sequence[str]]) -> Script:

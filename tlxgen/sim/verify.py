@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +31,7 @@ class Seen:
     schedule: Schedule | None
     seed: int
     script: Script | None = None
+    part: int = 0  # which of several programs that were verified together
     case: Case | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -90,6 +91,10 @@ class Report:
     def __str__(self) -> str:
         """The findings, one a line: for `assert not report.errors, str(report)`."""
         return "\n".join(map(str, self.seen)) or f"no findings in {self.runs} runs"
+
+    def of_part(self, number: int) -> Report:
+        """The same, with its findings as those of one of several programs."""
+        return replace(self, seen=[replace(s, part=number) for s in self.seen])
 
     def add(self, other: Report) -> None:
         """Takes in another report; a finding that is already there is not repeated."""
@@ -152,12 +157,14 @@ def _once(case: Case, run: Run | Script) -> Report:
     schedule, seed, script = (None, run.seed, run) if isinstance(run, Script) else (*run, None)
     director: Director = Scheduled(schedule, seed) if schedule else Scripted(script or Script(seed))
     session = case.run(director, seed)
-    return Report([Seen(f, schedule, seed, script, case) for f in session.findings.all], 1, session.steps, first=case)
+    return Report(
+        [Seen(f, schedule, seed, script, case=case) for f in session.findings.all], 1, session.steps, first=case
+    )
 
 
 def _explore(case: Case, budget: Budget) -> Report:
     explored = explore(case, budget=budget)
-    found = [Seen(f, None, script.seed, script, case) for f, script in explored.found]
+    found = [Seen(f, None, script.seed, script, case=case) for f, script in explored.found]
     limits = [explored.limit] if explored.limit else []
     return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case)
 

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
 from .case import Case, Recorded
@@ -62,7 +62,7 @@ def witness(seen: Seen, work: int = STEPS) -> Witness:
     found = shortest(seen.case, seen.finding.key, seen.director, seen.seed, work)
     traces, session = traced(seen.case, found.script, seen.finding.key)
     finding = next(f for f in session.findings.all if f.key == seen.finding.key)
-    return Witness(finding, found, traces)
+    return Witness(finding, replace(found, script=replace(found.script, part=seen.part)), traces)
 
 
 def traced(case: Case, script: Script, until: Key | None = None) -> tuple[list[Trace], Session]:
@@ -77,23 +77,17 @@ def traced(case: Case, script: Script, until: Key | None = None) -> tuple[list[T
     return traces, session
 
 
-def explain(report: Report, work: int = STEPS) -> tuple[list[str], Item | None]:
-    """For the verb: each finding in words, the first of each id with its witness, and the trace of the first.
-
-    Where nothing was found, the trace of one run of the first case; None when nothing was run.
-    """
-    lines, told, trace = [], set[str](), None
+def explain(report: Report, told: set[str], work: int = STEPS) -> Iterator[tuple[Seen, Witness]]:
+    """The witness of the first finding of each id that is not in `told`; puts it there."""
     for seen in report.seen:
-        lines.append(str(seen))
-        if seen.finding.id in told or seen.case is None:
-            continue
-        told.add(seen.finding.id)
-        shown = witness(seen, work)
-        lines += [*shown.text.splitlines(), f"replay: {shown.script}"]
-        trace = trace or shown.json
-    if trace is None and report.first is not None:
-        trace = to_json(traced(report.first, Script(0))[0])
-    return lines, trace
+        if seen.finding.id not in told and seen.case is not None:
+            told.add(seen.finding.id)
+            yield seen, witness(seen, work)
+
+
+def sample(report: Report) -> Item | None:
+    """A run of the first program that was verified, in the Trace Event Format; None when nothing was."""
+    return to_json(traced(report.first, Script(0))[0]) if report.first else None
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tlxgen.check import numerics
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SMS, NoSuchConfig, Report, Run, load_module, verify_case
+from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Run], Report]:
-    """What runs the structure on one schedule and seed: every shape of its first and last config, or of `config`.
+def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
+    """What runs the structure, on one schedule and seed or another way.
 
-    Raises NoSuchConfig.
+    It has every shape of its first and last config, or of `config`; a list of decisions is of one of these. Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = next(s for s in kernels.structures if s.name == name)
@@ -24,12 +24,13 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     chosen = (0, count - 1) if config is None else (config,)
     cases = [(i, shape) for i in dict.fromkeys(chosen) for shape in shapes_of(module.CONFIGS[i].kwargs)]
 
-    def run(once: Run) -> Report:
+    def run(way: Way) -> Report:
         report = Report()
-        for i, shape in cases:
-            variant = structure.variants[i].spec
-            case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
-            report.add(verify_case(*case, (once,), arch=structure.plan.arch.name))
+        for number, (i, shape) in enumerate(cases):
+            if not isinstance(way, Script) or way.part == number:
+                variant = structure.variants[i].spec
+                case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
+                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
         return report
 
     return run
