@@ -7,13 +7,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
+import pytest
+import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.sim import litmus
+from tests.sim.support import run_case, source
+from tlxgen.sim import DEVICE, Budget, Session, verify
 from tlxgen.sim.barriers import Mbarrier, NamedBarrier
 from tlxgen.sim.engine import Event, Hub, Task
-from tlxgen.sim.explore import Node, Search
+from tlxgen.sim.explore import Node, Search, Unrepeatable, explore
 from tlxgen.sim.findings import Findings, Place, Stop
 from tlxgen.sim.launch import Director, Scheduled
 
@@ -112,3 +118,82 @@ def test_no_schedule_ends_otherwise_than_one_that_was_searched(
         assert any(o[-1] for o in searched)
     else:
         assert every <= searched
+
+
+# Kernels.
+
+
+def arrives_twice(session: Session, fixed: bool = False) -> None:
+    litmus.arrives_twice[(1,)](torch.zeros(1, device=DEVICE), ROUNDS=12, FIXED=fixed)
+
+
+def test_what_schedules_miss_the_search_finds() -> None:
+    assert not verify(arrives_twice).seen
+    report = verify(arrives_twice, exhaustive=Budget())
+    assert report.ids == {"race-read-write"} and report.complete
+    assert report.runs <= 4  # of the arrivals' two orders, and what they come to
+
+
+def test_a_correct_kernel_is_searched_to_its_end_in_the_same_states() -> None:
+    def program(session: Session) -> None:
+        arrives_twice(session, fixed=True)
+
+    first, again = (verify(program, exhaustive=Budget()) for _ in range(2))
+    assert not first.seen and first.complete
+    assert (first.runs, first.states) == (again.runs, again.states) == (1, 53)
+    assert first.covered.startswith("1 runs, 53 states, search complete, ")
+
+
+def test_a_search_says_what_ended_it() -> None:
+    report = verify(arrives_twice, exhaustive=Budget(states=10))
+    assert not report.complete and report.limits == ["10 states"]
+    assert "stopped at the limit of 10 states" in report.covered
+    assert not verify(arrives_twice).complete  # schedules are no search
+
+
+@pytest.mark.parametrize("name", ["cooperative", "pingpong"])
+def test_a_generated_gemm_is_searched_to_its_end(name: str) -> None:
+    """256 x 128 x 128 on one CTA, with a ring of two stages: barriers decide everything, so there is one trace."""
+    report = run_case(
+        f"hopper_gemm/hopper_gemm_{name}",
+        source(f"hopper_gemm/hopper_gemm_{name}"),
+        0,
+        (256, 128, 128),
+        (Budget(),),
+        constants={"STAGES": 2},
+        sms=1,
+    )
+    assert not report.seen and report.complete
+    assert report.runs == 1 and report.states == {"cooperative": 36, "pingpong": 29}[name]
+
+
+def test_a_program_that_differs_from_run_to_run_is_refused() -> None:
+    calls: list[int] = []
+
+    def program(session: Session) -> None:
+        calls.append(0)
+        litmus.arrives_twice[(1,)](torch.zeros(1, device=DEVICE), ROUNDS=12 // len(calls), FIXED=False)
+
+    with pytest.raises(Unrepeatable, match="session.seed"):
+        verify(program, exhaustive=Budget())
+
+
+def test_two_tasks_in_one_queue_are_not_claimed_to_be_searched() -> None:
+    queue = deque[Event]()
+
+    class Case:
+        def run(self, director: Director, seed: int, until: object = None) -> SimpleNamespace:
+            findings = Findings()
+            hub = Hub(findings, director.chooser(0), 1000, 60.0, director.watch(0))
+
+            def body() -> None:
+                bit = hub.new_bit()
+                hub.issue(Event("e", HERE, bit, bit, lambda: None, queue))
+
+            for number in range(2):
+                bit = hub.new_bit()
+                hub.spawn(Task(f"t{number}", 1, bit, bit), body)
+            hub.run()
+            return SimpleNamespace(findings=findings, steps=hub.steps, noticed={}, synchronised=False)
+
+    assert explore(Case()).limit == "two tasks in one queue"  # type: ignore[arg-type]

@@ -12,10 +12,12 @@ hardware does not order.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, Protocol, get_args
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -73,6 +75,12 @@ class Task:
 
 
 Actor = Task | Event
+
+
+@cache
+def rank(key: str) -> tuple[int, ...]:
+    """For sorting by key: events after tasks. A key may have the number of its launch before it."""
+    return ("e" in key, *map(int, re.findall(r"\d+", key)))
 
 
 class Chooser(Protocol):
@@ -283,7 +291,7 @@ class Hub:
                     assert chosen.thread is not None
                     chosen.thread.switch()
             self.actor = None
-            blocked = [t for t in self._tasks if not t.finished]
+            blocked = sorted((t for t in self._tasks if not t.finished), key=lambda t: rank(t.key))
             if blocked:
                 text = "; ".join(
                     f"{t.name} (line {t.place.line}) waits for {t.blocked()}" for t in blocked if t.blocked

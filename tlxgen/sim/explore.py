@@ -29,6 +29,8 @@ from .order import Order, Touches, commute
 from .script import Script, in_order, take
 from .watch import Watch
 
+LONGEST = 20_000  # decisions of a run that can be searched: what is kept of them grows with the square
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -68,6 +70,7 @@ class Search:
         self.states: set[int] = set()
         self.stack: list[Node] = []
         self.order = Order(self.states)
+        self.too_long = False  # a run had more steps than are kept
         self._fixed = 0  # nodes of the stack that this run repeats
         self._last: Actor | None = None
 
@@ -90,13 +93,18 @@ class Search:
 
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
         depth = len(self.order.actors)
-        if depth < self._fixed:
+        if depth > LONGEST:
+            self.too_long = True
+            raise Stop
+        names = [self.order.name(actor) for actor in in_order(ready, events, self._last)]
+        if depth >= self._fixed:
+            name = self._open(names, depth)
+        elif set(names) == set(self.stack[depth].enabled):
             name = self.stack[depth].chosen
         else:
-            name = self._open([self.order.name(actor) for actor in in_order(ready, events, self._last)], depth)
-        self._last = take(name.partition(":")[2], ready, events)
-        if self._last is None:
             raise Unrepeatable("the program does not do the same in every run: its inputs must come from session.seed")
+        self._last = take(name.partition(":")[2], ready, events)
+        assert self._last is not None
         return self._last
 
     def _open(self, enabled: list[str], depth: int) -> str:
@@ -135,10 +143,10 @@ class Search:
 
 @dataclass
 class Explored:
-    """What a search found: each finding with the decisions that lead to it. `limit` is what ended it, if it is not
-    complete."""
+    """What a search found: each finding with the decisions that lead to it, and their steps. `limit` is what ended it,
+    if it is not complete."""
 
-    found: list[tuple[Finding, Script]] = field(default_factory=list)
+    found: list[tuple[Finding, Script, int]] = field(default_factory=list)
     runs: int = 0
     steps: int = 0
     states: int = 0
@@ -160,9 +168,9 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
         for finding in session.findings.all:
             if finding.key not in known:
                 known.add(finding.key)
-                result.found.append((finding, Script.of(seed, recorded.logs)))
-        if search.order.shared or session.synchronised:
-            result.limit = "two tasks in one queue" if search.order.shared else "atomics, whose order is not searched"
+                result.found.append((finding, Script.of(seed, recorded.logs), session.noticed[finding.key]))
+        result.limit = _beyond(search, session)
+        if result.limit:
             return result
         if not search.advance():
             return result
@@ -172,3 +180,12 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
         if time.monotonic() > deadline:
             result.limit = f"{budget.seconds:g} s"
             return result
+
+
+def _beyond(search: Search, session: Session) -> str:
+    """What in the last run cannot be searched, if anything."""
+    if search.too_long:
+        return f"{LONGEST} decisions a run"
+    if search.order.shared:
+        return "two tasks in one queue"
+    return "atomics, whose order is not searched" if session.synchronised else ""

@@ -149,7 +149,7 @@ class Machine:
         cluster launch control needs; else all at once."""
         if any(g % c for g, c in zip(grid, cluster, strict=True)):
             raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
-        self._program, self._grid, self._warps = program, grid, warps
+        self._program, self._grid, self._warps, self._limited = program, grid, warps, resident is not None
         for number, corner in enumerate(_places(grid, cluster)):
             self._waiting.append(self._cluster(number, corner, cluster))
         for _ in range(min(resident or len(self._waiting), len(self._waiting))):
@@ -167,7 +167,8 @@ class Machine:
         return members
 
     def _start_next(self) -> None:
-        self.hub.take("clusters that wait")
+        if self._limited:
+            self.hub.take("clusters that wait")
         if self._waiting:
             for cta in self._waiting.popleft():
                 self._start(cta, self._program)

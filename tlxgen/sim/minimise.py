@@ -1,8 +1,10 @@
 """The shortest way to a finding that can be had with little work, as a list of decisions.
 
-Other schedules are tried for a run that comes to the finding in fewer steps; then parts are left out of its list for as
-long as the run still comes there (delta debugging: Zeller, Hildebrandt, "Simplifying and isolating failure-inducing
-input", 2002). Work is counted in steps of the scheduler, so that the result is the same on every machine.
+Tried are: the order that takes no decision; holding back one task, from its begin or after some steps; and other
+schedules, for a run that comes to the finding in fewer steps. The steps of the shortest are put in an order with few
+changes between tasks, and parts left out of its list for as long as the run still comes to the finding (delta
+debugging: Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). Work is counted in steps of
+the scheduler, so that the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .case import Case, Recorded
+from .engine import rank
 from .findings import Key
 from .launch import Director, Scheduled
 from .machine import Limits
@@ -18,6 +21,7 @@ from .script import Block, Script, Scripted
 from .watch import Watch
 
 STEPS = 100_000  # of work: a few seconds
+_HELD_AFTER = (0, 1, 2, 4, 8, 16)  # steps of a task
 PER_RUN = 20  # what a run takes besides, as so many steps
 _ELSEWHERE = [Scheduled("lazy", 0), Scheduled("eager", 0)] + [Scheduled("starved", seed) for seed in range(3)]
 
@@ -55,11 +59,10 @@ def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = S
         raise LookupError(f"the run does not come to {key[0]}")
     if found := work.reaches(Scripted(plain)):
         return Shortest(plain, found[0], True)
-    shorter = (found for other in _ELSEWHERE if (found := work.reaches(other)))
+    shorter = (found for other in _ELSEWHERE if work.left > 0 and (found := work.reaches(other)))
     steps, script = min([best, *shorter], key=lambda found: found[0])
     work.case = replace(case, limits=Limits(2 * steps + 100, case.limits.seconds))  # a longer run is no gain
-    script = _calm(script, work)
-    flat = [(i, block) for i, blocks in enumerate(script.launches) for block in blocks]
+    flat = _flat(_hold(script, work) or _calm(script, work))
     flat = _unbounded(_reduce(flat, work)[0], work)
     flat, minimal = _reduce(flat, work)
     script = _script(flat, seed)
@@ -68,8 +71,28 @@ def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = S
     return Shortest(script, found[0], minimal)
 
 
+def _hold(script: Script, work: _Work) -> Script | None:
+    """The shortest of the runs that hold back one task of the last launch, from the earliest time that is enough."""
+    if not script.launches:
+        return None
+    limit = 2 * work.left // 3
+    earlier: list[tuple[Block, ...]] = [()] * (len(script.launches) - 1)
+    for steps in _HELD_AFTER:
+        found = []
+        for key in sorted({b.key for b in script.launches[-1] if "e" not in b.key}, key=rank):
+            begin = (Block(key.partition(".")[0]), Block(key, steps)) if steps else ()  # the program makes the task
+            held = replace(script, launches=(*earlier, (*begin, Block(key, held=True))))
+            if work.left > limit and (reached := work.reaches(Scripted(held))):
+                found.append((reached[0], held))
+        if found:
+            return min(found, key=lambda one: one[0])[1]
+    return None
+
+
 def _calm(script: Script, work: _Work) -> Script:
     """The same trace with fewer changes between actors, if the run comes to the finding that way too."""
+    if work.left <= 0:
+        return script
     order = Order()
     if not work.reaches(Scripted(script), order):
         return script
@@ -78,6 +101,10 @@ def _calm(script: Script, work: _Work) -> Script:
 
 
 Flat = list[tuple[int, Block]]  # the number of the launch, and a decision
+
+
+def _flat(script: Script) -> Flat:
+    return [(i, block) for i, blocks in enumerate(script.launches) for block in blocks]
 
 
 def _script(flat: Flat, seed: int) -> Script:

@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from .engine import Actor, Event, Hub, Task
+from .engine import Actor, Event, Hub, Task, rank
 from .findings import Finding, Place
-from .script import rank
 from .watch import Amount, Barrier, Watch
 
 Touches = dict[str, Amount | None]  # barrier, by name -> what a step brings to it; None for a wait

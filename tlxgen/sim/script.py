@@ -1,9 +1,9 @@
 """A schedule as a list of decisions: short enough for a command line, and the same run every time.
 
-A list names who goes on: `0.1x7` the task 0.1 seven times, `0.1` the same task until it cannot, `0.1e2` the event.
-Whoever cannot go on is skipped, so that a list with parts left out is a list still. When the list is at its end, the
-task that runs goes on, else the first by name (the program and the tasks of CTA 0, then those of CTA 1), else the event
-issued first.
+A list names who goes on: `0.1x7` the task 0.1 seven times, `0.1` the same task until it cannot, `0.1e2` the event;
+`-0.1` holds the task back from then on, until nobody else can go on or the list names it. Whoever cannot go on is
+skipped, so that a list with parts left out is a list still. When the list is at its end, the task that runs goes on,
+else the first by name (the program and the tasks of CTA 0, then those of CTA 1), else the event issued first.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
 from tlxgen.errors import TlxgenError
 
-from .engine import Actor, Chooser, Event, Task
+from .engine import Actor, Chooser, Event, Task, rank
 from .watch import Watch
 
-_BLOCK = re.compile(r"(\d+(?:[.e]\d+)*|e\d+)(?:x(\d+))?")
+_BLOCK = re.compile(r"(-?)(\d+(?:[.e]\d+)*|e\d+)(?:x(\d+))?")
 
 
 class ReplayError(TlxgenError):
@@ -28,12 +27,15 @@ class ReplayError(TlxgenError):
 
 @dataclass(frozen=True)
 class Block:
-    """Who has this key goes on `times` times, or, where that is 0, as often as it can."""
+    """Who has this key goes on `times` times, or, where that is 0, as often as it can; or it is `held` back."""
 
     key: str
     times: int = 0
+    held: bool = False
 
     def __str__(self) -> str:
+        if self.held:
+            return f"-{self.key}"
         return f"{self.key}x{self.times}" if self.times else self.key
 
 
@@ -69,9 +71,9 @@ class Script:
 
 def _block(text: str) -> Block:
     found = _BLOCK.fullmatch(text)
-    if found is None:
-        raise ReplayError(f"{text!r} is no decision: a task (0.1), an event (0.1e2), or either xN times")
-    return Block(found[1], int(found[2] or 0))
+    if found is None or (found[1] and found[3]):
+        raise ReplayError(f"{text!r} is no decision: a task (0.1), an event (0.1e2), either xN times, or -0.1")
+    return Block(found[2], int(found[3] or 0), bool(found[1]))
 
 
 class Follower:
@@ -80,6 +82,7 @@ class Follower:
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = list(reversed(blocks))
         self._used = 0
+        self._held: set[str] = set()
         self._last: Actor | None = None
 
     def admit(self, actor: Actor) -> None:
@@ -88,6 +91,9 @@ class Follower:
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
         while self._blocks:
             block = self._blocks[-1]
+            if block.held:
+                self._held.add(self._blocks.pop().key)
+                continue
             chosen = take(block.key, ready, events)
             self._used += 1
             if chosen is None or self._used == block.times:
@@ -96,15 +102,10 @@ class Follower:
             if chosen is not None:
                 self._last = chosen
                 return chosen
-        first = in_order(ready, events, self._last)[0]
+        waiting = in_order(ready, events, self._last)
+        first = next((actor for actor in waiting if actor.key not in self._held), waiting[0])
         self._last = take(first.key, ready, events)
         return first
-
-
-@cache
-def rank(name: str) -> tuple[int, ...]:
-    """For sorting keys, or keys with the launch before them, and events after tasks."""
-    return ("e" in name, *map(int, re.findall(r"\d+", name)))
 
 
 def in_order(ready: list[Task], events: list[Event], last: Actor | None) -> list[Actor]:

@@ -148,6 +148,8 @@ class Trace(Watch):
         objects = (held.label,) if held else ()
         span = Span(self.lane(task), "blocked", why, task.place, self.steps, None, objects)
         self._blocks[task] = span
+        if task in self._now:
+            self._now[task].end = None  # until it goes on
         self.spans.append(span)
 
     def woken(self, task: Task, barrier: Barrier | None) -> None:

@@ -31,6 +31,7 @@ class Seen:
     schedule: Schedule | None
     seed: int
     script: Script | None = None
+    steps: int = 0  # of that run, up to the finding
     part: int = 0  # which of several programs that were verified together
     case: Case | None = field(default=None, repr=False, compare=False)
 
@@ -157,14 +158,14 @@ def _once(case: Case, run: Run | Script) -> Report:
     schedule, seed, script = (None, run.seed, run) if isinstance(run, Script) else (*run, None)
     director: Director = Scheduled(schedule, seed) if schedule else Scripted(script or Script(seed))
     session = case.run(director, seed)
-    return Report(
-        [Seen(f, schedule, seed, script, case=case) for f in session.findings.all], 1, session.steps, first=case
-    )
+    steps = session.noticed
+    found = [Seen(f, schedule, seed, script, steps[f.key], case=case) for f in session.findings.all]
+    return Report(found, 1, session.steps, first=case)
 
 
 def _explore(case: Case, budget: Budget) -> Report:
     explored = explore(case, budget=budget)
-    found = [Seen(f, None, script.seed, script, case=case) for f, script in explored.found]
+    found = [Seen(f, None, script.seed, script, steps, case=case) for f, script, steps in explored.found]
     limits = [explored.limit] if explored.limit else []
     return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case)
 

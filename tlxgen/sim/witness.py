@@ -78,9 +78,12 @@ def traced(case: Case, script: Script, until: Key | None = None) -> tuple[list[T
 
 
 def explain(report: Report, told: set[str], work: int = STEPS) -> Iterator[tuple[Seen, Witness]]:
-    """The witness of the first finding of each id that is not in `told`; puts it there."""
+    """The witness of the first finding of each id that is not in `told`, where it is put.
+
+    None for a finding that comes later than `work` steps: what never ends, for one.
+    """
     for seen in report.seen:
-        if seen.finding.id not in told and seen.case is not None:
+        if seen.finding.id not in told and seen.case is not None and seen.steps <= work:
             told.add(seen.finding.id)
             yield seen, witness(seen, work)
 

@@ -29,7 +29,7 @@ def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
 
 
 def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:
-    """What calls a host function on one schedule and seed, or another way. Raises ForeignError, which says what there is."""
+    """What calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
     found = _functions(path)
     if not name:
         raise _undecided(path, found)

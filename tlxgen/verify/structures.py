@@ -13,7 +13,8 @@ from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, veri
 def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
     """What runs the structure, on one schedule and seed or another way.
 
-    It has every shape of its first and last config, or of `config`; a list of decisions is of one of these. Raises NoSuchConfig.
+    That is every shape of its first and last config, or of `config`; a list of decisions is for one of these.
+    Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = next(s for s in kernels.structures if s.name == name)
