@@ -197,6 +197,7 @@ class ClusterBarrier:
     key: str
     size: int
     hub: Hub
+    present: int = 0
     clock: int = 0
     phase: int = 0
     waiting: list[Task] = field(default_factory=list)
@@ -207,27 +208,41 @@ class ClusterBarrier:
 
     @property
     def missing(self) -> Amount:
-        return self.size - len(self.waiting), 0
+        return self.size - self.present, 0
 
     def join(self) -> None:
         """The task that runs, one of each CTA, waits for those of the others."""
-        self.hub.enter()
-        task, watch = self.hub.current, self.hub.watch
-        if watch is not None:
-            watch.arrives(self, (1, 0), task.place)
-        self.clock |= self.hub.release(task)
-        self.waiting.append(task)
-        if len(self.waiting) < self.size:
-            self.hub.block(lambda: f"the cluster barrier: {len(self.waiting)} of {self.size} CTAs have come")
+        task = self.hub.current
+        clock = self._enter()
+        if self.present + 1 == self.size:
+            task.clock |= clock
+            self._come(clock)
+            if self.hub.watch is not None:
+                self.hub.watch.passes(self)
             return
-        clock, waiting = self.clock, self.waiting
-        self.clock, self.waiting = 0, []
-        self.phase += 1
-        if watch is not None:
-            watch.completes(self)
-        for other in waiting:
-            other.clock |= clock
-            if other is not task:
+        self._come(clock)
+        self.waiting.append(task)
+        self.hub.block(lambda: f"the cluster barrier: {self.present} of {self.size} CTAs have come")
+
+    def arrive(self) -> None:
+        """The task that runs comes, and does not wait."""
+        self._come(self._enter())
+
+    def _enter(self) -> int:
+        """The clock of all that have come, and of the task that comes now."""
+        self.hub.enter()
+        task = self.hub.current
+        if self.hub.watch is not None:
+            self.hub.watch.arrives(self, (1, 0), task.place)
+        return self.clock | self.hub.release(task)
+
+    def _come(self, clock: int) -> None:
+        self.clock, self.present = clock, self.present + 1
+        if self.present == self.size:
+            waiting, self.clock, self.present, self.waiting = self.waiting, 0, 0, []
+            self.phase += 1
+            if self.hub.watch is not None:
+                self.hub.watch.completes(self)
+            for other in waiting:
+                other.clock |= clock
                 self.hub.wake(other, self)
-        if watch is not None:
-            watch.passes(self)

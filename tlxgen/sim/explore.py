@@ -96,15 +96,14 @@ class Search:
         if depth > LONGEST:
             self.too_long = True
             raise Stop
-        names = [self.order.name(actor) for actor in in_order(ready, events, self._last)]
-        if depth >= self._fixed:
-            name = self._open(names, depth)
-        elif set(names) == set(self.stack[depth].enabled):
+        if depth < self._fixed:
             name = self.stack[depth].chosen
         else:
+            name = self._open([self.order.name(actor) for actor in in_order(ready, events, self._last)], depth)
+        same = depth != self._fixed - 1 or len(self.stack[depth].enabled) == len(ready) + len(events)
+        self._last = take(name.partition(":")[2], ready, events) if same else None
+        if self._last is None:
             raise Unrepeatable("the program does not do the same in every run: its inputs must come from session.seed")
-        self._last = take(name.partition(":")[2], ready, events)
-        assert self._last is not None
         return self._last
 
     def _open(self, enabled: list[str], depth: int) -> str:

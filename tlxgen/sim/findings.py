@@ -50,6 +50,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "warp-hazard": ("error", "a named barrier of all threads of the task between the two accesses"),
     "global-race": ("error", "what a CTA writes, another may read in a later launch only"),
     "global-write-conflict": ("error", "each byte of an output belongs to one CTA"),
+    "redundant-write": ("warning", "the same values from several CTAs: let one of them write"),
     "output-unwritten": ("error", "cover the whole output: check tiles, masks and what makes a task leave early"),
     "wrong-numbers": ("error", "the result differs from the reference"),
     "missing-fence": ("warning", 'fence("async_shared") after the stores, before the TMA or wgmma that reads them'),
@@ -108,6 +109,10 @@ class Findings:
         """Records a finding after which nothing that the run does means anything, and ends the run."""
         self.add(id, message, places)
         raise Stop
+
+    def forget(self, count: int) -> None:
+        """Drops what was found after the first `count`: the launch that showed it begins again."""
+        self._found = dict(list(self._found.items())[:count])
 
     @property
     def all(self) -> list[Finding]:

@@ -13,7 +13,7 @@ import importlib.util
 import math
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -24,8 +24,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .engine import Chooser, Schedule, Seeded
-from .findings import Finding, Findings, Key, NoSuchConfig, Place, Stop
+from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
+from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .transform import Program
@@ -51,7 +52,12 @@ _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tens
 
 
 class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
+    every tensor whose address is taken."""
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        super().__init__()
+        self._memory = memory
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -61,6 +67,8 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.data_ptr:
+            self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:
             made = func(*args, **kwargs)
@@ -122,6 +130,7 @@ class Session:
         self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
         self._machine: Machine | None = None  # of the launch under way
+        self._attempts = 0  # launches, those that began again counted as often as they began
 
     def _notice(self, finding: Finding) -> None:
         hub = self._machine.hub if self._machine else None
@@ -141,21 +150,48 @@ class Session:
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
-        values = {k: argument(v) for k, v in bound.items()}
-        director, number = self.director, self.launches
-        machine = Machine(self.findings, self.memory, director.chooser(number), self.limits, director.watch(number))
+        constants = {p.name for p in kernel.params if p.is_constexpr}
+        values = {k: argument(v, k in constants) for k, v in bound.items()}
+        for tensor in filter(torch.is_tensor, (getattr(v, "base", v) for v in bound.values())):
+            self.memory.register(tensor)
+        x, y, z = (*sizes, 1, 1)[:3]
+        warps = options.get("num_warps") or 4
+
+        def start(machine: Machine) -> None:
+            machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+
+        layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
+        before = self.memory.snapshot() if layouts.pairs else None
+        while not self._attempt(start, layouts):
+            assert before is not None
+            self.memory.restore(before)
         self.launches += 1
+
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
+        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
+        found = len(self.findings.all)
+        chooser, watch = self.director.chooser(self._attempts), self.director.watch(self._attempts)
+        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
+        self._attempts += 1
         self._machine = machine
         self.memory.begin()
-        x, y, z = (*sizes, 1, 1)[:3]
         try:
             with running(machine), torch._C.DisableTorchFunction():
-                warps = options.get("num_warps") or 4
-                machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+                start(machine)
+            wrong = layouts.revise()
+        except Relayout:
+            wrong = True
+        except (Stop, KernelFault):
+            wrong = layouts.revise()
+            if not wrong:
+                raise
         finally:
             self._machine = None
             self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
+        if wrong:
+            self.findings.forget(found)
+        return not wrong
 
     def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         """The config that this session runs an autotuned kernel with. Raises NoSuchConfig.
@@ -205,7 +241,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(),
+                _OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self
@@ -215,14 +251,12 @@ class Session:
 
 def _program() -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
-    import triton.language
-    import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(triton.language, triton.language.extra.tlx, unwrap)
+    return Program(unwrap)
 
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:

@@ -46,7 +46,7 @@ class _Work:
         recorded = Recorded(director, (lambda: watch) if watch else None)
         session = self.case.run(recorded, self.seed, self.key)
         self.left -= session.steps + PER_RUN
-        if self.key not in session.noticed:
+        if all(finding.key != self.key for finding in session.findings.all):
             return None
         return session.noticed[self.key], Script.of(self.seed, recorded.logs)
 
