@@ -111,7 +111,8 @@ def test_findings_of_a_structure_have_what_the_record_promises(tmp_path: Path) -
     assert result.status == "findings" and result.faulty
     assert {f["id"] for f in result.findings} == {"deadlock"}
     (finding,) = result.findings
-    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix"]
+    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix", "replay", "witness"]
+    assert "nobody ever arrives there" in finding["witness"]
     assert "ab_empty" in finding["message"] and finding["schedule"] == "eager" and finding["severity"] == "error"
     lines = faulty.splitlines()
     assert any("barrier_wait(ab_empty" in lines[p["line"] - 1] for p in finding["places"])
@@ -192,6 +193,52 @@ def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert "error deadlock" in result.output and "nothing is written" in result.output
     assert not (tmp_path / "generated").exists()
+
+
+def test_all_orders_are_searched(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:error", SPEC, "--config", "0", "--exhaustive", "--json", "record.json")
+    assert result.exit_code == 1, result.output
+    assert "lines.py:error: 1 runs, 1 states, search complete" in result.output
+    assert "search complete, " in result.output.splitlines()[-1] and "(other shapes) is not proven" in result.output
+    data = timeless(hand_written.parent / "record.json")
+    assert data["runs"] == [{"exhaustive": 30.0}]
+    assert all(target["complete"] for target in data["targets"])
+    assert data["targets"][0]["findings"][0]["schedule"] == "replay"
+
+
+def test_a_finding_is_told_and_can_be_replayed(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:warning", "lines.py:error", "--schedule", "random")
+    lines = [line.strip() for line in result.output.splitlines()]
+    assert any(line.startswith("witness of deadlock: ") for line in lines)
+    (replay,) = [line.removeprefix("replay: --replay ") for line in lines if "lines.py:error=" in line]
+    again = invoke("verify", "lines.py:warning", "lines.py:error", "--replay", replay)
+    assert again.exit_code == 1 and "lines.py:error: 1 runs" in again.output, again.output
+    assert "error deadlock" in again.output and "lines.py:warning" not in again.output
+
+
+@pytest.mark.parametrize(
+    ("replay", "message"),
+    [("0:", "--replay is of one target, TARGET=LIST; there are lines.py:warning, lines.py:error"),
+     ("lines.py:error=x", "'x': a list of decisions is SEED:LIST")],
+)  # fmt: skip
+def test_a_replay_that_is_none_is_refused(hand_written: Path, replay: str, message: str) -> None:
+    result = invoke("verify", "lines.py:warning", "lines.py:error", "--replay", replay)
+    assert result.exit_code and message in result.output + str(result.exception), result.output
+
+
+def test_a_replay_of_a_structure_is_of_one_of_its_cases(tmp_path: Path) -> None:
+    result = invoke("verify", SPEC, "--replay", "hopper_gemm_cooperative=2@0:")
+    assert result.exit_code == 0 and "hopper_gemm_cooperative: 1 runs" in result.output, result.output
+    assert "pingpong" not in result.output
+
+
+def test_each_target_has_a_trace_of_its_own(hand_written: Path) -> None:
+    assert invoke("verify", "lines.py:error", "--schedule", "lazy", "--trace", "one.json").exit_code == 1
+    events = json.loads((hand_written.parent / "one.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events if e["ph"] == "i"] == ["deadlock"]
+    invoke("verify", "lines.py:error", "lines.py:warning", "--schedule", "lazy", "--trace", "some.json")
+    found = sorted(path.name for path in hand_written.parent.glob("some*"))
+    assert found == ["some.lines_py_error.json", "some.lines_py_warning.json"]
 
 
 def test_ctrl_c_leaves_no_child_behind(hand_written: Path) -> None:

@@ -128,7 +128,7 @@ class Tasks:
         if self._running:
             m.hub.block(lambda: f"its tasks, of which {self._running} still run")
         for task in self._tasks:
-            self._parent.clock |= task.clock
+            m.hub.follow(task)
 
 
 def argument(value: Any, constant: bool = False) -> Any:

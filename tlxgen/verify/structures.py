@@ -8,12 +8,13 @@ from typing import Any
 
 from tlxgen.check import numerics
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SMS, NoSuchConfig, Report, Run, load_module, verify_case
+from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Run], Report]:
-    """What runs the structure on one schedule and seed: every shape of `config`, or of those that show every constant.
+def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
+    """What runs the structure, on one schedule and seed or another way.
 
+    That is every shape of `config`, or of the configs that show every constant; a list of decisions is for one.
     Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
@@ -24,12 +25,13 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
         raise NoSuchConfig(name, config, count)
     cases = cases_of(problem, [c.kwargs for c in module.CONFIGS], config)
 
-    def run(once: Run) -> Report:
+    def run(way: Way) -> Report:
         report = Report()
-        for i, shape in cases:
-            variant = structure.variants[i].spec
-            case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
-            report.add(verify_case(*case, (once,), arch=structure.plan.arch.name))
+        for number, (i, shape) in enumerate(cases):
+            if not isinstance(way, Script) or way.part == number:
+                variant = structure.variants[i].spec
+                case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
+                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
         return report
 
     return run
