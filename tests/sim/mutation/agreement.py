@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from tests.sim.support import structures
 from tlxgen.sim import RUNS
 
-from .execute import parallel
-from .mutant import apply
+from .execute import parallel, written
 from .report import Result
 from .subjects import Subject
 
@@ -24,7 +24,8 @@ LARGE = (2700, 3100, 1000)  # several tiles for each of 132 SMs
 
 def cases(results: Sequence[Result], subjects: dict[str, Subject], workers: int) -> list[dict[str, Any]]:
     """Every structure unmutated, then mutants, spread over modules and mutators; the same ones for the same results."""
-    chosen = [_case(f"{name}/{s.name}", 0, [list(LARGE), [300, 264, 200]]) for name, s in structures()]
+    hopper = [(name, s) for name, s in structures() if s.plan.arch.name == "sm90"]
+    chosen = [_case(f"{name}/{s.name}", 0, [list(LARGE), [300, 264, 200]]) for name, s in hopper]
     caught = _spread([r for r in results if r.status == "caught" and set(r.outcome.ids) <= ENDS])
     jobs = parallel(caught[: 3 * FAULTS], lambda r: _all_ids(subjects[r.mutant.at], r), None, workers, 240.0)
     ids = {r.mutant.name: found for r, found in jobs if found and found <= ENDS}
@@ -36,34 +37,26 @@ def cases(results: Sequence[Result], subjects: dict[str, Subject], workers: int)
 
 def _spread(results: Sequence[Result]) -> list[Result]:
     """In turn one of each module, and for each module one of each mutator in turn."""
-    queues: dict[str, dict[str, list[Result]]] = {}
+    modules: dict[str, dict[str, list[Result]]] = {}
     for result in results:
-        queues.setdefault(result.mutant.at, {}).setdefault(result.mutant.kind, []).append(result)
-    order: list[Result] = []
-    for number, kinds in enumerate(queues.values()):
+        modules.setdefault(result.mutant.at, {}).setdefault(result.mutant.kind, []).append(result)
+    orders = []
+    for number, kinds in enumerate(modules.values()):
         names = sorted(kinds)
         first = number * 5 % len(names)  # so that modules do not all begin with the same mutator
-        lists = [kinds[n] for n in names[first:] + names[:first]]
-        mine = [q[i] for i in range(max(map(len, lists))) for q in lists if i < len(q)]
-        order += mine
-    ranks: dict[str, int] = {}
+        orders.append(_in_turn([kinds[n] for n in names[first:] + names[:first]]))
+    return _in_turn(orders)
 
-    def rank(result: Result) -> int:
-        ranks[result.mutant.at] = ranks.get(result.mutant.at, 0) + 1
-        return ranks[result.mutant.at]
 
-    return sorted(order, key=rank)  # stable: first ones of all modules, second ones, ...
+def _in_turn(queues: Sequence[Sequence[Result]]) -> list[Result]:
+    """The first of each queue, the second of each, and so on."""
+    return [r for turn in zip_longest(*queues) for r in turn if r is not None]
 
 
 def _all_ids(subject: Subject, result: Result) -> set[str]:
     """All that is found on the case that showed a mutant's fault, on every schedule."""
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{subject.at.split('/')[1]}.py"
-        path.write_text(apply(subject.text, result.mutant.edits))
-        case = next(c for c in subject.cases if str(c) == result.outcome.case)
+    case = next(c for c in subject.cases if str(c) == result.outcome.case)
+    with written(subject, result.mutant) as path:
         return set(subject.verify(path, case, RUNS).ids)
 
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -42,9 +43,7 @@ class Outcome:
 def execute(subject: Subject, mutant: Mutant, runs: Sequence[Run] = RUNS) -> Outcome:
     """Runs case after case, schedule after schedule, until one has findings."""
     start, count = time.perf_counter(), 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{mutant.at.split('/')[1]}.py"
-        path.write_text(apply(subject.text, mutant.edits))
+    with written(subject, mutant) as path:
         for case in subject.cases:
             for run in runs:
                 count += 1
@@ -55,6 +54,15 @@ def execute(subject: Subject, mutant: Mutant, runs: Sequence[Run] = RUNS) -> Out
                 if report.seen:
                     return _found(report, str(case), run, count, time.perf_counter() - start)
     return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
+
+
+@contextmanager
+def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
+    """A file with the mutant's source, under the module's own name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{mutant.at.split('/')[1]}.py"
+        path.write_text(apply(subject.text, mutant.edits))
+        yield path
 
 
 def _found(report: Report, case: str, run: Run, count: int, seconds: float) -> Outcome:
