@@ -21,6 +21,9 @@ app = typer.Typer(
 )
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
+Shapes = Annotated[
+    Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
+]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
 
 
@@ -113,6 +116,36 @@ def verify(
 
 
 @app.command()
+def bench(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    shapes: Shapes = None,
+    baseline: Annotated[
+        Optional[list[str]], typer.Option("--baseline", help="Only this baseline (repeatable); 'none' for none at all.")
+    ] = None,
+    every_config: Annotated[
+        bool, typer.Option("--every-config", help="Time each config, not only the one that is picked for a shape.")
+    ] = False,
+    turns: Annotated[int, typer.Option(min=3, help="Replays of each candidate.")] = 30,
+    json: Annotated[Optional[Path], typer.Option("--json", help="Write the record here as JSON.")] = None,
+    csv: Annotated[Optional[Path], typer.Option("--csv", help="Write the rows here as CSV.")] = None,
+    markdown: Annotated[Optional[Path], typer.Option("--markdown", help="Write a markdown table here.")] = None,
+    plot: Annotated[Optional[Path], typer.Option("--plot", help="Write a plot here (needs matplotlib).")] = None,
+    tritonbench: Annotated[
+        Optional[Path], typer.Option("--tritonbench", help="Write an operator file for TritonBench here.")
+    ] = None,
+) -> None:
+    """Time a spec's kernels against baselines on a GPU: interleaved, cold L2, kernel time and host time."""
+    from tlxgen.compile import check_torch
+
+    check_torch()
+    from tlxgen.verbs import bench as verb
+
+    outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
+    wanted = None if baseline is None else [name for name in baseline if name != "none"]
+    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs))
+
+
+@app.command()
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="Spec, generated module or folder, REV:path, or REV alone.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],
@@ -134,6 +167,17 @@ def schema() -> None:
     from tlxgen.spec import json_schema
 
     print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+
+
+def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
+    """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for another form."""
+    shapes = []
+    for text in (part for given in texts or () for part in given.replace(",", " ").split()):
+        extents = text.lower().split("x")
+        if not all(extent.isdecimal() and int(extent) for extent in extents):
+            raise TlxgenError(f"{text!r} is not a shape", remedy="write extents with x between them: 4096x4096x4096")
+        shapes.append(tuple(map(int, extents)))
+    return shapes
 
 
 def _files(specs: list[Path]) -> list[Path]:

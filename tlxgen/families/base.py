@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError, SpecError, SpecErrors
+from tlxgen.errors import NoVariantError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand
 
@@ -95,6 +95,14 @@ class Family(ABC):
     @abstractmethod
     def problem(self) -> Any:
         """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
+
+    def benchmark(self) -> Any:
+        """The module of the family's shapes, FLOPs, bytes, calls and baselines; importing it imports torch.
+
+        It has SHAPES, flops(spec, shape), bytes_moved(spec, shape), call(module, spec, shape, tensors, config) and
+        baselines(spec). Raises TlxgenError for a family that has none.
+        """
+        raise TlxgenError(f"the family {self.name} does not say how its kernels are timed")
 
     def summary(self, plan: Plan) -> str:
         """One line about the tasks, for headers."""

@@ -37,3 +37,8 @@ class Gemm(Family):
         from . import problem
 
         return problem
+
+    def benchmark(self) -> Any:
+        from . import benchmark
+
+        return benchmark

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -106,10 +107,10 @@ def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, c
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
-    module.__dict__["empty_rows"] = poisoned
-    out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
-    result: torch.Tensor = host(**tensors, out=out, config=config)
-    torch.cuda.synchronize()
+    with mock.patch.dict(module.__dict__, empty_rows=poisoned):
+        out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
+        result: torch.Tensor = host(**tensors, out=out, config=config)
+        torch.cuda.synchronize()
     return result, sum(_strays(whole, inside) for whole, inside in buffers)
 
 
