@@ -107,7 +107,7 @@ def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, c
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
-    with mock.patch.dict(module.__dict__, empty_rows=poisoned):
+    with mock.patch.dict(module.__dict__, empty_rows=poisoned, LAUNCHES={}):  # what is known is known of other rows
         out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
         result: torch.Tensor = host(**tensors, out=out, config=config)
         torch.cuda.synchronize()
