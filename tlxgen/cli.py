@@ -146,6 +146,45 @@ def bench(
 
 
 @app.command()
+def tune(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    shapes: Shapes = None,
+    budget: Annotated[
+        Optional[str], typer.Option("--budget", help="Wall time at most, such as 60s or 10m. Default: what it takes.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of inputs, orders and the candidates drawn at random.")] = 0,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    candidates: Annotated[
+        Optional[int], typer.Option(min=1, help="Candidates by estimate a shape class; a third more at random.")
+    ] = None,
+    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="Measure every candidate.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="No GPU: rank, compile the best offline, print their resources.")
+    ] = False,
+    dask: Annotated[Optional[str], typer.Option("--dask", help="Address of a Dask scheduler to work on.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a step of a measurement may take.")] = 30,
+    out: Annotated[
+        Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
+    ] = None,
+) -> None:
+    """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
+    from tlxgen.verbs import tune as verb
+
+    options = verb.Options(
+        shapes=tuple(_shapes(shapes)),
+        budget_s=None if budget is None else _seconds(budget),
+        seed=seed,
+        workers=workers,
+        candidates=candidates,
+        exhaustive=exhaustive,
+        dask=dask,
+        out=out,
+        timeout_s=timeout,
+    )
+    raise typer.Exit(verb.dry_run(spec, options) if dry_run else verb.run(spec, options))
+
+
+@app.command()
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="Spec, generated module or folder, REV:path, or REV alone.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],
@@ -178,6 +217,19 @@ def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
             raise TlxgenError(f"{text!r} is not a shape", remedy="write extents with x between them: 4096x4096x4096")
         shapes.append(tuple(map(int, extents)))
     return shapes
+
+
+def _seconds(text: str) -> float:
+    """A time as the command line has it: 60, 60s, 10m, 1h. Raises TlxgenError for another form."""
+    number, unit = (text[:-1], text[-1]) if text[-1:].isalpha() else (text, "s")
+    scale = {"s": 1, "m": 60, "h": 3600}.get(unit)
+    try:
+        seconds = float(number) * (scale or 0)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < float("inf"):
+        raise TlxgenError(f"{text!r} is not a time", remedy="write 60s, 10m or 1h")
+    return seconds
 
 
 def _files(specs: list[Path]) -> list[Path]:

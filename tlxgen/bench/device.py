@@ -42,12 +42,21 @@ def parse(line: str) -> dict[str, float]:
 
 def driver() -> str:
     """The version of NVIDIA's driver; empty if unknown."""
-    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return _query("driver_version")
+
+
+def gpu_name(gpu: str) -> str:
+    """The name of the GPU of that index or UUID; empty if unknown."""
+    return _query("name", f"--id={gpu}")
+
+
+def _query(field: str, *options: str) -> str:
+    command = ["nvidia-smi", *options, f"--query-gpu={field}", "--format=csv,noheader"]
     try:
         run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return run.stdout.strip().splitlines()[0] if run.stdout.strip() else ""
+    return next(iter(run.stdout.strip().splitlines()), "")
 
 
 def versions() -> dict[str, str]:

@@ -93,6 +93,19 @@ class Gpu:
         torch.cuda.synchronize()
         return statistics.median(bursts)
 
+    def dead(self) -> bool:
+        """Whether the CUDA context is beyond use: after an illegal access, say, every call fails."""
+        try:
+            torch.cuda.synchronize()
+            torch.zeros(1, device=self.device)
+        except Exception:
+            return True
+        return False
+
+    def release(self) -> None:
+        """Gives back the memory of graphs and inputs that nobody holds any more."""
+        torch.cuda.empty_cache()
+
     def conditions(self) -> dict[str, float]:
         """Clocks, power and temperature now. nvidia-smi does not know of CUDA_VISIBLE_DEVICES: we translate."""
         visible = [v for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen import families
+from tlxgen.build import DISPATCHER
 from tlxgen.check import numerics
 from tlxgen.check.child import import_file
 from tlxgen.errors import TlxgenError
@@ -47,7 +48,7 @@ class Bench:
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        return tuple(self.how.SHAPES)
+        return self.family.shapes
 
     def problem(self, shape: Shape, device: Any) -> Problem:
         """One shape on `device`: inputs are fresh at each call; the reference is that of the inputs it is given."""
@@ -60,8 +61,8 @@ class Bench:
 
         return Problem(
             shape,
-            self.how.flops(spec, shape),
-            self.how.bytes_moved(spec, shape),
+            self.family.flops(spec, shape),
+            self.family.bytes_moved(spec, shape),
             lambda: problem.inputs(spec, shape, device),
             wrong,
         )
@@ -78,6 +79,9 @@ class Bench:
     def cases(self, shape: Shape) -> list[Case]:
         """Baselines first, then the structures, each with its own pick or with every config."""
         made = [Case(name, make, baseline=True) for name, make in self.baselines.items()]
+        if (self.folder / DISPATCHER).is_file():
+            package = self._module(DISPATCHER.removesuffix(".py"))
+            made.append(Case(self.kernels.name, lambda t: self.how.call(package, self.first, shape, t)))
         return made + [case for structure in self.kernels.structures for case in self._structure(structure, shape)]
 
     def case(self, name: str, shape: Shape) -> Case:

@@ -49,10 +49,15 @@ def check(job: dict[str, Any], out: TextIO) -> None:
 
 
 def import_file(path: Path) -> ModuleType:
-    """The module in a file, under a name of its own."""
-    spec = importlib.util.spec_from_file_location(f"tlxgen_generated_{path.stem}", path)
+    """The module in a file, under a name of its own; an __init__.py is the package of its folder."""
+    package = path.name == "__init__.py"
+    name = f"tlxgen_generated_{path.parent.name if package else path.stem}"
+    folders = [str(path.parent)] if package else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folders)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    if package:
+        sys.modules[name] = module  # where its own imports look for it
     spec.loader.exec_module(module)
     return module
 

@@ -1,4 +1,4 @@
-"""How a GEMM is timed: the shapes, the work in them, a call to time, and what to hold it against. Imports torch."""
+"""How a GEMM is timed: a call to time, and what to hold it against. Imports torch."""
 
 from __future__ import annotations
 
@@ -19,35 +19,6 @@ from .spec import GemmSpec
 
 Run = Callable[[], torch.Tensor]
 Baseline = Callable[[Tensors], Run]
-
-# Square, wide, tall, skinny, few tiles, long K: what a GEMM meets in a model.
-SHAPES: tuple[Shape, ...] = (
-    (2048, 2048, 2048),
-    (4096, 4096, 4096),
-    (8192, 8192, 8192),
-    (8192, 1024, 8192),
-    (1024, 8192, 8192),
-    (512, 4096, 16384),
-    (16384, 4096, 4096),
-    (1024, 1024, 1024),
-    (256, 8192, 8192),
-    (64, 16384, 4096),
-    (4096, 128, 4096),
-)
-
-
-def flops(spec: GemmSpec, shape: Shape) -> float:
-    """Floating-point operations, a multiply-add as two; the epilogue is not counted."""
-    m, n, k = shape
-    return 2.0 * m * n * k
-
-
-def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
-    """Bytes that must cross to or from memory: A, B, C and what the epilogue reads, each once."""
-    m, n, k = shape
-    problem = spec.problem
-    a, b, c = (DTYPES[x.dtype].bytes for x in (problem.a, problem.b, problem.c))
-    return float(m * k * a + k * n * b + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
 
 
 def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
