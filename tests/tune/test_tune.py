@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.tune.conftest import COMMAND, Project
+from tests.tune.fake_child_times import us
 from tlxgen.build import build
 from tlxgen.errors import DeviceError, SpecError, TlxgenError
 from tlxgen.tune import worker
@@ -91,15 +92,14 @@ def test_a_damaged_result_is_measured_again(project: Project) -> None:
 def test_a_faulty_candidate_is_recorded_and_skipped_and_the_rest_is_the_same(project: Project, kind: str) -> None:
     clean: Any = project.tune(A)
     ranked = project.space.ranked([A], 132)
-    project.faults({ranked[0].key: kind, ranked[9].key: kind})
+    sickly = sorted(ranked[:10], key=lambda c: us(c.key, list(A)))[-2:]  # the slowest of those that are tried first
+    project.faults({c.key: kind for c in sickly})
     subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "results")], check=True)
     sick: Any = project.tune(A)
-    worst = [c for c in (ranked[0], ranked[9]) if c.values == clean["classes"][0]["winner"]["values"]]
-    assert not worst, "the fault must not be the winner's for this test to mean anything"
     assert sick["classes"][0]["winner"] == clean["classes"][0]["winner"]
     assert sick["classes"][0]["runner_up"] == clean["classes"][0]["runner_up"]
     assert [(f["fault"], f["values"]) for f in sick["faults"]] == [
-        (kind, c.values) for c in sorted((ranked[0], ranked[9]), key=lambda c: c.key)
+        (kind, c.values) for c in sorted(sickly, key=lambda c: c.key)
     ]
     assert sick["classes"][0]["tried"] == {"measured": 32, kind: 2}
     assert all(fault["text"] for fault in sick["faults"])

@@ -21,6 +21,7 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document
 
 Shape = tuple[int, ...]
+NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
 PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
 
 
@@ -91,7 +92,8 @@ def space_of(document: Document) -> Space:
 def _candidate(structure: Structure, variant: Variant, source: str) -> Candidate:
     assert variant.plan and variant.spec
     options = options_of(variant.plan)
-    key = digest.of_text(json.dumps([source, options, variant.spec.model_dump(mode="json")], sort_keys=True))
+    spec = variant.spec.model_dump(mode="json", exclude=NO_MATTER)
+    key = digest.of_text(json.dumps([source, options, spec], sort_keys=True))
     return Candidate(structure.name, variant, source, options, key)
 
 
