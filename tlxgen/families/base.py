@@ -198,11 +198,11 @@ def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
     for point in expansion.points:
         if point.spec is not None and not point.rejected:
-            groups.setdefault(_structure_key(family, point.spec), []).append(point)
+            groups.setdefault(structure_key(family, point.spec), []).append(point)
     return groups
 
 
-def _structure_key(family: Family, spec: CommonSpec) -> str:
+def structure_key(family: Family, spec: CommonSpec) -> str:
     """Everything of a spec that changes the program, as text."""
     data = spec.model_dump(exclude=NOT_STRUCTURE)
     for path in family.config_axes:
@@ -276,4 +276,4 @@ def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
         yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
 
 
-__all__ = ["Family", "Kernels", "Structure", "Value", "Variant"]
+__all__ = ["Family", "Kernels", "Structure", "Value", "Variant", "structure_key"]
