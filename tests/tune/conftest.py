@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from tlxgen.tune import worker
 from tlxgen.tune.space import Candidate, Space, space_of
 from tlxgen.verbs import tune as verb
 
-COMMAND = (sys.executable, str(Path(__file__).with_name("fake_child.py")))
+MODULE = "tests.tune.fake_child"
 SPEC = """\
 kernel: gemm
 name: g
@@ -57,7 +56,7 @@ class Project:
 
     def tune(self, *shapes: tuple[int, ...], **options: object) -> dict[str, object]:
         """Runs the verb and gives the file as data."""
-        chosen = {"shapes": shapes or ((4096, 4096, 4096),), "command": COMMAND, "timeout_s": 1.0, **options}
+        chosen = {"shapes": shapes or ((4096, 4096, 4096),), "module": MODULE, "timeout_s": 1.0, **options}
         assert verb.run(self.spec, verb.Options(**chosen)) == 0  # type: ignore[arg-type]
         data: dict[str, object] = YAML(typ="safe", pure=True).load(self.table.read_text())
         return data

@@ -9,20 +9,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 from typing import Any
 
-from fake_child_times import us
+from tests.tune.fake_child_times import us
+from tlxgen.bounded.serve import Say, serve
 
 VERSIONS = {"tlxgen": "0", "cuda": "13.0"}
 
 
-def say(message: Any) -> None:
-    print(json.dumps(message), flush=True)
-
-
-def measure(request: Any, faults: dict[str, str]) -> None:
+def measure(request: Any, faults: dict[str, str], say: Say) -> None:
     done = {}
     for candidate in request["candidates"]:
         key = candidate["key"]
@@ -42,18 +38,16 @@ def measure(request: Any, faults: dict[str, str]) -> None:
     say({"done": done})
 
 
-def main() -> None:
+def handle(request: Any, say: Say) -> None:
     with open(os.environ["FAKE_FAULTS"]) as file:
         faults = json.load(file)
-    for line in sys.stdin:
-        request = json.loads(line)
-        if request["do"] == "describe":
-            say({"done": {"name": "Fake H200", "sms": 132, "capability": [9, 0], "versions": VERSIONS}})
-        elif request["do"] == "compile":
-            failed = faults.get(request["candidate"]["key"]) == "compile"
-            say({"done": {"fault": "compile" if failed else None, "text": "ptxas says no" if failed else ""}})
-        else:
-            measure(request, faults)
+    if request["do"] == "describe":
+        say({"done": {"name": "Fake H200", "sms": 132, "capability": [9, 0], "versions": VERSIONS}})
+    elif request["do"] == "compile":
+        failed = faults.get(request["candidate"]["key"]) == "compile"
+        say({"done": {"fault": "compile" if failed else None, "text": "ptxas says no" if failed else ""}})
+    else:
+        measure(request, faults, say)
 
 
-main()
+serve(handle)

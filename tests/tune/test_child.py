@@ -16,7 +16,7 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.tune.conftest import Project  # noqa: E402
 from tlxgen.families import gemm  # noqa: E402
 from tlxgen.tune import child, worker  # noqa: E402
-from tlxgen.tune.lab import Device, Lab, Limits, local_executors  # noqa: E402
+from tlxgen.tune.lab import Device, Lab, Limits, local_pools  # noqa: E402
 from tlxgen.tune.results import Results  # noqa: E402
 
 SHAPE = (64, 64, 64)
@@ -53,7 +53,7 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     space = project.space
     some = space.candidates[:3]
     device = Device("x", 132, (9, 0), {})
-    lab = Lab(space, device, Results(project.root, "x", {}), local_executors(1, 1), limits=Limits())
+    lab = Lab(space, device, Results(project.root, "x", {}), local_pools(1, 1), limits=Limits())
 
     def run(behave: dict[int, Callable[[Any], Any]], prove: bool = True) -> tuple[list[Any], Cpu]:
         places = {json.dumps(c.options, sort_keys=True): i for i, c in enumerate(some)}
@@ -142,7 +142,7 @@ def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project)
         space,
         Device("x", 132, (9, 0), {}),
         Results(project.root, "x", {}),
-        local_executors(1, 1),
+        local_pools(1, 1),
         limits=Limits(workers=1),
     )
     best = space.ranked([(512, 512, 1024)], 132)[0]

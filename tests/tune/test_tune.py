@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.tune.conftest import COMMAND, Project
+from tests.tune.conftest import MODULE, Project
 from tests.tune.fake_child_times import us
 from tlxgen.build import build
 from tlxgen.errors import DeviceError, SpecError, TlxgenError
@@ -69,7 +69,7 @@ def test_another_seed_draws_others(project: Project) -> None:
 
 
 def test_a_run_that_a_budget_ended_goes_on_where_it_was(project: Project) -> None:
-    code = verb.run(project.spec, verb.Options(shapes=(A,), command=COMMAND, budget_s=1e-6, out=project.table))
+    code = verb.run(project.spec, verb.Options(shapes=(A,), module=MODULE, budget_s=1e-6, out=project.table))
     assert code == 1 and not project.log
     project.tune(A, candidates=8)
     half = list(project.log)
@@ -123,7 +123,7 @@ def test_a_child_that_cannot_start_is_no_candidates_fault(project: Project) -> N
     worker.SLOTS.close()
     subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "devices")], check=False)
     with pytest.raises(DeviceError):
-        verb.run(project.spec, verb.Options(shapes=(A,), command=COMMAND))
+        verb.run(project.spec, verb.Options(shapes=(A,), module=MODULE))
 
 
 def test_axes_that_change_the_result_cannot_be_tuned_together(project: Project) -> None:
@@ -136,7 +136,7 @@ def test_axes_that_change_the_result_cannot_be_tuned_together(project: Project) 
 
 def test_a_shape_of_another_rank_is_refused(project: Project) -> None:
     with pytest.raises(TlxgenError, match="takes shapes of"):
-        verb.run(project.spec, verb.Options(shapes=((1, 2),), command=COMMAND))
+        verb.run(project.spec, verb.Options(shapes=((1, 2),), module=MODULE))
 
 
 def test_a_tuned_spec_builds_its_winners_and_what_chooses_among_them(project: Project) -> None:

@@ -1,6 +1,6 @@
 """`python -m tlxgen.tune.child`: compiles or measures candidates, in a process that may hang, crash or be killed.
 
-JSON lines in and out. Each request ends with a message that has "done"; torch and triton are imported when needed.
+Served by tlxgen.bounded. Each answer ends with a message that has "done"; torch and triton are imported when needed.
 
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
@@ -14,7 +14,6 @@ and its spec as JSON. After an error that leaves the CUDA context unusable the c
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import importlib
 import json
 import os
@@ -27,42 +26,25 @@ from typing import Any
 from unittest import mock
 
 from tlxgen import families
+from tlxgen.bounded.serve import Say, serve
 from tlxgen.check.child import import_file
 
-ORPHAN_GRACE_S = 30.0  # past its time limit a step ends this process, if no parent is left to do that
-
 Json = dict[str, Any]
-Send = Callable[[Json], None]
 
 
-def main() -> None:
-    """Serves requests until stdin ends."""
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    sys.stdout.flush()
-    os.dup2(2, 1)  # whatever else writes to stdout, C code included
-
-    limit_s = 0.0
-
-    def send(message: Json) -> None:
-        out.write(json.dumps(message) + "\n")
-        out.flush()
-        faulthandler.dump_traceback_later(limit_s + ORPHAN_GRACE_S, exit=True)
-
-    for line in sys.stdin:
-        request = json.loads(line)
-        limit_s = request["limit_s"]
-        {"describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, send)
-        faulthandler.cancel_dump_traceback_later()
+def handle(request: Json, say: Say) -> None:
+    """Answers one request."""
+    {"describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, say)
 
 
-def describe(request: Json, send: Send) -> None:
+def describe(request: Json, say: Say) -> None:
     """What GPU this is, and the versions of all that a time depends on."""
     from tlxgen.bench.gpu import Gpu
 
     gpu = Gpu()
     torch = importlib.import_module("torch")
     capability = list(torch.cuda.get_device_capability())
-    send({"done": {"name": gpu.name, "sms": gpu.sms, "capability": capability, "versions": gpu.versions()}})
+    say({"done": {"name": gpu.name, "sms": gpu.sms, "capability": capability, "versions": gpu.versions()}})
 
 
 class Candidate:
@@ -98,7 +80,7 @@ def _folder() -> str:
     return tempfile.mkdtemp(prefix="tlxgen-tune-")
 
 
-def compile_(request: Json, send: Send) -> None:
+def compile_(request: Json, say: Say) -> None:
     """Calls the host function with everything but the launch: Triton compiles, and keeps it in its cache."""
     try:
         candidate = Candidate(request["candidate"], request)
@@ -108,9 +90,9 @@ def compile_(request: Json, send: Send) -> None:
             tensors = family.problem().inputs(candidate.spec, shape, device)
             family.benchmark().call(candidate.module, candidate.spec, shape, tensors, candidate.config)()
     except Exception as error:  # the compiler's: whatever it is, it is this candidate's result
-        send({"done": {"fault": "compile", "text": _one_line(error)}})
+        say({"done": {"fault": "compile", "text": _one_line(error)}})
     else:
-        send({"done": {"fault": None, "text": ""}})
+        say({"done": {"fault": None, "text": ""}})
 
 
 @contextlib.contextmanager
@@ -141,20 +123,20 @@ def _compiling_only(capability: int, sms: int) -> Iterator[Any]:
         yield DEVICE
 
 
-def measure(request: Json, send: Send) -> None:
+def measure(request: Json, say: Say) -> None:
     """Proves the numbers of each candidate if asked to, then times those that are right with the first baseline."""
     from tlxgen.bench.gpu import Gpu
 
     gpu = Gpu()
-    Session(request, send, gpu).run()
+    Session(request, say, gpu).run()
     gpu.release()
 
 
 class Session:
     """One measurement: a shape, its inputs, the baseline and the candidates. `gpu` has the methods of bench.gpu.Gpu."""
 
-    def __init__(self, request: Json, send: Send, gpu: Any) -> None:
-        self.request, self.send, self.gpu = request, send, gpu
+    def __init__(self, request: Json, say: Say, gpu: Any) -> None:
+        self.request, self.say, self.gpu = request, say, gpu
         self.family = families.load(request["family"])
         self.shape = tuple(request["shape"])
         self.problem, self.how = self.family.problem(), self.family.benchmark()
@@ -166,9 +148,9 @@ class Session:
 
         candidates = [c for data in self.request["candidates"] if (c := self._candidate(data))]
         if not candidates:
-            self.send({"done": {}})
+            self.say({"done": {}})
             return
-        self.send({"begin": None})  # what goes wrong from here on is no candidate's
+        self.say({"begin": None})  # what goes wrong from here on is no candidate's
         tensors = self._tensors(candidates[0].spec)
         baseline = self._baseline(candidates[0].spec, tensors)
         for candidate in candidates:
@@ -177,7 +159,7 @@ class Session:
         figures = interleave(timers, turns=self.request["turns"], seed=self.request["seed"]) if self.timers else {}
         conditions = self.gpu.conditions()
         base = figures.pop("", None)
-        self.send(
+        self.say(
             {
                 "done": {
                     key: {
@@ -194,7 +176,7 @@ class Session:
         )
 
     def _candidate(self, data: Json) -> Candidate | None:
-        self.send({"begin": data["key"]})
+        self.say({"begin": data["key"]})
         try:
             return Candidate(data, self.request)
         except Exception as error:
@@ -220,10 +202,10 @@ class Session:
 
     def _prepare(self, candidate: Candidate, tensors: list[Any]) -> None:
         """The candidate's timer, or its fault."""
-        self.send({"begin": candidate.key})
+        self.say({"begin": candidate.key})
         try:
             if self.request["prove"] and (wrong := self._wrong(candidate, tensors[0])):
-                self.send({"fault": {candidate.key: {"fault": "wrong", "text": wrong}}})
+                self.say({"fault": {candidate.key: {"fault": "wrong", "text": wrong}}})
                 return
             runs = [self.how.call(candidate.module, candidate.spec, self.shape, t, candidate.config) for t in tensors]
             us = max(self.rough_us, 1.0) if self.rough_us else self.gpu.roughly(runs[0])
@@ -253,7 +235,7 @@ class Session:
 
         def noted() -> float:
             if key:
-                self.send({"begin": key})
+                self.say({"begin": key})
             return timer()
 
         return noted
@@ -265,7 +247,7 @@ class Session:
         dead = self.gpu.dead()
         if dead:
             kind = "crash"
-        self.send({"fault": {key: {"fault": kind, "text": text}}})
+        self.say({"fault": {key: {"fault": kind, "text": text}}})
         if dead:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
@@ -279,4 +261,4 @@ def _one_line(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    serve(handle)

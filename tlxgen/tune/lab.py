@@ -7,7 +7,7 @@ for, one measuring child a GPU. With Dask both are a running cluster. Compiling 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -47,10 +47,20 @@ class Limits:
     workers: int = 2
 
 
+@dataclass(frozen=True)
+class Pools:
+    """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting."""
+
+    compiler: Executor
+    measurer: Executor
+    gpus: int
+    close: Callable[[], object]
+
+
 class Lab:
     """Compiles and measures the candidates of one space on one kind of device. Safe for several threads.
 
-    `command` replaces the program of the child processes.
+    `module` is the program of the child processes.
     """
 
     def __init__(
@@ -58,15 +68,15 @@ class Lab:
         space: Space,
         device: Device,
         results: Results,
-        executors: tuple[Executor, Executor],
+        pools: Pools,
         *,
         limits: Limits,
         seed: int = 0,
-        command: Sequence[str] | None = None,
+        module: str = worker.MODULE,
     ) -> None:
         self.space, self.device, self.results, self.limits, self.seed = space, device, results, limits, seed
-        self._compiler, self._measurer = executors
-        self._command: Json = {"command": list(command)} if command else {}
+        self._pools = pools
+        self._module = module
         self._compiling: dict[str, Future[Json]] = {}
         self._lock = threading.Lock()
 
@@ -89,7 +99,7 @@ class Lab:
         if ready:
             task = self._task(ready, shape) | {"turns": turns, "prove": prove, "limit_s": self.limits.measure_s}
             task["candidates"] = [self._data(c) for c in ready]
-            answer = self._measurer.submit(worker.measure_task, task).result()
+            answer = self._pools.measurer.submit(worker.measure_task, task).result()
             found |= {key: Result.from_json(value) for key, value in answer.items()}
         for key, result in found.items():
             self.results.store(key, shape, turns, result)
@@ -105,13 +115,13 @@ class Lab:
                 major, minor = self.device.capability
                 task |= {"capability": 10 * major + minor, "sms": self.device.sms, "limit_s": self.limits.compile_s}
                 task["workers"] = self.limits.workers
-                self._compiling[key] = self._compiler.submit(worker.compile_task, task)
+                self._compiling[key] = self._pools.compiler.submit(worker.compile_task, task)
             return self._compiling[key]
 
     def _task(self, candidates: Sequence[Candidate], shape: Shape) -> Json:
         sources = {c.source: self.space.sources[c.source] for c in candidates}
-        head = {"family": self.space.family.name, "sources": sources, "shape": list(shape), "seed": self.seed}
-        return head | self._command
+        name = self.space.family.name
+        return {"module": self._module, "family": name, "sources": sources, "shape": list(shape), "seed": self.seed}
 
     @staticmethod
     def _data(candidate: Candidate) -> Json:
@@ -120,13 +130,21 @@ class Lab:
         return {"key": candidate.key, "source": candidate.source, "options": candidate.options, "spec": spec}
 
 
-def local_executors(workers: int, gpus: int) -> tuple[Executor, Executor]:
-    """Threads for so many compilers, and one for each GPU."""
-    return ThreadPoolExecutor(workers, "compile"), ThreadPoolExecutor(max(1, gpus), "measure")
+def local_pools(workers: int, gpus: int) -> Pools:
+    """Threads for so many compilers, and one for each GPU; their child processes are worker.py's."""
+    compiler = ThreadPoolExecutor(workers, "compile")
+    measurer = ThreadPoolExecutor(max(1, gpus), "measure")
+
+    def close() -> None:
+        for pool in (compiler, measurer):
+            pool.shutdown(wait=False, cancel_futures=True)
+        worker.SLOTS.close()
+
+    return Pools(compiler, measurer, max(1, gpus), close)
 
 
-def dask_executors(address: str) -> tuple[Executor, Executor, int]:
-    """Both from the Dask cluster at `address`, and how many workers it has, which is taken for the number of GPUs.
+def dask_pools(address: str) -> Pools:
+    """Both from the Dask cluster at `address`; it is taken to have a GPU for each of its workers.
 
     Its workers need tlxgen, and each sees the GPU that it is to measure on (CUDA_VISIBLE_DEVICES). Raises
     ToolchainError when Dask is not installed or the cluster does not answer.
@@ -140,4 +158,4 @@ def dask_executors(address: str) -> tuple[Executor, Executor, int]:
     except OSError as error:
         raise ToolchainError(f"no Dask scheduler answers at {address}: {error}") from None
     executor: Executor = client.get_executor(pure=False)
-    return executor, executor, max(1, len(client.scheduler_info()["workers"]))
+    return Pools(executor, executor, max(1, len(client.scheduler_info()["workers"])), client.close)

@@ -105,7 +105,7 @@ def _search(
     return search.run()
 
 
-def device(command: Sequence[str] | None = None) -> Device:
+def device(module: str = worker.MODULE) -> Device:
     """The GPU here and its versions.
 
     What a child says of it is kept under what nvidia-smi says, which takes a tenth of the time: a run that finds all
@@ -120,8 +120,7 @@ def device(command: Sequence[str] | None = None) -> Device:
             return known
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    task: dict[str, Any] = {"limit_s": 60.0} | ({"command": list(command)} if command else {})
-    found = worker.describe_task(task)
+    found = worker.describe_task({"limit_s": 60.0, "module": module})
     if identity:
         write_atomic(path, json.dumps(found).encode())
     return Device.from_json(found)

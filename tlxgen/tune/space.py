@@ -156,15 +156,15 @@ class _Module:
             text = self.path.read_text(encoding="utf-8")
         except OSError:
             return None
-        return text if text.endswith(f"# {self.name}\n") else None
+        body, mark, name = text.rpartition("# ")
+        return body if mark and name == f"{self.name}\n" else None
 
     def render(self) -> str:
         from tlxgen.render.module import render
 
         title = f"{self.structure.name}, to be measured."
-        made = render(self.structure, title=title, provenance={}, templates=self.templates, template=self.template)
-        text = f"{made}# {self.name}\n"
-        write_atomic(self.path, text.encode())
+        text = render(self.structure, title=title, provenance={}, templates=self.templates, template=self.template)
+        write_atomic(self.path, f"{text}# {self.name}\n".encode())
         return text
 
 

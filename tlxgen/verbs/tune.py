@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlxgen import families, stamp
+from tlxgen.bounded import cpus
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
 from tlxgen.layout import root_of
@@ -29,7 +30,7 @@ H200_SMS = 132  # what a dry run ranks for
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says; `command` is for tests: the program of the child processes."""
+    """What the command line says. `module` is the program of the child processes."""
 
     shapes: tuple[Shape, ...] = ()
     budget_s: float | None = None
@@ -40,33 +41,28 @@ class Options:
     dask: str | None = None
     out: Path | None = None
     timeout_s: float = 30.0
-    command: tuple[str, ...] | None = None
+    module: str = worker.MODULE
 
 
 def run(spec: Path, options: Options) -> int:
     """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
     space = space_of(load(spec, tuned=False))
-    found = device(options.command)
+    found = device(options.module)
     require(space, found)
     shapes = _shapes(space, options.shapes)
-    workers = options.workers or len(os.sched_getaffinity(0))
-    if options.dask:
-        *executors, gpus = labs.dask_executors(options.dask)
-    else:
-        gpus = max(1, len(worker.gpus()))
-        executors = [*labs.local_executors(workers, gpus)]
+    workers = options.workers or cpus()
+    pools = labs.dask_pools(options.dask) if options.dask else labs.local_pools(workers, len(worker.gpus()))
     results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
     limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
-    pair = (executors[0], executors[1])
-    lab = labs.Lab(space, found, results, pair, limits=limits, seed=options.seed, command=options.command)
+    lab = labs.Lab(space, found, results, pools, limits=limits, seed=options.seed, module=options.module)
     effort = effort_of(options.candidates, options.exhaustive, space)
     budget = Budget.of(options.budget_s)
     with ExitStack() as stack:
-        for executor in pair:
-            stack.callback(executor.shutdown, wait=False, cancel_futures=True)
-        stack.callback(worker.SLOTS.close)
+        stack.callback(pools.close)
         step = _bar(stack, len(classes(shapes)), effort)
-        won = tune(space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=gpus + 1, on_step=step)
+        won = tune(
+            space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=pools.gpus + 1, on_step=step
+        )
     path = options.out or default_path(root_of(spec), found.name, spec)
     write_atomic(path, render(space, found, _shown(spec), options.seed, won).encode())
     _print(space, won)
