@@ -1,6 +1,6 @@
 """`python -m tlxgen.tune.child`: compiles or measures candidates, in a process that may hang, crash or be killed.
 
-Served by tlxgen.bounded. Each answer ends with a message that has "done"; torch and triton are imported when needed.
+Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
@@ -261,4 +261,6 @@ def _one_line(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
+    for slow in ("torch", "triton.compiler"):  # more than a minute on a cold disk: before any clock runs
+        importlib.import_module(slow)
     serve(handle)
