@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tlxgen.bench import device
 from tlxgen.bench.device import describe, parse, slug
 from tlxgen.bench.report import Record
 from tlxgen.bench.run import Case, Problem, Row, time_problem
@@ -104,8 +105,15 @@ def test_readings_that_nvidia_smi_does_not_have_are_left_out() -> None:
     assert describe(parse("1980, 3201, [N/A], 700.00, 41")) == "1980 MHz, 41 C"
 
 
+def test_gpus_are_found_by_index_or_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "0, GPU-aa11, NVIDIA H200, 580.1\n1, GPU-bb22, NVIDIA H100, 580.1\nno devices were found\n"
+    monkeypatch.setattr(device, "listed", lambda: device.parse_list(text))
+    assert [device.gpu_name(which) for which in ("1", "GPU-aa", "2", "")] == ["NVIDIA H100", "NVIDIA H200", "", ""]
+    assert device.driver() == "580.1"
+
+
 @pytest.mark.parametrize(
-    ("device", "folder"), [("NVIDIA H200", "h200"), ("NVIDIA H100 80GB HBM3", "h100_80gb_hbm3"), ("", "unknown")]
+    ("name", "folder"), [("NVIDIA H200", "h200"), ("NVIDIA H100 80GB HBM3", "h100_80gb_hbm3"), ("", "unknown")]
 )
-def test_a_device_names_a_folder(device: str, folder: str) -> None:
-    assert slug(device) == folder
+def test_a_device_names_a_folder(name: str, folder: str) -> None:
+    assert slug(name) == folder

@@ -5,9 +5,11 @@ Asks nvidia-smi, which comes with every driver; what it does not know is absent,
 
 from __future__ import annotations
 
+import functools
 import platform
 import re
 import subprocess
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
@@ -40,23 +42,42 @@ def parse(line: str) -> dict[str, float]:
     return {name: float(cell) for name, cell in pairs if re.fullmatch(r"\d+(\.\d+)?", cell)}
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A GPU as nvidia-smi lists it."""
+
+    index: str
+    uuid: str
+    name: str
+    driver: str
+
+
+@functools.cache
+def listed() -> tuple[Listed, ...]:
+    """The GPUs of this machine, visible to CUDA or not. Asked once a process: nvidia-smi can take a second."""
+    command = ["nvidia-smi", "--query-gpu=index,uuid,name,driver_version", "--format=csv,noheader"]
+    try:
+        run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return parse_list(run.stdout)
+
+
+def parse_list(text: str) -> tuple[Listed, ...]:
+    """What `listed` asks for, a line a GPU; other lines are left out."""
+    rows = ([cell.strip() for cell in line.split(",")] for line in text.splitlines())
+    return tuple(Listed(*row) for row in rows if len(row) == 4 and row[0].isdecimal())
+
+
 def driver() -> str:
     """The version of NVIDIA's driver; empty if unknown."""
-    return _query("driver_version")
+    return next((gpu.driver for gpu in listed()), "")
 
 
-def gpu_name(gpu: str) -> str:
-    """The name of the GPU of that index or UUID; empty if unknown."""
-    return _query("name", f"--id={gpu}")
-
-
-def _query(field: str, *options: str) -> str:
-    command = ["nvidia-smi", *options, f"--query-gpu={field}", "--format=csv,noheader"]
-    try:
-        run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return next(iter(run.stdout.strip().splitlines()), "")
+def gpu_name(which: str) -> str:
+    """The name of the GPU of that index, or of that UUID or the beginning of one; empty if unknown."""
+    found = (gpu.name for gpu in listed() if which == gpu.index or (which and gpu.uuid.startswith(which)))
+    return next(found, "")
 
 
 def versions() -> dict[str, str]:

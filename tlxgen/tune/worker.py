@@ -12,12 +12,12 @@ import contextlib
 import json
 import os
 import queue
-import subprocess
 import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
 from tlxgen import stamp
+from tlxgen.bench.device import listed
 from tlxgen.bounded import Child
 from tlxgen.errors import DeviceError
 
@@ -75,11 +75,7 @@ def gpus() -> list[str]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them. Empty if there are none."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in visible.split(",") if name.strip() not in ("", "-1")]
-    try:
-        run = subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [str(i) for i, line in enumerate(run.stdout.splitlines()) if line.startswith("GPU ")]
+    return [gpu.index for gpu in listed()]
 
 
 def compile_task(task: Json) -> Json:
