@@ -67,6 +67,11 @@ def test_a_ring_filled_by_stores_is_published_by_the_task_that_stores(
     assert full.slots.value == empty.slots.value == 8  # a bank for each replica
 
 
+def test_a_ring_that_tma_fills_once_has_a_full_barrier_alone() -> None:
+    once = derive(ring(drains=()), ROLES)
+    assert once.full_barrier and once.full_barrier.kind == "tx" and once.empty_barrier is None
+
+
 def test_a_ring_that_nobody_drains_has_no_barriers() -> None:
     alone = derive(ring(fill=Fill("mma", "store"), drains=()), ROLES)
     assert (alone.full_barrier, alone.empty_barrier) == (None, None)

@@ -29,12 +29,17 @@ def structures() -> list[tuple[str, Structure]]:
     return [(name, s) for name in SPECS for s in kernels(name).structures]
 
 
+def problem_of(name: str) -> Any:
+    """The module of inputs, reference, tolerance and launch of a spec's family."""
+    return kernels(name).family.problem()
+
+
 def source(at: str) -> Path:
     return ROOT / "generated" / f"{at}.py"
 
 
 def run_case(
-    at: str, path: Path, config: int, shape: tuple[int, int, int], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+    at: str, path: Path, config: int, shape: tuple[int, ...], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
 ) -> Report:
     """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
     name, structure = at.split("/")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.support import run_case, source, structures
+from tests.sim.support import problem_of, run_case, source, structures
 from tlxgen.families import Structure
-from tlxgen.sim import RUNS
+from tlxgen.sim import RUNS, SMS
 
 RAGGED = (300, 264, 200)
 
 
 @pytest.mark.parametrize(("name", "structure"), structures(), ids=lambda x: getattr(x, "name", x))
 def test_a_generated_module_is_clean(name: str, structure: Structure) -> None:
+    """The first config on a ragged problem of several tiles a CTA, the last one on a small one."""
     at = f"{name}/{structure.name}"
-    for config, shape in ((0, RAGGED), (len(structure.variants) - 1, (1, 72, 64))):
+    last = len(structure.variants) - 1
+    constants = [structure.variants[i].plan.launches[0].constants for i in (0, last)]  # type: ignore[union-attr]
+    (_, ragged, *_), (small, *_) = (problem_of(name).simulated_shapes(dict(c), SMS) for c in constants)
+    for config, shape in ((0, ragged), (last, small)):
         report = run_case(at, source(at), config, shape)
         assert not report.seen, "\n".join(map(str, report.seen))
         assert report.runs == len(RUNS)

@@ -64,7 +64,9 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             return places[json.dumps(options, sort_keys=True)]
 
         def launch(module: Any, spec: Any, shape: Any, t: Any, config: Any) -> Any:
-            return behave.get(place(config), lambda c: (c, 0))((t["a"].double() @ t["b"].double()).to(torch.bfloat16))
+            return behave.get(place(config), lambda c: ({"c": c}, 0))(
+                (t["a"].double() @ t["b"].double()).to(torch.bfloat16)
+            )
 
         def call(module: Any, spec: Any, shape: Any, t: Any, config: Any) -> Any:
             return lambda: 20.0 + place(config)
@@ -101,10 +103,10 @@ def test_every_replay_of_a_candidate_is_announced(session: Any) -> None:
 
 
 def test_wrong_numbers_are_rejected_before_anything_is_timed(session: Any) -> None:
-    messages, _ = session({1: lambda c: (c + 1, 0), 2: lambda c: (c, 5)})
+    messages, _ = session({1: lambda c: ({"c": c + 1}, 0), 2: lambda c: ({"c": c}, 5)})
     (first, text), (second, strays) = faults(messages)
     assert (first, second) == ("wrong", "wrong")
-    assert "error" in text and strays == "5 elements written outside the output"
+    assert "error" in text and strays == "5 elements written outside of the outputs"
     assert len(messages[-1]["done"]) == 1
 
 

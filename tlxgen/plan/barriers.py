@@ -16,10 +16,14 @@ WARP = 32
 
 
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
-    """`ring` with its full and empty barriers; a ring that nobody drains (its filler also stores it) needs none."""
-    if not ring.drains:
-        return ring
-    return replace(ring, full_barrier=_full(ring, roles), empty_barrier=_empty(ring, roles))
+    """`ring` with its full and empty barriers.
+
+    A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
+    TMA loads does somebody wait until they are complete.
+    """
+    full = _full(ring, roles) if ring.drains or ring.fill.kind == "tma" else None
+    empty = _empty(ring, roles) if ring.drains else None
+    return replace(ring, full_barrier=full, empty_barrier=empty)
 
 
 def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:

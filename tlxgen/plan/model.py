@@ -70,13 +70,21 @@ def total(sizes: list[Size]) -> Size:
 
 @dataclass(frozen=True)
 class Tile:
-    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers."""
+    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers.
+
+    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers.
+    """
 
     name: str
     whole: tuple[Size, ...]
     dtype: DType
     groups: int = 1
     axis: int = 0
+    of: str = ""
+
+    @property
+    def tensor(self) -> str:
+        return self.of or self.name
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -102,12 +110,16 @@ class Fill:
 
 @dataclass(frozen=True)
 class Drain:
-    """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs."""
+    """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs.
+
+    `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
+    """
 
     role: str
     replicas: int = 1
     ctas: int = 1
     arrivals: int = 1
+    until: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,6 +147,7 @@ class Ring:
     `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
+    `alias` names the ring whose buffers it uses, one for one; `budget` says when that is safe.
     """
 
     name: str
@@ -145,6 +158,7 @@ class Ring:
     empty: Literal["leader", "warp"] = "leader"
     banks: int = 1
     guard: str | None = None
+    alias: str | None = None
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
 
@@ -155,6 +169,8 @@ class Ring:
 
     @property
     def smem_bytes(self) -> int:
+        if self.alias:
+            return 0
         return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks
 
 

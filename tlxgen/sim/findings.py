@@ -52,7 +52,10 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "redundant-write": ("warning", "the same values from several CTAs: let one of them write"),
     "output-unwritten": ("error", "cover the whole output: check tiles, masks and what makes a task leave early"),
     "wrong-numbers": ("error", "the result differs from the reference"),
-    "missing-fence": ("warning", 'fence("async_shared") after the stores, before the TMA or wgmma that reads them'),
+    "missing-fence": (
+        "warning",
+        'fence("async_shared") between the stores and the TMA or MMA that reads them',
+    ),
     "barrier-misuse": ("error", "waiters and arrivers of a barrier must agree on its kind and thread count"),
     "no-progress": ("error", "bound the loop: the run reached its limit of steps or time"),
     "kernel-error": ("error", "the kernel's own Python raised: it would not compile either"),

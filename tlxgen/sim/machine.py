@@ -69,6 +69,7 @@ class Cta:
     named: dict[int, NamedBarrier] = field(default_factory=dict)
     ready: int = 0  # bit of the segment in which it last initialised a barrier
     met: bool = False  # the cluster has met after that
+    fences: list[tuple[int, int]] = field(default_factory=list)  # async_shared: clock before, bit of what comes after
     scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # memory of the compiler's, by where it is used
     ended: int | None = None  # clock when its program ended
     remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
@@ -106,7 +107,6 @@ class Worker(Task):
     unstored: list[Event] = field(default_factory=list)
     copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
     groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
-    unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
     touched: list[Touch] = field(default_factory=list)  # since its warps last met

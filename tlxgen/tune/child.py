@@ -217,12 +217,16 @@ class Session:
         """What is wrong with the candidate's numbers, on outputs that were NaN before; "" if nothing."""
         from tlxgen.check import numerics
 
-        out, strays = self.problem.launch(candidate.module, candidate.spec, self.shape, tensors, candidate.config)
+        outputs, strays = self.problem.launch(candidate.module, candidate.spec, self.shape, tensors, candidate.config)
         if strays:
-            return f"{strays} elements written outside the output"
-        reference, scale = self._reference(candidate.spec, tensors)
-        verdict = numerics.compare(out, reference, scale, self.problem.tolerance(candidate.spec))
-        return "" if verdict.passed else verdict.text
+            return f"{strays} elements written outside of the outputs"
+        reference = self._reference(candidate.spec, tensors)
+        for name, out in outputs.items():
+            expected, scale = reference[name]
+            verdict = numerics.compare(out, expected, scale, self.problem.tolerance(candidate.spec, name))
+            if not verdict.passed:
+                return f"{name}: {verdict.text}"
+        return ""
 
     def _reference(self, spec: Any, tensors: Any) -> Any:
         """Of the first inputs, once: all candidates compute the same."""

@@ -5,6 +5,7 @@ Imports torch; the rest of the family does not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -39,6 +40,16 @@ def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
     return tuple(dict.fromkeys((*own, *SHAPES)))
+
+
+def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter
+    and longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
+    stages = constants.get("STAGES", 4)
+    yield 1, 1, k
+    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
+    yield m + 1, 2 * sms * n - 16 if n < 256 else sms * n - 16, (stages + 1) * k - 8
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
@@ -86,7 +97,9 @@ _OPERANDS: dict[str, Any] = {
 }
 
 
-def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any) -> tuple[torch.Tensor, int]:
+def launch(
+    module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any
+) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function; returns C and the number of elements written where nothing may write.
 
     Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
@@ -111,7 +124,7 @@ def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, c
         out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
         result: torch.Tensor = host(**tensors, out=out, config=config)
         torch.cuda.synchronize()
-    return result, sum(_strays(whole, inside) for whole, inside in buffers)
+    return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
 
 
 def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
@@ -122,7 +135,7 @@ def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
     return int(written.sum())
 
 
-def reference(spec: GemmSpec, t: Tensors) -> tuple[torch.Tensor, float]:
+def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """(C in float64 from the very values that the kernel reads, the norm that an error is relative to).
 
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
@@ -136,7 +149,7 @@ def reference(spec: GemmSpec, t: Tensors) -> tuple[torch.Tensor, float]:
         added = [float(t[op].double().norm())] if op in ("bias", "residual") else []
         grown = scale * float(value.norm()) / before if op.startswith("scale") else scale
         scale = max(grown, float(value.norm()), *added)
-    return value, scale
+    return {"c": (value, scale)}
 
 
 _REFERENCE: dict[str, Any] = {
@@ -150,7 +163,7 @@ _REFERENCE: dict[str, Any] = {
 }
 
 
-def tolerance(spec: GemmSpec) -> float:
+def tolerance(spec: GemmSpec, output: str) -> float:
     """The largest ||C - reference||, relative to the norm that `reference` gives, that is right.
 
     What rounding to C's type costs (bf16 1.7e-3, fp16 2.1e-4, both measured), doubled; fp32 accumulation; and for fp8
