@@ -128,13 +128,20 @@ def verify(
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a target may take.")] = 300,
     memory: Annotated[float, typer.Option(min=0.1, help="GiB a target may take beyond torch and triton.")] = 4,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Every order that can make a difference, instead of schedules.")
+    ] = False,
+    replay: Annotated[Optional[str], typer.Option(help="Only this run: TARGET=LIST, as findings print it.")] = None,
+    trace: Annotated[
+        Optional[Path], typer.Option(help="Write a trace for Perfetto: of the run to the first finding, or of any.")
+    ] = None,
 ) -> None:
     """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
     from tlxgen.verify import Limits, is_hand_written
 
-    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory))
+    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory), exhaustive, replay, trace)
     each = [[t] if is_hand_written(t) else map(str, _files([Path(t)])) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))
 

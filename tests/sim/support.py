@@ -12,7 +12,7 @@ from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure
-from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[2]
@@ -39,17 +39,25 @@ def source(at: str) -> Path:
 
 
 def run_case(
-    at: str, path: Path, config: int, shape: tuple[int, ...], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+    at: str,
+    path: Path,
+    config: int,
+    shape: tuple[int, ...],
+    runs: tuple[Way, ...] = RUNS,
+    seconds: float = 20.0,
+    constants: dict[str, int] | None = None,
+    sms: int = SMS,
 ) -> Report:
-    """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
+    """The config, with other `constants`, of a structure whose source is at `path`, a copy of generated/AT.py."""
     name, structure = at.split("/")
     found = kernels(name)
     variant = next(s for s in found.structures if s.name == structure).variants[config]
     module = load_module(path)
+    module.CONFIGS[config].kwargs.update(constants or {})
     problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
     case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
-    return verify_case(*case, runs, limits=limits)
+    return verify_case(*case, runs, sms=sms, limits=limits)
 
 
 def run_mutant(mutant: Mutant, folder: Path) -> Report:

@@ -109,6 +109,10 @@ class View:
         return f"{self.buffer.name}[{self.index}] of {self.buffer.storage.owner.name}"
 
     @property
+    def label(self) -> str:
+        return str(self)
+
+    @property
     def dtype(self) -> torch.dtype:
         return self.tensor.dtype
 
@@ -169,6 +173,8 @@ class View:
 
     def write(self, access: Access, clock: int, findings: Findings) -> None:
         """Records a write by what `clock` lies before; reports all that it is not ordered after."""
+        if not findings.races:
+            return
         record, mine = self.buffer.storage.record(self.index), self.footprint
         for footprint_, other in record.writes:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
@@ -184,6 +190,8 @@ class View:
 
     def read(self, access: Access, clock: int, findings: Findings) -> None:
         """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
+        if not findings.races:
+            return
         record, mine = self.buffer.storage.record(self.index), self.footprint
         written = False
         for footprint_, write in record.writes:
