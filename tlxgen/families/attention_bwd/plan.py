@@ -8,7 +8,7 @@ one wgmma, the left operands of those for dV and dK. Only dQ, a sum over keys, n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlxgen.arch import ARCHS, DTYPES, DType, Sm90
 from tlxgen.plan import Drain, Fill, Launch, Meeting, Parameter, Plan, Reason, Ring, Role, Size, Tile, Use, complete
@@ -22,6 +22,7 @@ BLAME = {
     "registers": "tasks.mma.registers",
     "accumulator": "tasks.mma.registers",
     "wgmma-m": "tile.n",
+    "queries": "tile.m",
     "dq-parts": "tile.m",
 }
 WORKING_REGISTERS = 32  # a thread, beside accumulators and tiles: addresses, counters, a column's constants
@@ -44,9 +45,14 @@ class BackwardFacts:
     replicas: int
     parts: int  # of the queries of a step
     grads: int  # buffers a consumer for the tiles of dK and dV that leave at the end
+    gradients: tuple[str, ...]
     mask: str
     bottom_right: bool
     rows: int = ROWS
+
+    @property
+    def dq(self) -> bool:
+        return "dq" in self.gradients
 
     @property
     def causal(self) -> bool:
@@ -69,13 +75,13 @@ def build(spec: AttentionBwdSpec, *, baked: Mapping[str, int | bool]) -> Plan:
             rings=_rings(spec, facts),
             turns=(),
             parameters=parameters,
-            meetings=(Meeting("ds_meeting", "mma", facts.replicas),),
+            meetings=(Meeting("ds_meeting", "mma", facts.replicas),) if facts.dq else (),
             compiler_smem=(Use("captures and alignment", CAPTURE_BYTES),),
             accumulator_role="mma",
             accumulator_registers=_accumulators(facts),
             working_registers=WORKING_REGISTERS,
             instruction_registers=facts.head_dim // 2 + INSTRUCTION_REGISTERS,
-            expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG", "UTMAREDG"),
+            expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG", *(["UTMAREDG"] if facts.dq else [])),
             facts=facts,
             launches=_launches(spec, facts, parameters),
             reasons=tuple(_rules(spec, facts)),
@@ -84,7 +90,7 @@ def build(spec: AttentionBwdSpec, *, baked: Mapping[str, int | bool]) -> Plan:
 
 
 def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
-    dtype = DTYPES[spec.problem.dtype]
+    dtype, dq = DTYPES[spec.problem.dtype], "dq" in spec.gradients
     return BackwardFacts(
         dtype=dtype,
         head_dim=spec.problem.head_dim,
@@ -93,7 +99,8 @@ def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
         block=BLOCK,
         replicas=spec.tasks.mma.replicate,
         parts=spec.queries // BLOCK,
-        grads=BLOCK * DTYPES["fp32"].bytes // (spec.problem.head_dim * dtype.bytes),
+        grads=BLOCK * DTYPES["fp32"].bytes // (spec.problem.head_dim * dtype.bytes) if dq else 2,
+        gradients=spec.gradients,
         mask=spec.mask.kind,
         bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
     )
@@ -101,17 +108,15 @@ def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
 
 def _roles(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Role, ...]:
     mma = spec.tasks.mma
-    part = ("P^T = exp(K Q^T - LSE)", "dV += P^T dO", "store dS^T = P^T (V dO^T - delta)")
-    steps = ("wait for K and V", "wait for Q and dO", *part, "meet", "part of dQ = dS K", "release dO", "dK += dS^T Q")
+    steps = ["wait for K and V", "wait for Q and dO", "P^T = exp(K Q^T - LSE)", "dV += P^T dO"]
+    steps += ["dS^T = P^T (V dO^T - delta)"]
+    steps += ["store dS^T", "meet", "part of dQ = dS K"] if facts.dq else []
+    steps += ["dK += dS^T Q", "release dO"]
+    steps += ["add the part of dQ by TMA"] if facts.dq else []
+    steps += ["release Q", "store dV and dK by TMA"]
     return (
         Role("load", 4, ("load K and V", "acquire a slot, load Q", "acquire a slot, load dO"), default=True),
-        Role(
-            "mma",
-            mma.warps,
-            (*steps, "add the part of dQ by TMA", "release Q", "store dV and dK by TMA"),
-            registers=mma.registers,
-            replicas=facts.replicas,
-        ),
+        Role("mma", mma.warps, tuple(steps), registers=mma.registers, replicas=facts.replicas),
     )
 
 
@@ -126,15 +131,18 @@ def _rings(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
     do = Tile("do", (queries, columns), facts.dtype), Tile("delta", (queries,), fp32)
     ds = Tile("ds", (keys, block), facts.dtype, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
-    return (
+    out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
+    rings = [
         Ring("k", (whole["k"],), one, loads, ()),
         Ring("v", (whole["v"],), one, loads, ()),
         Ring("q", q, Size.of("Q_STAGES", spec.rings.q.stages), loads, drains, empty),
         Ring("do", do, Size.of("DO_STAGES", spec.rings.do.stages), loads, drains, empty),
-        Ring("ds", (ds,), Size.literal(DS_SLOTS * facts.parts), stores, ()),
-        Ring("dq", (Tile("dq", (block, block), fp32),), one, stores, (), banks=facts.replicas),
-        Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas, alias="dq", reshaped=True),
-    )
+    ]
+    if not facts.dq:
+        return (*rings, out)
+    dq = Ring("dq", (Tile("dq", (block, block), fp32),), one, stores, (), banks=facts.replicas)
+    met = Ring("ds", (ds,), Size.literal(DS_SLOTS * facts.parts), stores, ())
+    return (*rings, met, dq, replace(out, alias="dq", reshaped=True))
 
 
 def _accumulators(facts: BackwardFacts) -> int:
@@ -145,36 +153,48 @@ def _accumulators(facts: BackwardFacts) -> int:
     return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1)
 
 
-def _descriptor(signature: str, *box: int) -> str:
+def descriptor(signature: str, *box: int) -> str:
+    """The Triton type of a descriptor of (B, H, ...), of boxes of one head."""
     return f"tensordesc<{signature}[{', '.join(map(str, (1, 1, *box)))}]>"
 
 
 def _launches(spec: AttentionBwdSpec, facts: BackwardFacts, parameters: tuple[Parameter, ...]) -> tuple[Launch, ...]:
     """The kernel itself, then those before and after it, as an aligned problem launches them."""
-    kind, d, pointer = facts.dtype.signature, facts.head_dim, f"*{facts.dtype.signature}"
-    queries, keys, block = (_descriptor(kind, n, d) for n in (facts.queries, facts.keys, BLOCK))
-    rows, dq = _descriptor("fp32", facts.queries), _descriptor("fp32", BLOCK, BLOCK)
+    kind, d = facts.dtype.signature, facts.head_dim
+    queries, keys, block = (descriptor(kind, n, d) for n in (facts.queries, facts.keys, BLOCK))
+    rows, dq = descriptor("fp32", facts.queries), descriptor("fp32", BLOCK, BLOCK)
     sizes = ["B", "H", "H_KV", "N_Q", "N_K", "GROUP_H"] if facts.causal else ["H", "H_KV", "N_Q", "N_K"]
     arguments = (
         *(("q_desc", queries), ("k_desc", keys), ("v_desc", keys), ("do_desc", queries)),
-        *(("lse_desc", rows), ("delta_desc", rows), ("dq_desc", dq), ("dk_desc", block), ("dv_desc", block)),
+        *(("lse_desc", rows), ("delta_desc", rows)),
+        *((("dq_desc", dq),) if facts.dq else ()),
+        *(("dk_desc", block), ("dv_desc", block)),
         *((s, "fp32") for s in ("scale", "scale_log2")),
         *((s, "i32") for s in sizes),
     )
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
+    main = Launch(f"{spec.name}_kernel", arguments, kept, ("N_Q", "N_K"), 4)
+    return main, prepare_launch(spec.name, facts.dtype, facts.dq), *([_finish(spec.name, facts)] if facts.dq else [])
+
+
+def prepare_launch(name: str, dtype: DType, sums: bool) -> Launch:
+    """The kernel that makes the numbers of each row, and zeros where dQ is added up if `sums`."""
     strides = [f"stride_{t}{axis}" for t in ("o", "do") for axis in "bhn"]
-    before = (
-        *(("o_ptr", pointer), ("do_ptr", pointer), ("lse_ptr", "*fp32")),
-        *((p, "*fp32") for p in ("lse_log2_ptr", "delta_ptr", "sum_ptr")),
+    arguments = (
+        *((p, f"*{dtype.signature}") for p in ("o_ptr", "do_ptr")),
+        *((p, "*fp32") for p in ("lse_ptr", "lse_log2_ptr", "delta_ptr", *(["sum_ptr"] if sums else []))),
         *((s, "i32") for s in (*strides, "H", "N_Q", "ROW_STRIDE")),
     )
-    after = (
-        *(("sum_ptr", "*fp32"), ("dq_ptr", pointer), ("scale", "fp32")),
+    return Launch(f"{name}_prepare_kernel", arguments, (), _divisible(arguments), 4)
+
+
+def _finish(name: str, facts: BackwardFacts) -> Launch:
+    """The kernel that rounds the sums of dQ."""
+    arguments = (
+        *(("sum_ptr", "*fp32"), ("dq_ptr", f"*{facts.dtype.signature}"), ("scale", "fp32")),
         *((s, "i32") for s in ("stride_b", "stride_h", "stride_n", "H", "N_Q")),
     )
-    main = Launch(f"{spec.name}_kernel", arguments, kept, ("N_Q", "N_K"), 4)
-    others = {"prepare": before, "finish": after}
-    return main, *(Launch(f"{spec.name}_{n}_kernel", a, (), _divisible(a), 4) for n, a in others.items())
+    return Launch(f"{name}_finish_kernel", arguments, (), _divisible(arguments), 4)
 
 
 def _divisible(arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
@@ -189,7 +209,9 @@ def _rules(spec: AttentionBwdSpec, facts: BackwardFacts) -> list[Reason]:
         text = f"{facts.keys} keys for {facts.replicas} consumers; a warpgroup's wgmma has {BLOCK} rows"
         reasons.append(Reason("wgmma-m", text))
     parts = facts.queries * facts.head_dim // BLOCK**2
-    if facts.queries % BLOCK or parts != facts.replicas:
+    if facts.queries % BLOCK:
+        reasons.append(Reason("queries", f"{facts.queries} queries of a step, not a multiple of {BLOCK}"))
+    elif facts.dq and parts != facts.replicas:
         text = (
             f"dQ of a step is {facts.queries} x {facts.head_dim}, {parts} parts of {BLOCK} x {BLOCK}; "
             f"each of {facts.replicas} consumers takes one"

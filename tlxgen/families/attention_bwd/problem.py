@@ -1,6 +1,6 @@
 """A backward attention problem with numbers in it: inputs, reference, tolerance, launch and operation counts.
 
-Imports torch; the rest of the family does not.
+That of every family of the backward: a spec says which gradients it has. Imports torch; the families do not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 from tlxgen.arch import DTYPES
 
-from .spec import AttentionBwdSpec
+from .spec import BackwardSpec
 
 Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk
 Tensors = dict[str, Any]
@@ -35,7 +35,7 @@ SHAPES: tuple[Shape, ...] = (
 )
 
 
-def shapes(spec: AttentionBwdSpec) -> tuple[Shape, ...]:
+def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
     return tuple(dict.fromkeys((*own, *SHAPES)))
@@ -50,7 +50,7 @@ def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     yield 1, 1, 1, 1, 1
 
 
-def inputs(spec: AttentionBwdSpec, shape: Shape, device: torch.device) -> Tensors:
+def inputs(spec: BackwardSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
     b, h, kv, n, m = shape
     d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
@@ -70,7 +70,7 @@ def _heads(b: int, heads: int, rows: int, columns: int, dtype: torch.dtype, devi
     return view.transpose(1, 2)
 
 
-def _forward(spec: AttentionBwdSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+def _forward(spec: BackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     """O float64 and the log-sum-exp float32."""
     outs, sums = [], []
     for b, h, g in _each_head(t):
@@ -88,12 +88,12 @@ def _each_head(t: Tensors) -> Iterator[tuple[int, int, int]]:
     return ((b, h, h // ratio) for b in range(batches) for h in range(heads))
 
 
-def _scores(spec: AttentionBwdSpec, t: Tensors, b: int, h: int, g: int) -> torch.Tensor:
+def _scores(spec: BackwardSpec, t: Tensors, b: int, h: int, g: int) -> torch.Tensor:
     q, k = t["q"][b, h].double(), t["k"][b, g].double()
     return (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~_seen(spec, len(q), len(k), q.device), float("-inf"))
 
 
-def _seen(spec: AttentionBwdSpec, n: int, m: int, device: torch.device) -> torch.Tensor:
+def _seen(spec: BackwardSpec, n: int, m: int, device: torch.device) -> torch.Tensor:
     """(Nq, Nk): whether a query sees a key."""
     if spec.mask.kind == "none":
         return torch.ones(n, m, dtype=torch.bool, device=device)
@@ -107,14 +107,19 @@ def _probabilities(x: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
 
 
 def launch(
-    module: ModuleType, spec: AttentionBwdSpec, shape: Shape, tensors: Tensors, config: Any
+    module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
-    buffers = {name: _around(tensors[of]) for name, of in LIKE.items()}
+    buffers = {name: _around(tensors[of]) for name, of in _outputs(spec)}
     outputs = {name: inside for name, (_, inside) in buffers.items()}
     getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
     return outputs, sum(_strays(whole, inside) for whole, inside in buffers.values())
+
+
+def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
+    """The gradients of a spec and what they are the gradients by."""
+    return ((name, LIKE[name]) for name in spec.gradients)
 
 
 def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -132,7 +137,7 @@ def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
     return int(written.sum())
 
 
-def reference(spec: AttentionBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
@@ -152,23 +157,23 @@ def reference(spec: AttentionBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tenso
             made["dq"][b, h] += factor @ k
             made["dk"][b, g] += factor.T @ q
     scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100) for name, x in grads.items()}
-    return {name: (x, scales[name]) for name, x in grads.items()}
+    return {name: (grads[name], scales[name]) for name in spec.gradients}
 
 
-def tolerance(spec: AttentionBwdSpec, output: str) -> float:
+def tolerance(spec: BackwardSpec, output: str) -> float:
     """The largest error norm, relative to that of `reference`, that is right: twice what rounding P, dS, O costs."""
     if spec.check.rtol != "auto":
         return float(spec.check.rtol)
     return {"bf16": 1e-2, "fp16": 1.2e-3}[spec.problem.dtype]
 
 
-def reproducible(spec: AttentionBwdSpec, output: str) -> bool:
-    """Whether every run gives the same bits: dQ is added up in whatever order its parts come."""
-    return output != "dq"
+def reproducible(spec: BackwardSpec, output: str) -> bool:
+    """Whether every run gives the same bits: beside dK and dV, dQ is added up in whatever order its parts come."""
+    return output != "dq" or len(spec.gradients) == 1
 
 
-def flops(spec: AttentionBwdSpec, shape: Shape) -> int:
-    """Floating-point operations of the five products over the pairs that are seen."""
+def flops(spec: BackwardSpec, shape: Shape) -> int:
+    """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
     b, h, _, n, m = shape
     pairs = int(_seen(spec, n, m, torch.device("cpu")).sum())
-    return 5 * 2 * b * h * pairs * spec.problem.head_dim
+    return (2 + len(spec.gradients)) * 2 * b * h * pairs * spec.problem.head_dim

@@ -16,7 +16,7 @@ _HOST = {"describe", "check", "heads_together", "like"}
 MODULE_NAMES = _IMPORTS | _KERNEL | _HOST
 
 
-class Problem(SpecModel):
+class Operands(SpecModel):
     """dQ (B, H, Nq, D), dK and dV (B, Hkv, Nk, D) from Q, K, V, O, dO and the log-sum-exp of the scores; Hkv divides H.
 
     Multi-head, grouped-query and multi-query attention are one kernel: Hkv is an argument.
@@ -25,6 +25,14 @@ class Problem(SpecModel):
     dtype: Literal["fp16", "bf16"] = Field("bf16", description="Element type of Q, K, V, O and of all gradients.")
     head_dim: Literal[64, 128] = Field(128, description="D: elements of a row of Q, K, V and O.")
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
+
+
+class Problem(Operands):
+    gradients: Literal["qkv", "kv"] = Field(
+        "qkv",
+        description="qkv: all three; the parts of dQ are added up by TMA in no fixed order. kv: dK and dV, the same "
+        "bits every time; the family attention_bwd_dq makes dQ.",
+    )
 
 
 class Mask(SpecModel):
@@ -75,15 +83,30 @@ class Rings(SpecModel):
     )
 
 
-class AttentionBwdSpec(CommonSpec):
+class BackwardSpec(CommonSpec):
+    """What the families of the backward have in common."""
+
+    problem: Operands = Field(Operands(), description="Operands and results.")
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        """The outputs, in order."""
+        raise NotImplementedError
+
+
+class AttentionBwdSpec(BackwardSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
-    mask: Mask = Field(Mask(), description="Which keys a query sees.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
     @property
     def queries(self) -> int:
@@ -92,7 +115,7 @@ class AttentionBwdSpec(CommonSpec):
 
     @model_validator(mode="after")
     def _combinations(self) -> AttentionBwdSpec:
-        faults = [*_names(self), *_registers(self), *_shapes(self)]
+        faults = faults_of(self, self.tasks.mma.registers)
         if faults:
             raise SpecFault(*faults)
         return self
@@ -101,10 +124,15 @@ class AttentionBwdSpec(CommonSpec):
 Fault = tuple[tuple[str | int, ...], str]
 
 
-def _names(spec: AttentionBwdSpec) -> list[Fault]:
+def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
+    """What is wrong with names, registers and shapes, for a family of the backward."""
+    return [*_names(spec), *_registers(registers), *_shapes(spec)]
+
+
+def _names(spec: BackwardSpec) -> list[Fault]:
     faults: list[Fault] = []
     if spec.arch != "sm90":
-        faults.append((("arch",), f"the attention_bwd family does not target {spec.arch} yet; it targets sm90"))
+        faults.append((("arch",), f"the {spec.kernel} family does not target {spec.arch} yet; it targets sm90"))
     if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
         faults.append((("name",), f"the module needs the name {spec.name} for something else"))
     for name in spec.guards:
@@ -112,14 +140,13 @@ def _names(spec: AttentionBwdSpec) -> list[Fault]:
     return faults
 
 
-def _registers(spec: AttentionBwdSpec) -> list[Fault]:
-    registers = spec.tasks.mma.registers
+def _registers(registers: int | None) -> list[Fault]:
     if registers is not None and (registers % 8 or not 24 <= registers <= 240):
         return [(("tasks", "mma", "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}")]
     return []
 
 
-def _shapes(spec: AttentionBwdSpec) -> list[Fault]:
+def _shapes(spec: BackwardSpec) -> list[Fault]:
     faults: list[Fault] = []
     for i, shape in enumerate(spec.check.shapes):
         if len(shape) != 5:
