@@ -147,7 +147,8 @@ class Ring:
     `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
-    `alias` names the ring whose buffers it uses, one for one; `budget` says when that is safe.
+    `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
+    shape or type; `budget` says when that is safe.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Ring:
     banks: int = 1
     guard: str | None = None
     alias: str | None = None
+    reshaped: bool = False
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
 
@@ -169,9 +171,12 @@ class Ring:
 
     @property
     def smem_bytes(self) -> int:
-        if self.alias:
-            return 0
-        return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks
+        return 0 if self.alias else self.bank_bytes * self.banks
+
+    @property
+    def bank_bytes(self) -> int:
+        """Bytes of all slots of one bank, whoever owns them."""
+        return sum(t.bytes.value for t in self.tiles) * self.slots.value
 
 
 @dataclass(frozen=True)
@@ -186,6 +191,21 @@ class Turn:
     kind: Literal["named", "mbarrier"]
     replicas: int
     first_id: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A point in each step at which the replicas of a role wait for each other, by one named barrier.
+
+    What each has stored before it, all may read after it. A slot that all read between two meetings is free after the
+    second: a ring that they fill and read in step needs two slots, and no barriers of its own.
+    """
+
+    name: str
+    role: str
+    replicas: int
+    id: int = 0
     threads: int = 0
 
 
@@ -273,6 +293,7 @@ class Plan:
     rings: tuple[Ring, ...]
     turns: tuple[Turn, ...]
     parameters: tuple[Parameter, ...]
+    meetings: tuple[Meeting, ...] = ()
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
