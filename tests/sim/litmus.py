@@ -68,6 +68,18 @@ def unsupported(out):
 
 
 @triton.jit
+def load_one(out, offset):
+    tl.store(out, tl.load(out + offset))
+
+
+@triton.jit
+def pending(PENDINGS: tl.constexpr):
+    tlx.async_descriptor_store_wait(PENDINGS)
+    tlx.async_load_wait_group(PENDINGS)
+    tlx.async_dot_wait(PENDINGS, tl.zeros((64, 64), tl.float32))
+
+
+@triton.jit
 def named(out, FIRST: tl.constexpr, SECOND: tl.constexpr):
     with tlx.async_tasks():
         with tlx.async_task("default"):

@@ -19,7 +19,9 @@ from tests.sim.mutants import COOP, RELEASE
 from tests.sim.support import ROOT, source
 from tlxgen import sim, verify
 from tlxgen.cli import app
+from tlxgen.families.gemm.problem import simulated_shapes
 from tlxgen.sim import Schedule
+from tlxgen.verify.structures import configs_of
 
 SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
 LINES = """
@@ -75,22 +77,22 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) -> None:
     result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
     assert result.exit_code == 0, result.output
-    assert "hopper_gemm_cooperative: 6 runs" in result.output  # 2 configs, 3 shapes, 1 schedule
-    assert "0 findings in 12 runs" in result.output and "not proven" in result.output
+    assert "hopper_gemm_cooperative: 12 runs" in result.output  # 3 configs, 4 shapes, 1 schedule
+    assert "0 findings in 20 runs" in result.output and "not proven" in result.output
     result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
     assert result.exit_code == 0
     first, second = timeless(tmp_path / "1.json"), timeless(tmp_path / "2.json")
     assert first == second
     assert list(first) == ["version", "tlxgen", "runs", "targets"] and first["version"] == 1
     assert [(t["target"], t["status"], t["runs"]) for t in first["targets"]] == [
-        ("hopper_gemm_cooperative", "clean", 6),
-        ("hopper_gemm_pingpong", "clean", 6),
+        ("hopper_gemm_cooperative", "clean", 12),
+        ("hopper_gemm_pingpong", "clean", 8),
     ]
 
 
 def test_one_config_of_a_spec(tmp_path: Path) -> None:
     result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "1")
-    assert result.exit_code == 0 and "hopper_gemm_cooperative: 3 runs" in result.output, result.output
+    assert result.exit_code == 0 and "hopper_gemm_cooperative: 4 runs" in result.output, result.output
     result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "999")
     assert result.exit_code == 2 and "no config 999: hopper_gemm_cooperative has" in result.output
 
@@ -266,3 +268,18 @@ def _children(pid: int) -> list[int]:
             continue
         found += [int(path.parent.name)] * (parent == pid)
     return found
+
+
+def test_every_value_of_a_constant_is_run_on_each_side_of_a_guard() -> None:
+    points = [(n, s, g) for n in (128, 256) for s in (1, 2, 3) for g in (True, False)]
+    configs = [{"BLOCK_N": n, "STAGES": s, "GUARD": g} for n, s, g in points]
+    chosen = [points[i] for i in configs_of(configs)]
+    assert chosen == [(128, 1, True), (128, 1, False), (128, 2, True), (128, 2, False), (256, 3, True), (256, 3, False)]
+    assert configs_of([{"BLOCK_N": 128}]) == [0]
+
+
+def test_shapes_have_whole_tiles_in_whole_groups_and_parts_longer_than_the_ring() -> None:
+    shapes = list(simulated_shapes({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "GROUP_M": 4}, 4))
+    assert (2 * 4 * 128, 2 * 128, 64) in shapes
+    parts = list(simulated_shapes({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "SPLIT_K": 2}, 4))
+    assert max(k for _, _, k in parts) > 2 * 3 * 64

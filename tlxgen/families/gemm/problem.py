@@ -42,13 +42,18 @@ def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter
-    and longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    """Problems that a CPU runs at once on `sms` SMs: one element of C; ragged ones of some tiles a CTA, K shorter than
+    a tile and longer than the ring, of each part too; and whole tiles, in two groups of tile rows. The tile's sizes
+    come from the config, or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
+    stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
+    columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
     yield 1, 1, k
-    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
-    yield m + 1, 2 * sms * n - 16 if n < 256 else sms * n - 16, (stages + 1) * k - 8
+    yield 3 * m - 3, n + 8, k + k // 2
+    yield m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8
+    group = constants.get("GROUP_M", 8)
+    rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
+    yield rows * m, 2 * n, parts * k
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
