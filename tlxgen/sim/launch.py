@@ -106,18 +106,20 @@ class Scheduled:
 
 @dataclass(eq=False)
 class Session:
-    """Launches as `director` says; programs draw their inputs from `seed`. Host functions are told of `sms` SMs.
+    """Launches on one schedule and seed, or as a `director` says; programs draw their inputs from `seed`.
 
-    Ends at the finding `until`. `races` false leaves out the comparing of accesses to shared memory: it is there to
-    measure what that costs.
+    Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
+    the arguments of a launch. The session ends at the finding `until`. `races` false leaves out the comparing of
+    accesses to shared memory: it is there to measure what that costs.
     """
 
-    director: Director
+    schedule: Schedule = "random"
     seed: int = 0
     sms: int = SMS
     config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
+    director: Director | None = None
     until: Key | None = None
     races: bool = True
     findings: Findings = field(init=False)
@@ -170,7 +172,8 @@ class Session:
     def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
         """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
         found = len(self.findings.all)
-        chooser, watch = self.director.chooser(self._attempts), self.director.watch(self._attempts)
+        director = self.director or Scheduled(self.schedule, self.seed)
+        chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
         machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
         self._attempts += 1
         self._machine = machine
