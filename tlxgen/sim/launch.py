@@ -49,8 +49,12 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
 
-class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
+class OnCpu(TorchFunctionMode):  # type: ignore[misc]
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN.
+
+    `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
+    that is called so enters one of its own.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -164,7 +168,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(),
+                OnCpu(),
                 contextlib.suppress(Stop),
             ):
                 yield self
