@@ -51,11 +51,15 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
 
-class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
-    every tensor whose address is taken."""
+class OnCpu(TorchFunctionMode):  # type: ignore[misc]
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory`, if
+    given, hears of every tensor whose address is taken.
 
-    def __init__(self, memory: GlobalMemory) -> None:
+    `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
+    that is called so enters one of its own.
+    """
+
+    def __init__(self, memory: GlobalMemory | None = None) -> None:
         super().__init__()
         self._memory = memory
 
@@ -67,7 +71,7 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
-        if func is torch.Tensor.data_ptr:
+        if func is torch.Tensor.data_ptr and self._memory is not None:
             self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:
@@ -244,7 +248,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(self.memory),
+                OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self
