@@ -23,7 +23,7 @@ import torch
 from tlxgen.files import write_atomic
 from tlxgen.sim import RUNS
 
-from .agreement import cases
+from .agreement import cases, spread
 from .execute import SECONDS, Outcome, execute, parallel
 from .generate import mutants
 from .report import Result, Tally, as_json, as_markdown
@@ -38,12 +38,13 @@ def main() -> int:
     parser.add_argument("--agreement", type=Path, metavar="CASES.json")
     parser.add_argument("--work", type=Path, help="a file of outcomes: read and added to, so that a run can go on")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--limit", type=int, help="only so many mutants, of modules and mutators in turn")
     parser.add_argument("--rate", type=float, default=0.97)
     options = parser.parse_args()
     torch.set_num_threads(1)
     start = time.monotonic()
     found = list(subjects(options.names))
-    results, unexecuted = run(found, options.workers, Work(options.work))
+    results, unexecuted = run(found, options.workers, Work(options.work), options.limit)
     total = Tally.of(results)
     print(f"{total} {total.rate:.2%} of {total.faults} faults; {unexecuted} on lines not executed")
     print(f"{time.monotonic() - start:.0f} s")
@@ -58,12 +59,12 @@ def main() -> int:
     return int(total.rate < options.rate)
 
 
-def run(found: Sequence[Subject], workers: int, work: Work) -> tuple[list[Result], int]:
+def run(found: Sequence[Subject], workers: int, work: Work, limit: int | None) -> tuple[list[Result], int]:
     """The results of all mutants whose line a case executes, in order, and the number of the others."""
     by_name = {s.at: s for s in found}
     lines = {s.at: s.lines() for s in found}
     made = list(mutants((s.at, s.text) for s in found))
-    executed = [m for m in made if m.line in lines[m.at]]
+    executed = spread([m for m in made if m.line in lines[m.at]])[:limit]
     results: dict[str, Result] = {}
     known = [(m, work.known(by_name[m.at], m)) for m in executed]
     new = [m for m, outcome in known if outcome is None]
@@ -75,7 +76,7 @@ def run(found: Sequence[Subject], workers: int, work: Work) -> tuple[list[Result
             print(f"{result.status} ({' '.join(outcome.ids) or outcome.verdict}) {mutant.name}", flush=True)
         if done % 250 == 0:
             print(f"{done} of {len(executed)}", flush=True)
-    return [results[m.name] for m in executed if m.name in results], len(made) - len(executed)
+    return [results[m.name] for m in executed if m.name in results], sum(m.line not in lines[m.at] for m in made)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from tests.sim.support import structures
 from tlxgen.sim import RUNS
 
 from .execute import parallel, written
+from .mutant import Mutant
 from .report import Result
 from .subjects import Subject
 
@@ -36,10 +37,15 @@ def cases(results: Sequence[Result], subjects: dict[str, Subject], workers: int)
 
 
 def _spread(results: Sequence[Result]) -> list[Result]:
+    by_name = {r.mutant.name: r for r in results}
+    return [by_name[m.name] for m in spread([r.mutant for r in results])]
+
+
+def spread(mutants: Sequence[Mutant]) -> list[Mutant]:
     """In turn one of each module, and for each module one of each mutator in turn."""
-    modules: dict[str, dict[str, list[Result]]] = {}
-    for result in results:
-        modules.setdefault(result.mutant.at, {}).setdefault(result.mutant.kind, []).append(result)
+    modules: dict[str, dict[str, list[Mutant]]] = {}
+    for mutant in mutants:
+        modules.setdefault(mutant.at, {}).setdefault(mutant.kind, []).append(mutant)
     orders = []
     for number, kinds in enumerate(modules.values()):
         names = sorted(kinds)
@@ -48,9 +54,9 @@ def _spread(results: Sequence[Result]) -> list[Result]:
     return _in_turn(orders)
 
 
-def _in_turn(queues: Sequence[Sequence[Result]]) -> list[Result]:
+def _in_turn(queues: Sequence[Sequence[Mutant]]) -> list[Mutant]:
     """The first of each queue, the second of each, and so on."""
-    return [r for turn in zip_longest(*queues) for r in turn if r is not None]
+    return [m for turn in zip_longest(*queues) for m in turn if m is not None]
 
 
 def _all_ids(subject: Subject, result: Result) -> set[str]:
