@@ -16,7 +16,7 @@ from tests.tune.conftest import Project  # noqa: E402
 from tlxgen.build import DISPATCHER, build  # noqa: E402
 from tlxgen.check.child import import_file  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
-from tlxgen.sim import DEVICE, Session  # noqa: E402
+from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
 from tlxgen.tune.classes import class_of  # noqa: E402
 from tlxgen.tune.lab import Device  # noqa: E402
 from tlxgen.tune.results import Result  # noqa: E402
@@ -76,14 +76,17 @@ def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path, mo
 def test_the_package_multiplies(folder: Path) -> None:
     """In the simulator, as it stands: by one module or another."""
     package = import_file(folder / DISPATCHER)
-    for m, n, k in SHAPES[:3]:
-        session = Session("random", 0)
-        with session.active():
+
+    def program(session: Session) -> None:
+        torch.manual_seed(session.seed)
+        for m, n, k in SHAPES[:3]:
             a, b = (torch.randn(*s, device=DEVICE).to(torch.bfloat16) for s in ((m, k), (k, n)))
             out = package.g(a, b)
-        assert not session.findings.all
-        plain = [t.as_subclass(torch.Tensor).double() for t in (a, b, out)]
-        assert torch.allclose(plain[0] @ plain[1], plain[2], rtol=2e-2, atol=2e-1)
+            plain = [t.as_subclass(torch.Tensor).double() for t in (a, b, out)]
+            assert torch.allclose(plain[0] @ plain[1], plain[2], rtol=2e-2, atol=2e-1)
+
+    report = verify(program, (("random", 0),))
+    assert (report.seen, report.runs) == ([], 1)
 
 
 def test_the_package_refuses_what_no_module_can_take(folder: Path) -> None:
