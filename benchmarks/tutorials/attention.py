@@ -209,6 +209,7 @@ _GDPA_DEFECTS = {
     "race-read-write": "the epilogue reads o0 and o1 and does not wait for the last MMA into them (its FIXME)",
     "wrong-numbers": "what the epilogue reads lacks that MMA's part when the MMA is late",
     "async-lifetime": "the next tile overwrites o0_smem and o1_smem, which no one knows the TMA stores have read",
+    "barrier-misuse": "nothing keeps an activation task from arriving for the next tile at named barrier 11 too early",
     "pending-at-exit": "the epilogue task ends without a wait for its TMA stores",
 }
 _GDPA_EMPTY = {"uninitialised": "the same missing wait: the epilogue may come before the only MMA"}
