@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure
-from tlxgen.sim import RUNS, Limits, Report, Run, load_module, verify_case
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[2]
@@ -37,17 +39,25 @@ def source(at: str) -> Path:
 
 
 def run_case(
-    at: str, path: Path, config: int, shape: tuple[int, ...], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+    at: str,
+    path: Path,
+    config: int,
+    shape: tuple[int, ...],
+    runs: tuple[Way, ...] = RUNS,
+    seconds: float = 20.0,
+    constants: dict[str, int] | None = None,
+    sms: int = SMS,
 ) -> Report:
-    """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
+    """The config, with other `constants`, of a structure whose source is at `path`, a copy of generated/AT.py."""
     name, structure = at.split("/")
     found = kernels(name)
     variant = next(s for s in found.structures if s.name == structure).variants[config]
     module = load_module(path)
+    module.CONFIGS[config].kwargs.update(constants or {})
     problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
     case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
-    return verify_case(*case, runs, limits=limits)
+    return verify_case(*case, runs, sms=sms, limits=limits)
 
 
 def run_mutant(mutant: Mutant, folder: Path) -> Report:
@@ -63,3 +73,18 @@ def run_mutant(mutant: Mutant, folder: Path) -> Report:
         if report.seen:
             break
     return report
+
+
+def litmus(
+    kernel: Any, grid: tuple[int, ...] = (1,), *, runs: tuple[Run, ...] = RUNS, **constants: Any
+) -> tuple[set[str], list[list[float]]]:
+    """Runs a kernel of one argument `out`, 16 floats: what was found, and what `out` was after each run."""
+    outs: list[torch.Tensor] = []
+
+    def program(session: Session) -> None:
+        out = torch.zeros(16, device=DEVICE)
+        outs.append(out.as_subclass(torch.Tensor))
+        kernel[grid](out, **constants)
+
+    report = verify(program, runs, arch="sm100", limits=Limits(steps=100_000, seconds=20.0))
+    return report.ids, [out.tolist() for out in outs]

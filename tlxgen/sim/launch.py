@@ -13,22 +13,24 @@ import importlib.util
 import math
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .engine import Schedule
-from .findings import Findings, NoSuchConfig, Place, Stop
+from .engine import Chooser, Schedule, Seeded
+from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
+from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .transform import Program
+from .watch import Watch
 
 DEVICE = torch.device("cuda", 0)
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -50,11 +52,16 @@ _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tens
 
 
 class OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN.
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
+    every tensor whose address is taken.
 
     `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
     that is called so enters one of its own.
     """
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        super().__init__()
+        self._memory = memory
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -64,6 +71,8 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.data_ptr:
+            self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:
             made = func(*args, **kwargs)
@@ -77,25 +86,63 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
         return made
 
 
-@dataclass(eq=False)
-class Session:
-    """Launches on one schedule and seed. Host functions are told of `sms` SMs.
+class Director(Protocol):
+    """Decides on, and sees, each launch of a session."""
 
-    `config` counts the configs of an autotuned kernel that its pruning leaves for the arguments of a launch.
-    """
+    def chooser(self, launch: int) -> Chooser: ...
+
+    def watch(self, launch: int) -> Watch | None: ...
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The director of a schedule and a seed."""
 
     schedule: Schedule
     seed: int
+
+    def chooser(self, launch: int) -> Chooser:
+        return Seeded(self.schedule, self.seed + 7919 * launch)
+
+    def watch(self, launch: int) -> Watch | None:
+        return None
+
+
+@dataclass(eq=False)
+class Session:
+    """Launches as `director` says; programs draw their inputs from `seed`. Host functions are told of `sms` SMs.
+
+    Ends at the finding `until`. `races` false leaves out the comparing of accesses to shared memory: it is there to
+    measure what that costs.
+    """
+
+    director: Director
+    seed: int = 0
     sms: int = SMS
     config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
-    findings: Findings = field(default_factory=Findings)
+    until: Key | None = None
+    races: bool = True
+    findings: Findings = field(init=False)
+    noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
+    synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
 
     def __post_init__(self) -> None:
+        self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
+        self._machine: Machine | None = None  # of the launch under way
+        self._attempts = 0  # launches, those that began again counted as often as they began
+
+    def _notice(self, finding: Finding) -> None:
+        hub = self._machine.hub if self._machine else None
+        self.noticed[finding.key] = self.steps + (hub.steps if hub else 0)
+        if hub is not None and hub.watch is not None:
+            hub.watch.found(finding)
+        if finding.key == self.until:
+            raise Stop
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`kernel[grid](*arguments, **options)`."""
@@ -107,18 +154,48 @@ class Session:
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
-        values = {k: argument(v) for k, v in bound.items()}
-        seed = self.seed + 7919 * self.launches
-        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
-        self.launches += 1
-        self.memory.begin()
+        constants = {p.name for p in kernel.params if p.is_constexpr}
+        values = {k: argument(v, k in constants) for k, v in bound.items()}
+        for tensor in filter(torch.is_tensor, (getattr(v, "base", v) for v in bound.values())):
+            self.memory.register(tensor)
         x, y, z = (*sizes, 1, 1)[:3]
+        warps = options.get("num_warps") or 4
+
+        def start(machine: Machine) -> None:
+            machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+
+        layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
+        before = self.memory.snapshot() if layouts.pairs else None
+        while not self._attempt(start, layouts):
+            assert before is not None
+            self.memory.restore(before)
+        self.launches += 1
+
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
+        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
+        found = len(self.findings.all)
+        chooser, watch = self.director.chooser(self._attempts), self.director.watch(self._attempts)
+        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
+        self._attempts += 1
+        self._machine = machine
+        self.memory.begin()
         try:
             with running(machine), torch._C.DisableTorchFunction():
-                warps = options.get("num_warps") or 4
-                machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+                start(machine)
+            wrong = layouts.revise()
+        except Relayout:
+            wrong = True
+        except (Stop, KernelFault):
+            wrong = layouts.revise()
+            if not wrong:
+                raise
         finally:
+            self._machine = None
+            self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
+        if wrong:
+            self.findings.forget(found)
+        return not wrong
 
     def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         """The config that this session runs an autotuned kernel with. Raises NoSuchConfig.
@@ -168,7 +245,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                OnCpu(),
+                OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self
@@ -178,14 +255,12 @@ class Session:
 
 def _program() -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
-    import triton.language
-    import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(triton.language, triton.language.extra.tlx, unwrap)
+    return Program(unwrap)
 
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:

@@ -51,10 +51,10 @@ def test_a_cta_of_a_grid_fills_q_once_and_nobody_releases_it() -> None:
 
 @pytest.mark.parametrize("kind", ["grid", "persistent"])
 def test_o_takes_the_place_of_q_and_no_memory(kind: str) -> None:
-    plan = plan_of({"schedule.kind": kind})
+    plan = plan_of({"schedule.kind": kind, "rings.o.reuse": "q"})
     assert plan.ring("o").alias == "q" and plan.ring("o").smem_bytes == 0
     assert [d.until for d in plan.ring("q").drains] == (["o"] if kind == "persistent" else [])
-    apart = plan_of({"schedule.kind": kind, "rings.o.reuse": "none"})
+    apart = plan_of({"schedule.kind": kind})
     assert apart.ring("o").alias is None and apart.ring("o").smem_bytes == 128 * 128 * 2
     assert [d.until for d in apart.ring("q").drains] == ([""] if kind == "persistent" else [])
 

@@ -61,7 +61,7 @@ AXES = {
     "rings.q.stages": {1, 2},
     "rings.kv.storage": {"separate", "shared"},
     "rings.kv.empty": {"leader", "warp"},
-    "rings.o.reuse": {"auto", "q", "none"},
+    "rings.o.reuse": {"q", "none"},
     "schedule.kind": {"grid", "persistent"},
 }
 

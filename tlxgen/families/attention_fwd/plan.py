@@ -156,7 +156,7 @@ def _hint(eviction: str) -> str:
 
 def _aliased(spec: AttentionSpec) -> bool:
     """Whether O leaves through Q's buffers: it has their shape, and who writes it is the only one who reads them."""
-    return spec.rings.o.reuse != "none" and spec.problem.head_dim == spec.head_dim_v
+    return spec.rings.o.reuse == "q"
 
 
 def _roles(spec: AttentionSpec) -> tuple[Role, ...]:

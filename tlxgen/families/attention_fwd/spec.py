@@ -107,8 +107,10 @@ class KeyValueRing(SpecModel):
 
 
 class OutputRing(SpecModel):
-    reuse: Literal["auto", "q", "none"] = Field(
-        "auto", description="q: O leaves through the buffer of its own Q. none: it has its own. auto: q where it fits."
+    reuse: Literal["q", "none"] = Field(
+        "none",
+        description="none: O has buffers of its own. q: it leaves through the buffer of its Q, which saves memory and "
+        "costs a fence before every wgmma that reads Q.",
     )
 
 

@@ -16,11 +16,12 @@ Eviction = Literal["none", "evict_first", "evict_last"]
 Op = Literal["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise"]
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "torch", "triton", "tl", "tlx"}
+_IMPORTS = {"functools", "torch", "triton", "tl", "tlx", "knobs", "driver", "make_tensordesc_arg"}
 _FUNCTIONS = {"ring_slot", "tile_at", "epilogue", "halves", "quarters", "sm_count", "pick_config", "describe", "check"}
-MODULE_NAMES = _IMPORTS | _FUNCTIONS | {"empty_rows"}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
+MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "STAGES", "C_STAGES", "GROUP_M", "SPLIT_K"}
-KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS"}
+KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
 
 
 class Operand(SpecModel):
