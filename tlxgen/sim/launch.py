@@ -52,14 +52,14 @@ _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tens
 
 
 class OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory`, if
-    given, hears of every tensor whose address is taken.
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
+    every tensor whose address is taken.
 
     `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
     that is called so enters one of its own.
     """
 
-    def __init__(self, memory: GlobalMemory | None = None) -> None:
+    def __init__(self, memory: GlobalMemory) -> None:
         super().__init__()
         self._memory = memory
 
@@ -71,7 +71,7 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
-        if func is torch.Tensor.data_ptr and self._memory is not None:
+        if func is torch.Tensor.data_ptr:
             self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:

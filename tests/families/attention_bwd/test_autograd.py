@@ -138,7 +138,7 @@ def host_of(module: ModuleType, name: str) -> Callable[..., Any]:
 
     @functools.wraps(found)
     def call(*tensors: Tensor, **options: Any) -> Any:
-        with torch._C._EnableTorchFunction(), OnCpu():
+        with torch._C._EnableTorchFunction(), OnCpu(session.memory):
             return found(*(x.as_subclass(CudaLike) for x in tensors), **options)
 
     return call
