@@ -55,6 +55,11 @@ class Arch:
     mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
     tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
 
+    @staticmethod
+    def transposable(dtype: DType) -> bool:
+        """Whether the tensor cores read an operand of this type in either major order."""
+        raise NotImplementedError
+
 
 class Sm90(Arch):
     """Hopper: wgmma accumulates in the registers of the warpgroups that issue it."""
@@ -77,7 +82,17 @@ class Sm100(Arch):
 
     name = "sm100"
     capability = (10, 0)
-    tmem_columns = 512
+    tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
+    mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
+    mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
+    mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
+    mma_n_max = 256
+    mma_k_bytes = 32  # K extent of one instruction, in operand bytes
+
+    @staticmethod
+    def transposable(dtype: DType) -> bool:
+        """Whether tcgen05 reads an operand of this type in either major order [ptx: .kind::f16, .kind::f8f6f4]."""
+        return dtype.bits >= 8
 
 
 ARCHS: dict[str, type[Arch]] = {a.name: a for a in (Sm90, Sm100)}

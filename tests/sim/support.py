@@ -37,11 +37,13 @@ def run_case(
     name, structure = at.split("/")
     found = kernels(name)
     variant = next(s for s in found.structures if s.name == structure).variants[config]
-    module = load_module(path)
+    assert variant.spec
+    arch = variant.spec.arch
+    module = load_module(path, arch)
     problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
     case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
-    return verify_case(*case, runs, limits=limits)
+    return verify_case(*case, runs, limits=limits, arch=arch)
 
 
 def run_mutant(mutant: Mutant, folder: Path) -> Report:

@@ -98,6 +98,7 @@ def verify_case(
     *,
     sms: int = SMS,
     limits: Limits | None = None,
+    arch: str = "sm90",
 ) -> Report:
     """One shape and config of a generated module, by its family's own inputs, launch, reference and tolerance.
 
@@ -120,4 +121,4 @@ def verify_case(
         if not verdict.passed:
             session.findings.add("wrong-numbers", verdict.text)
 
-    return verify(program, runs, sms=sms, limits=limits)
+    return verify(program, runs, sms=sms, limits=limits, arch=arch)

@@ -17,7 +17,7 @@ from tlxgen.files import write_atomic
 from tlxgen.review.show import kernels_of
 from tlxgen.sim import SCHEDULES, SMS, Report, Run, Schedule, load_module, verify_case
 
-SUPPORTED = ("sm90",)
+SUPPORTED = ("sm90", "sm100")
 
 
 def run(specs: list[Path], seeds: int, schedule: Schedule | None, results: Path | None) -> int:
@@ -50,11 +50,12 @@ def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
 
 
 def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Run]) -> Report:
-    module, report = load_module(path), Report()
+    arch = structure.plan.arch.name
+    module, report = load_module(path, arch), Report()
     for i in dict.fromkeys((0, len(structure.variants) - 1)):
         for shape in shapes_of(module.CONFIGS[i].kwargs):
             spec = structure.variants[i].spec
-            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs))
+            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs, arch=arch))
     return report
 
 
