@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from . import arith
+from . import arith, ops_random
 from .arith import Pointer
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
@@ -141,6 +141,8 @@ class Language:
 
     exp, exp2, log, sqrt, rsqrt = map(staticmethod, (torch.exp, torch.exp2, torch.log, torch.sqrt, torch.rsqrt))
     erf, sigmoid, abs = map(staticmethod, (torch.erf, torch.sigmoid, torch.abs))
+
+    randint = staticmethod(ops_random.randint)
 
     @staticmethod
     def sum(x: torch.Tensor, axis: int) -> torch.Tensor:

@@ -7,7 +7,18 @@ from typing import Any
 
 import torch
 
-from . import ops_barrier, ops_clc, ops_copy, ops_memory, ops_remote, ops_scaled, ops_tcgen05, ops_tma, ops_wgmma
+from . import (
+    ops_barrier,
+    ops_clc,
+    ops_copy,
+    ops_memory,
+    ops_random,
+    ops_remote,
+    ops_scaled,
+    ops_tcgen05,
+    ops_tma,
+    ops_wgmma,
+)
 from .alias import GroupType
 from .arith import Pointer
 from .findings import KernelFault, UnsupportedOp
@@ -27,6 +38,7 @@ _NAMES = {
     ops_wgmma: ("async_dot", "async_dot_wait"),
     ops_tcgen05: ("tcgen05_commit", "tmem_copy"),
     ops_scaled: ("async_dot_scaled",),
+    ops_random: ("stoch_round",),
     ops_remote: ("remote_shmem_store", "async_remote_shmem_store", "async_remote_shmem_copy"),
     ops_clc: ("clc_create_context", "clc_producer", "clc_consumer"),
 }  # fmt: skip

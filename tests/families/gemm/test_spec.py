@@ -62,6 +62,12 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"rings.acc": {"stages": 1}}, "rings.acc", "of sm100"),
     ({"tasks.mma.warps": 1}, "tasks.mma.warps", "4 or 8 warps"),
     ({"epilogue.subtiles": 8}, "epilogue.subtiles", "of sm100"),
+    ({"epilogue.rounding": "stochastic"}, "epilogue.rounding", "of sm100"),
+    (
+        {**SM100, "epilogue.rounding": "stochastic", "problem.c.dtype": "fp32"},
+        "epilogue.rounding",
+        "nothing to round",
+    ),
     ({**SM100, "tasks.mma.warps": 4}, "tasks.mma.warps", "1 warp, not 4"),
     ({**SM100, **PINGPONG}, "tasks.mma.split", "overlap MMA and epilogue"),
     ({**SM100, "tasks.specialized": False}, "tasks.specialized", "warp of its own"),

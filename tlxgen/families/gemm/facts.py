@@ -51,6 +51,7 @@ class GemmFacts:
     ops: tuple[str, ...]
     num_warps: int
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
+    stochastic: bool = False  # C is rounded up or down by chance
     interleave: bool = False  # the epilogue takes the row groups' subtiles in turns
     scheduler_guard: str | None = None
     consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is

@@ -13,9 +13,33 @@ if TYPE_CHECKING:
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
 _IMPORTS = {"functools", "torch", "triton", "tl", "tlx"}
-_FUNCTIONS = {"ring_slot", "tile_at", "epilogue", "halves", "quarters", "sm_count", "pick_config", "describe", "check"}
+_FUNCTIONS = {
+    "ring_slot",
+    "tile_at",
+    "epilogue",
+    "rounded",
+    "halves",
+    "quarters",
+    "sm_count",
+    "pick_config",
+    "describe",
+    "check",
+}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | {"empty_rows"}
-_SIZES = {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "STAGES", "C_STAGES", "ACC_STAGES", "GROUP_M", "SPLIT_K"}
+_SIZES = {
+    "M",
+    "N",
+    "K",
+    "BLOCK_M",
+    "BLOCK_N",
+    "BLOCK_K",
+    "STAGES",
+    "C_STAGES",
+    "ACC_STAGES",
+    "GROUP_M",
+    "SPLIT_K",
+    "DTYPE",
+}
 KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS"}
 
 Fault = tuple[tuple[str | int, ...], str]
@@ -44,7 +68,7 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
     mma, faults = spec.tasks.mma, list[Fault]()
     for path, there in _only_sm100(spec).items():
         if there:
-            faults.append((tuple(path.split(".")), f"{path} is of sm100: sm90 has no tensor memory and no CLC"))
+            faults.append((tuple(path.split(".")), "this is of sm100: sm90 has no tensor memory, no CLC and no cvt.rs"))
     if not spec.tasks.load.default:
         faults.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
     if mma.warps == 1:
@@ -76,6 +100,7 @@ def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
         "cluster.protocol": "protocol" in spec.cluster.model_fields_set,
         "epilogue.interleave": spec.epilogue.interleave,
         "epilogue.subtiles": spec.epilogue.subtiles == 8,
+        "epilogue.rounding": spec.epilogue.rounding == "stochastic",
     }
 
 
@@ -170,6 +195,8 @@ def _epilogue(spec: GemmSpec) -> list[Fault]:
     for i, op in enumerate(spec.epilogue.ops):
         if op in WITH_TENSORS and op in spec.epilogue.ops[:i]:
             faults.append((("epilogue", "ops", i), f"{op} takes a tensor of its own and can stand once"))
+    if spec.epilogue.rounding == "stochastic" and spec.problem.c.dtype == "fp32":
+        faults.append((("epilogue", "rounding"), "C in fp32 is what the accumulator is: there is nothing to round"))
     if spec.epilogue.store == "direct" and spec.tasks.epilogue:
         faults.append((("epilogue", "store"), "the store task stores by TMA: epilogue.store must be tma"))
     return faults

@@ -146,6 +146,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
         tensor_memory=tensor_memory,
+        stochastic=spec.epilogue.rounding == "stochastic",
         interleave=spec.epilogue.interleave,
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
         protocol=spec.cluster.protocol if tensor_memory and spec.cluster.m == 2 else None,
@@ -198,7 +199,8 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         c = [("c_desc", _descriptor(out, (facts.rows, facts.columns)))]
     else:
         c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
-    return (("a_desc", a), ("b_desc", b), *c, *facts.op_arguments, ("M", "i32"), ("N", "i32"), ("K", "i32"))
+    seed = (("seed", "i32"),) if facts.stochastic else ()
+    return (("a_desc", a), ("b_desc", b), *c, *facts.op_arguments, *seed, ("M", "i32"), ("N", "i32"), ("K", "i32"))
 
 
 def _descriptor(signature: str, shape: tuple[Size, ...]) -> str:
@@ -214,13 +216,14 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
         return (gemm,)
     out = (("workspace_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
     strides = (("slab_rows", "i32"), ("stride_wm", "i32"), ("stride_cm", "i32"))
-    reduce = (*out, *strides, *facts.op_arguments, ("M", "i32"), ("N", "i32"))
+    seed = (("seed", "i32"),) if facts.stochastic else ()
+    reduce = (*out, *strides, *facts.op_arguments, *seed, ("M", "i32"), ("N", "i32"))
     constants = tuple(c for c in kept if c[0] == "SPLIT_K")
     return (gemm, Launch(f"{spec.name}_reduce_kernel", reduce, constants, _divisible(reduce), 4))
 
 
 def _divisible(arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    return tuple(name for name, kind in arguments if kind == "i32" or kind.startswith("*"))
+    return tuple(name for name, kind in arguments if (kind == "i32" and name != "seed") or kind.startswith("*"))
 
 
 def _rules(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:

@@ -171,6 +171,11 @@ class Epilogue(SpecModel):
         description="Column slices in which a tile of C is converted and stored; sm100 also has 8, and 4 by default.",
     )
     interleave: bool = Field(False, description="sm100, two row groups: store their subtiles in turns.")
+    rounding: Literal["nearest", "stochastic"] = Field(
+        "nearest",
+        description="How fp32 becomes C's type. stochastic (sm100): up or down by chance, as far as it is from either; "
+        "the host function takes a seed, and the same seed gives the same bits.",
+    )
     store: Literal["tma", "direct"] = Field("tma", description="By TMA from staging buffers, or from registers.")
 
 
