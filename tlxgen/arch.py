@@ -25,7 +25,7 @@ class DType:
 
     @property
     def is_fp8(self) -> bool:
-        return self.bits == 8
+        return self.name in ("e4m3", "e5m2")
 
 
 DTYPES = {
@@ -36,6 +36,7 @@ DTYPES = {
         DType("fp32", "float32", "float32", "fp32", 32),
         DType("e4m3", "float8e4nv", "float8_e4m3fn", "fp8e4nv", 8),
         DType("e5m2", "float8e5", "float8_e5m2", "fp8e5", 8),
+        DType("e8m0", "uint8", "uint8", "u8", 8),  # an MX scale, as its byte
     )
 }
 
@@ -85,6 +86,8 @@ class Sm100(Arch):
     tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
     mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
+    mx_block = 32  # elements along K that share an MX scale [ptx: .kind::mxf8f6f4]
+    mx_rows, mx_k = 128, 128  # rows and elements of K of a block of 512 packed scales [ptx: tcgen05.cp]
     mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
     mma_n_max = 256
     mma_k_bytes = 32  # K extent of one instruction, in operand bytes

@@ -42,7 +42,14 @@ def run_case(
     module = load_module(path, arch)
     problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
-    case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
+    case = (
+        problem,
+        module,
+        variant.spec,
+        problem.runnable(variant.spec, shape),
+        module.CONFIGS[config],
+        numerics.compare,
+    )
     return verify_case(*case, runs, limits=limits, arch=arch)
 
 

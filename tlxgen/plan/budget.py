@@ -69,15 +69,21 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
         for tile in ring.tiles:
             count = tile.shape[-1].value * tile.dtype.bits // 32
             for i in range(ring.slots.value * ring.banks * tile.groups):
-                first = columns[-1].first + columns[-1].count if columns else 0
-                columns.append(Columns(f"{tile.name}[{i}]", first, count))
+                columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), count))
+    for use in plan.compiler_tmem:
+        columns.append(Columns(use.what, _next_column(columns), use.amount))
     return tuple(columns)
+
+
+def _next_column(columns: Sequence[Columns]) -> int:
+    return columns[-1].first + columns[-1].count if columns else 0
 
 
 def _tmem(plan: Plan) -> Iterator[Use]:
     for ring in (r for r in plan.rings if r.space == "tmem"):
         mine = {t.name for t in ring.tiles}
         yield Use(f"ring {ring.name}", sum(c.count for c in plan.tmem if c.what.partition("[")[0] in mine))
+    yield from plan.compiler_tmem
 
 
 def _smem(plan: Plan) -> Iterator[Use]:

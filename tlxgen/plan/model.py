@@ -297,6 +297,7 @@ class Plan:
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
+    compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
     accumulator_role: str = ""
     accumulator_registers: int = 0  # a thread of that role, at the peak
     working_registers: int = 0  # a thread, beside the accumulator

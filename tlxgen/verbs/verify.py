@@ -55,6 +55,7 @@ def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Ru
     for i in dict.fromkeys((0, len(structure.variants) - 1)):
         for shape in shapes_of(module.CONFIGS[i].kwargs):
             spec = structure.variants[i].spec
+            shape = problem.runnable(spec, shape)
             report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs, arch=arch))
     return report
 

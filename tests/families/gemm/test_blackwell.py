@@ -139,6 +139,32 @@ def test_what_tcgen05_cannot_do_is_rejected(values: dict[str, Any], rule: str) -
     assert rule in [r.rule for r in plan_of(values).reasons]
 
 
+MX: Spec = {
+    "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e5m2", "layout": "col"}, "scaling": "mx"},
+    "tile.k": 128,
+    "rings": {"ab": {"stages": 3}, "acc": {"stages": 1}},
+}
+
+
+def test_mx_scales_come_with_their_operands_and_take_columns_of_tensor_memory() -> None:
+    plan = plan_of(MX)
+    full = plan.ring("ab").full_barrier
+    assert full and full.bytes and full.bytes.value == 128 * 128 + 256 * 128 + (1 + 2) * 512
+    assert [str(c) for c in plan.tmem] == ["acc[0] 0..255", "a_scale 256..259", "b_scale 260..267"]
+    (reason,) = plan_of({**MX, "rings.acc.stages": 2}).reasons
+    assert (reason.rule, "needs 524 of 512" in reason.text) == ("tmem", True)
+
+
+def test_two_ctas_read_the_scales_of_all_columns_of_b() -> None:
+    tiles = {t.name: t.bytes.value for t in plan_of({**MX, "cluster.m": 2}).ring("ab").tiles}
+    assert tiles == {"a": 128 * 128, "b": 128 * 128, "a_scale": 512, "b_scale": 1024}
+
+
+@pytest.mark.parametrize("values", [{"tile.k": 64}, {"tile.n": 64}, {"tile.m": 64}])
+def test_mx_scales_come_in_whole_blocks(values: dict[str, Any]) -> None:
+    assert "mx" in [r.rule for r in plan_of({**MX, **values}).reasons]
+
+
 @pytest.mark.parametrize("path", sorted(SPECS.glob("hopper_gemm*.yaml")), ids=lambda p: p.stem)
 def test_a_spec_for_sm90_is_one_for_sm100_when_the_hardware_allows(path: Path) -> None:
     document = load(path)

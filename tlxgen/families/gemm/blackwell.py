@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
-from tlxgen.plan import Barrier, Drain, Fill, Reason, Ring, Role, Size, Tile, hand_out
+from tlxgen.plan import Barrier, Drain, Fill, Reason, Ring, Role, Size, Tile, Use, hand_out
 
 from .facts import GemmFacts
 from .ops import OPS
@@ -24,7 +24,13 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
         "accumulator_registers": held if facts.tma_store else 2 * held,  # on its way to the layout of the store
         "expected_opcodes": _opcodes(facts),
         "source_barriers": _source_barriers(facts),
+        "compiler_tmem": _scale_columns(facts),
     }
+
+
+def _scale_columns(facts: GemmFacts) -> tuple[Use, ...]:
+    """Where the compiler copies MX scales to, before each product: 4 columns for a packed block of 512 bytes."""
+    return tuple(Use(s.name, s.tile.bytes.value // 512 * 4) for s in facts.scales)
 
 
 def consumers(possible: Sequence[Role], guards: Mapping[str, bool], baked: Mapping[str, int | bool], ctas: int) -> Size:
@@ -80,8 +86,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
     """The operands' rings, that of the accumulators in TMEM, and the staging of C."""
     leader = facts.protocol == "leader"
     made: list[Ring] = []
-    for name in dict.fromkeys(o.ring for o in facts.operands):
-        tiles = tuple(o.tile for o in facts.operands if o.ring == name)
+    for name in dict.fromkeys(o.ring for o in facts.loads):
+        tiles = tuple(o.tile for o in facts.loads if o.ring == name)
         fill, drain = Fill("load", "tma", ctas=2 if leader else 1), Drain("mma", by="commit")
         meets = 2 if facts.protocol == "rendezvous" and not made else 0  # one meeting tells of all operands
         made.append(Ring(name, tiles, sizes["STAGES"], fill, (drain,), meets=meets))
@@ -124,4 +130,8 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reas
         reasons.append(Reason("tcgen05-n", f"BLOCK_N = {n}, tcgen05 takes {least} to {Sm100.mma_n_max}"))
     if spec.tile.k * facts.a.tile.dtype.bytes < Sm100.mma_k_bytes:
         reasons.append(Reason("tcgen05-k", f"BLOCK_K = {spec.tile.k}, one tcgen05 takes {Sm100.mma_k_bytes} B of K"))
+    unit = {"rows a group": (rows, Sm100.mx_rows), "BLOCK_N": (n, Sm100.mx_rows), "BLOCK_K": (spec.tile.k, Sm100.mx_k)}
+    for what, (extent, whole) in unit.items() if facts.scales else ():
+        if extent % whole:
+            reasons.append(Reason("mx", f"{what} = {extent}; MX scales come in blocks of {whole}"))
     return reasons

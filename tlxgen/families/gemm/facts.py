@@ -51,6 +51,7 @@ class GemmFacts:
     ops: tuple[str, ...]
     num_warps: int
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
+    scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
     stochastic: bool = False  # C is rounded up or down by chance
     interleave: bool = False  # the epilogue takes the row groups' subtiles in turns
     scheduler_guard: str | None = None
@@ -82,6 +83,11 @@ class GemmFacts:
     @property
     def operands(self) -> tuple[Operand, Operand]:
         return self.a, self.b
+
+    @property
+    def loads(self) -> tuple[Operand, ...]:
+        """All that the loads bring."""
+        return (*self.operands, *self.scales)
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:

@@ -24,6 +24,8 @@ _FUNCTIONS = {
     "pick_config",
     "describe",
     "check",
+    "pack_scales",
+    "describe_scales",
 }
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | {"empty_rows"}
 _SIZES = {
@@ -38,7 +40,6 @@ _SIZES = {
     "ACC_STAGES",
     "GROUP_M",
     "SPLIT_K",
-    "DTYPE",
 }
 KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS"}
 
@@ -68,7 +69,9 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
     mma, faults = spec.tasks.mma, list[Fault]()
     for path, there in _only_sm100(spec).items():
         if there:
-            faults.append((tuple(path.split(".")), "this is of sm100: sm90 has no tensor memory, no CLC and no cvt.rs"))
+            faults.append(
+                (tuple(path.split(".")), "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs")
+            )
     if not spec.tasks.load.default:
         faults.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
     if mma.warps == 1:
@@ -100,6 +103,7 @@ def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
         "cluster.protocol": "protocol" in spec.cluster.model_fields_set,
         "epilogue.interleave": spec.epilogue.interleave,
         "epilogue.subtiles": spec.epilogue.subtiles == 8,
+        "problem.scaling": spec.problem.scaling == "mx",
         "epilogue.rounding": spec.epilogue.rounding == "stochastic",
     }
 
@@ -163,6 +167,13 @@ def _operands(spec: GemmSpec) -> list[Fault]:
         faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
     if not transposable(DTYPES[b.dtype]) and b.layout != "col":
         faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
+    if spec.problem.scaling == "mx":
+        if not DTYPES[a.dtype].is_fp8:
+            faults.append((("problem", "scaling"), f"MX scales fp8, not {a.dtype}"))
+        if spec.tasks.mma.replicate != 1:
+            faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
+        if a.layout != "row" or b.layout != "col":
+            faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
     for axis in ("m", "n", "k"):
         extent = getattr(spec.tile, axis)
         if extent & (extent - 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tlxgen.arch import ARCHS, DTYPES
+from tlxgen.arch import ARCHS, DTYPES, Sm100
 from tlxgen.plan import Launch, Parameter, Plan, Reason, Size, Tile, Use, complete
 
 from . import blackwell, hopper
@@ -38,6 +38,7 @@ BLAME = {
     "tcgen05-m": "tile.m",
     "tcgen05-n": "tile.n",
     "tcgen05-k": "tile.k",
+    "mx": "problem.scaling",
     "tma-box": "tile.k",
     "subtile": "epilogue.subtiles",
 }
@@ -54,7 +55,7 @@ MEANING = {
 WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
-TMEM_BYTES = 48  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
+TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
 CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
@@ -146,6 +147,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
         tensor_memory=tensor_memory,
+        scales=_scales(spec, sizes, groups) if spec.problem.scaling == "mx" else (),
         stochastic=spec.epilogue.rounding == "stochastic",
         interleave=spec.epilogue.interleave,
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
@@ -171,6 +173,22 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     return (
         Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), spec.cluster.n == 2),
         Operand("b", b, b_row, "b" if separate else "ab", _hint(spec.cache.b), spec.cluster.m == 2 and not pair),
+    )
+
+
+def _scales(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Operand, ...]:
+    """The packed scales of a slot: blocks of 2 x 256 bytes for 128 rows and 128 elements of K, in 5 dimensions for TMA.
+
+    Two CTAs that multiply together each read those of their rows of A and of all columns of B.
+    """
+    separate, e8m0, one = spec.rings.ab.full == "separate", DTYPES["e8m0"], Size.literal(1)
+    along_k = sizes["BLOCK_K"] // Sm100.mx_k
+    inner = (along_k, Size.literal(2), Size.literal(256))
+    a = Tile("a_scale", (one, sizes["BLOCK_M"] // Sm100.mx_rows, *inner), e8m0, groups, axis=1)
+    b = Tile("b_scale", (one, sizes["BLOCK_N"] // Sm100.mx_rows, *inner), e8m0)
+    return (
+        Operand("a_scale", a, True, "a" if separate else "ab", _hint(spec.cache.a), False),
+        Operand("b_scale", b, True, "b" if separate else "ab", _hint(spec.cache.b), False),
     )
 
 
@@ -200,7 +218,18 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
     else:
         c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
     seed = (("seed", "i32"),) if facts.stochastic else ()
-    return (("a_desc", a), ("b_desc", b), *c, *facts.op_arguments, *seed, ("M", "i32"), ("N", "i32"), ("K", "i32"))
+    scales = tuple((f"{s.name}_desc", _descriptor(s.tile.dtype.signature, s.tile.shape)) for s in facts.scales)
+    return (
+        ("a_desc", a),
+        ("b_desc", b),
+        *scales,
+        *c,
+        *facts.op_arguments,
+        *seed,
+        ("M", "i32"),
+        ("N", "i32"),
+        ("K", "i32"),
+    )
 
 
 def _descriptor(signature: str, shape: tuple[Size, ...]) -> str:

@@ -37,7 +37,13 @@ SHAPES: tuple[Shape, ...] = (
 def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
-    return tuple(dict.fromkeys((*own, *SHAPES)))
+    return tuple(dict.fromkeys(runnable(spec, shape) for shape in (*own, *SHAPES)))
+
+
+def runnable(spec: GemmSpec, shape: Shape) -> Shape:
+    """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales."""
+    m, n, k = shape
+    return (m, n, (k + 31) // 32 * 32) if spec.problem.scaling == "mx" else shape
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
@@ -48,6 +54,8 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
         "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device),
         "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device),
     }
+    if spec.problem.scaling == "mx":
+        made |= {"a_scale": _scales(m, k, device), "b_scale": _scales(n, k, device)}
     for op in spec.epilogue.ops:
         made |= _OPERANDS[op](m, n, device) if op in _OPERANDS else {}
     return made
@@ -71,6 +79,16 @@ def matrix(
     if values is not None:
         view.copy_(values.to(kind))
     return view
+
+
+def _scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
+    """MX scales of 2**-4 to 2**3, a byte for each 32 elements of K."""
+    return torch.randint(123, 131, (rows, k // 32), device=device).to(torch.uint8)
+
+
+def _scaled(values: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Values (rows, K) times their scales, in float64."""
+    return values.double() * torch.exp2(scales.double() - 127).repeat_interleave(32, dim=1)
 
 
 def _vector(size: int, device: torch.device) -> torch.Tensor:
@@ -107,8 +125,9 @@ def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, c
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
     module.__dict__["empty_rows"] = poisoned
+    packed = {name: module.pack_scales(t) for name, t in tensors.items() if name in ("a_scale", "b_scale")}
     out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
-    result: torch.Tensor = host(**tensors, out=out, config=config)
+    result: torch.Tensor = host(**tensors | packed, out=out, config=config)
     torch.cuda.synchronize()
     return result, sum(_strays(whole, inside) for whole, inside in buffers)
 
@@ -127,7 +146,10 @@ def reference(spec: GemmSpec, t: Tensors) -> tuple[torch.Tensor, float]:
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
     negative number, fp32 keeps the accuracy of what it started from and no more.
     """
-    value = t["a"].double() @ t["b"].double()
+    a, b = t["a"].double(), t["b"].double()
+    if spec.problem.scaling == "mx":
+        a, b = _scaled(a, t["a_scale"]), _scaled(b.T, t["b_scale"]).T
+    value = a @ b
     scale = float(value.norm())
     for op in spec.epilogue.ops:
         before = float(value.norm()) or 1.0

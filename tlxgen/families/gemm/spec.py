@@ -34,6 +34,11 @@ class Problem(SpecModel):
     a: Operand = Field(Operand(), description="A: (M, K).")
     b: Operand = Field(Operand(), description="B: (K, N).")
     c: Output = Field(Output(), description="C: (M, N).")
+    scaling: Literal["none", "mx"] = Field(
+        "none",
+        description="mx (sm100): a power of two scales each 32 elements of A and of B along K; packed as tcgen05 reads "
+        "them, which is torchao's blocked layout.",
+    )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of the accumulator.")
 
 
