@@ -83,22 +83,56 @@ def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: 
     `on_step(done, total)` is told of each structure. Raises TlxgenError before anything is written.
     """
     folder = folder_of(spec, out)
-    templates = stamp.templates()
-    if not check and stamp.is_current(spec, folder, templates):
+    if not check and stamp.is_current(spec, folder, stamp.templates()):
         entry = lock.read(folder)
         modules = tuple(f"{name}.py" for name in entry.get("structures", {}))
         variants = sum(s["variants"] for s in entry["structures"].values())
         return Built(spec, folder, modules, variants, entry["rejected"]["count"], ())
+    prepared = prepare(spec, out=out, on_step=on_step)
+    return prepared.compared() if check else prepared.write()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A spec's folder as it will be, in memory; nothing of it is written yet. `before`: what is there, by name."""
+
+    spec: Path
+    folder: Path
+    made: Made
+    before: dict[str, bytes | None]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return self.made.files
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name, old in self.before.items() if old != self.files.get(name)))
+
+    def compared(self) -> Built:
+        """How the folder differs from this."""
+        return self._built(_diff(self.folder, self.before, self.files, self.changed))
+
+    def write(self) -> Built:
+        """Makes the folder so."""
+        changed = self.changed
+        _write(self.folder, self.files, changed)
+        outputs = {self.folder / name: digest.of_bytes(data) for name, data in self.files.items()}
+        stamp.write(self.spec, self.folder, stamp.templates(), self.made.inputs, outputs)
+        return self._built("")
+
+    def _built(self, diff: str) -> Built:
+        modules = tuple(name for name in self.files if name.endswith(".py"))
+        made = self.made
+        return Built(self.spec, self.folder, modules, made.variants, made.rejected, self.changed, diff)
+
+
+def prepare(spec: Path, *, out: Path | None = None, on_step: Step | None = None) -> Prepared:
+    """What `build` would write, made anew. Raises TlxgenError."""
+    folder = folder_of(spec, out)
     made = make(spec, folder, on_step)
     before = {name: _read(folder / name) for name in {*made.files, *_made_before(folder)}}
-    changed = tuple(sorted(name for name, old in before.items() if old != made.files.get(name)))
-    modules = tuple(name for name in made.files if name.endswith(".py"))
-    diff = _diff(folder, before, made.files, changed) if check else ""
-    if not check:
-        _write(folder, made.files, changed)
-        outputs = {folder / name: digest.of_bytes(data) for name, data in made.files.items()}
-        stamp.write(spec, folder, templates, made.inputs, outputs)
-    return Built(spec, folder, modules, made.variants, made.rejected, changed, diff)
+    return Prepared(spec, folder, made, before)
 
 
 def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:

@@ -31,6 +31,9 @@ def build(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
@@ -38,6 +41,11 @@ def build(
 
     files = _files(specs)
     refuse_shared(files, out)
+    if check and verify:
+        raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
+    if verify:
+        _require_simulator()
+        raise typer.Exit(verb.run_verified(files, out))
     raise typer.Exit(verb.run(files, out, check))
 
 
@@ -94,22 +102,46 @@ def check(
 
 @app.command()
 def verify(
-    specs: Specs,
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TARGET...", help="SPEC.yaml, a folder of specs, FILE.py[:function] or FILE.verify.yaml"
+        ),
+    ],
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,
     schedule: Annotated[
         Optional[Literal["random", "starved", "lazy", "eager"]],
         typer.Option("--schedule", help="Only this schedule. Default: all."),
     ] = None,
+    config: Annotated[
+        Optional[int],
+        typer.Option(min=0, help="Only this config of a spec's tables; of an autotuned kernel, counted after pruning."),
+    ] = None,
+    arch: Annotated[
+        Literal["sm90", "sm100"],
+        typer.Option("--arch", help="What a FILE.py:function runs on; others say it."),
+    ] = "sm90",
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds a target may take.")] = 300,
+    memory: Annotated[float, typer.Option(min=0.1, help="GiB a target may take beyond torch and triton.")] = 4,
 ) -> None:
-    """Run each spec's kernels on the CPU: deadlocks, races, numbers. Exit 1 if anything is found."""
+    """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
+    _require_simulator()
+    from tlxgen.verbs import verify as verb
+    from tlxgen.verify import Limits, is_hand_written
+
+    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory))
+    each = [[t] if is_hand_written(t) else map(str, _files([Path(t)])) for t in targets]
+    raise typer.Exit(verb.run([t for some in each for t in some], options, results))
+
+
+def _require_simulator() -> None:
+    """Raises ToolchainError without torch or a Triton that knows TLX."""
     from tlxgen.compile import check_torch, check_triton
 
     check_torch()
     check_triton()
-    from tlxgen.verbs import verify as verb
-
-    raise typer.Exit(verb.run(_files(specs), seeds, schedule, results))
 
 
 @app.command()
@@ -140,7 +172,8 @@ def _files(specs: list[Path]) -> list[Path]:
     """The files among `specs`, and those in its folders, in a fixed order. Raises SpecError for a folder without."""
     files: list[Path] = []
     for path in specs:
-        found = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        inside = path.glob("*.yaml") if path.is_dir() else [path]
+        found = sorted(p for p in inside if p == path or not p.name.endswith(".verify.yaml"))
         if not found:
             raise SpecError(f"no spec in the folder {path}: it has no *.yaml")
         files += found

@@ -31,6 +31,14 @@ class Location:
             line, column = line[start : start + 160], column - start
         return f"    {line}\n    {' ' * (column - 1)}^"
 
+    def inside(self, text: str, offset: int) -> Location:
+        """The place of `offset` within the scalar `text` that stands here, if the line shows it as it is; else this."""
+        for quote in (0, 1):
+            column = self.column - 1 + quote
+            if self.text.startswith(text, column):
+                return Location(self.path, self.line, column + 1 + offset, self.text)
+        return self
+
 
 class TlxgenError(Exception):
     """Base of every error that is the user's to mend.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure
-from tlxgen.sim import RUNS, Limits, Report, Run, load_module, verify_case
+from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[2]
@@ -66,3 +69,18 @@ def run_mutant(mutant: Mutant, folder: Path) -> Report:
         if report.seen:
             break
     return report
+
+
+def litmus(
+    kernel: Any, grid: tuple[int, ...] = (1,), *, runs: tuple[Run, ...] = RUNS, **constants: Any
+) -> tuple[set[str], list[list[float]]]:
+    """Runs a kernel of one argument `out`, 16 floats: what was found, and what `out` was after each run."""
+    outs: list[torch.Tensor] = []
+
+    def program(session: Session) -> None:
+        out = torch.zeros(16, device=DEVICE)
+        outs.append(out.as_subclass(torch.Tensor))
+        kernel[grid](out, **constants)
+
+    report = verify(program, runs, arch="sm100", limits=Limits(steps=100_000, seconds=20.0))
+    return report.ids, [out.tolist() for out in outs]

@@ -99,11 +99,11 @@ def test_shared_memory_ends() -> None:
 
 
 def test_an_operation_that_is_not_modelled_is_named_with_its_line() -> None:
-    with pytest.raises(UnsupportedOp, match=r"litmus.py:\d+:1: the simulator does not support tl.atomic_add") as caught:
+    with pytest.raises(UnsupportedOp, match=r"litmus.py:\d+:1: the simulator does not support tl.cumsum") as caught:
         run(litmus.unsupported)
     assert caught.value.location is not None
     text = Path(litmus.__file__).read_text().splitlines()[caught.value.location.line - 1]
-    assert "tl.atomic_add" in text
+    assert "tl.cumsum" in text
 
 
 def test_tma_fills_with_zero_and_stores_whole_chunks_of_16_bytes() -> None:

@@ -36,7 +36,7 @@ def test_a_survivor_is_clean_for_the_reason_given(mutant: Mutant, reason: str, t
         ("slot past the ring", {"out-of-bounds"}),
         ("store wait at exit dropped", {"pending-at-exit"}),
         ("drain dropped", {"remote-to-exited-cta"}),
-        ("every CTA does all", {"global-write-conflict"}),
+        ("every CTA does all", {"redundant-write"}),
         ("one item too few", {"output-unwritten", "wrong-numbers"}),
         ("turns not counted", {"parity-overrun"}),
         ("turn of 128 threads", {"barrier-misuse"}),

@@ -1,43 +1,221 @@
-"""`tlxgen verify`: what it prints and its exit status."""
+"""`tlxgen verify` and `build --verify`: what they print and record, and their exit status; workers change nothing."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tests.sim.mutants import COOP, RELEASE
 from tests.sim.support import ROOT, source
+from tlxgen import sim, verify
 from tlxgen.cli import app
-from tlxgen.sim import load_module
-from tlxgen.verbs import verify as verb
+from tlxgen.sim import Schedule
 
 SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
+LINES = """
+import torch, triton, triton.language as tl
+import triton.language.extra.tlx as tlx
+
+@triton.jit
+def warns(out):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    tl.store(out, tl.max(tl.max(tlx.local_load(tile[0]), 0), 0) * 0 + 1)
+
+@triton.jit
+def fails(out):
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_wait(bars[0], 0)
+
+def warning():
+    warns[(1,)](torch.empty(1, device="cuda"))
+
+def error():
+    fails[(1,)](torch.empty(1, device="cuda"))
+"""
 
 
-def test_a_clean_spec_exits_with_0_and_says_what_was_run() -> None:
-    result = CliRunner().invoke(app, ["verify", SPEC, "--schedule", "lazy"])
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def timeless(record: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(record.read_text())
+    for target in data["targets"]:
+        del target["seconds"]
+    return data
+
+
+@pytest.fixture
+def hand_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "lines.py"
+    path.write_text(LINES)
+    return path
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds render a cooperative module whose consumers release nothing."""
+    from tlxgen.build import _Job
+
+    render = _Job.render
+    monkeypatch.setattr(_Job, "render", lambda job: render(job).replace(RELEASE, "pass"))
+
+
+def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) -> None:
+    result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
     assert result.exit_code == 0, result.output
     assert "hopper_gemm_cooperative: 6 runs" in result.output  # 2 configs, 3 shapes, 1 schedule
     assert "0 findings in 12 runs" in result.output and "not proven" in result.output
+    result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
+    assert result.exit_code == 0
+    first, second = timeless(tmp_path / "1.json"), timeless(tmp_path / "2.json")
+    assert first == second
+    assert list(first) == ["version", "tlxgen", "runs", "targets"] and first["version"] == 1
+    assert [(t["target"], t["status"], t["runs"]) for t in first["targets"]] == [
+        ("hopper_gemm_cooperative", "clean", 6),
+        ("hopper_gemm_pingpong", "clean", 6),
+    ]
 
 
-def test_findings_are_printed_written_and_exit_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = tmp_path / "hopper_gemm_cooperative.py"
-    broken.write_text(source(COOP).read_text().replace(RELEASE, "pass"))
+def test_one_config_of_a_spec(tmp_path: Path) -> None:
+    result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "1")
+    assert result.exit_code == 0 and "hopper_gemm_cooperative: 3 runs" in result.output, result.output
+    result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "999")
+    assert result.exit_code == 2 and "no config 999: hopper_gemm_cooperative has" in result.output
 
-    def load(path: Path) -> ModuleType:
-        return load_module(broken if path.name == broken.name else path)
 
-    monkeypatch.setattr(verb, "load_module", load)
-    record = tmp_path / "found.json"
-    result = CliRunner().invoke(app, ["verify", SPEC, "--schedule", "eager", "--json", str(record)])
+def test_findings_of_a_structure_have_what_the_record_promises(tmp_path: Path) -> None:
+    folder = tmp_path / "generated" / "hopper_gemm"
+    shutil.copytree(source(COOP).parent, folder)
+    (tmp_path / "specs").mkdir()
+    spec = shutil.copy(SPEC, tmp_path / "specs")
+    assert invoke("build", spec).exit_code == 0
+    module = folder / "hopper_gemm_cooperative.py"
+    faulty = module.read_text().replace(RELEASE, "pass")
+    job = verify.StructureJob(Path(spec), "hopper_gemm_cooperative", module)
+    module.write_text(faulty)
+    (result,) = verify.verify_all([job], [("eager", 0)], verify.Limits())
+    assert result.status == "findings" and result.faulty
+    assert {f["id"] for f in result.findings} == {"deadlock"}
+    (finding,) = result.findings
+    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix"]
+    assert "ab_empty" in finding["message"] and finding["schedule"] == "eager" and finding["severity"] == "error"
+    lines = faulty.splitlines()
+    assert any("barrier_wait(ab_empty" in lines[p["line"] - 1] for p in finding["places"])
+
+
+def test_a_warning_alone_exits_with_0_an_error_with_1_both_recorded(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:warning", "--json", "record.json")
+    assert result.exit_code == 0 and "warning uninitialised" in result.output, result.output
+    (target,) = timeless(hand_written.parent / "record.json")["targets"]
+    assert target["status"] == "findings" and target["findings"][0]["places"] == [{"path": "lines.py", "line": 8}]
+    result = invoke("verify", "lines.py:warning", "lines.py:error", "--schedule", "lazy")
+    assert result.exit_code == 1 and "error deadlock" in result.output, result.output
+
+
+def test_what_cannot_be_run_exits_with_2_and_the_rest_is_run(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py", "lines.py:error", "--schedule", "lazy")
+    assert result.exit_code == 2, result.output
+    assert "lines.py:1:1: say what to run" in result.output
+    assert "lines.py:warning, error" in result.output and "kernels: warns, fails" in result.output
+    assert "error deadlock" in result.output and "1 of 2 targets could not be run to the end" in result.output
+
+
+def test_faults_of_all_targets_come_before_anything_is_run(hand_written: Path) -> None:
+    (hand_written.parent / "lines.verify.yaml").write_text("kernal: warns\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "tlxgen", "verify", "lines.py", "line.py", "lines.py:error"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert result.returncode == 2 and not result.stdout
+    assert "lines.verify.yaml:1:1: unknown key 'kernal'; did you mean 'kernel'?" in result.stderr
+    assert "line.py:1:1: no such file; did you mean 'lines.py'?" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_case_that_does_not_fit_its_kernel_is_every_fault_at_once(hand_written: Path) -> None:
+    declared = "kernel: warns\ngrid: [1]\nargs: {outt: {output: [1]}, n: 3}\n"
+    (hand_written.parent / "lines.verify.yaml").write_text(declared)
+    result = invoke("verify", "lines.py", "--json", "record.json")
+    assert result.exit_code == 2 and "error:" not in result.output
+    assert "lines.verify.yaml:1:9: missing argument of warns: out" in result.output
+    assert "lines.verify.yaml:3:8: warns has no argument 'outt'; did you mean 'out'?" in result.output
+    (target,) = timeless(hand_written.parent / "record.json")["targets"]
+    assert [fault["line"] for fault in target["error"]["faults"]] == [1, 3, 3]
+
+
+def test_a_kernel_without_a_case_gets_one_to_start_from(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:warns")
+    assert result.exit_code == 2
+    assert "kernel: warns\n" in result.output and "grid: [1]" in result.output and "out: " in result.output
+
+
+def test_a_declared_config_is_counted_after_pruning(hand_written: Path) -> None:
+    shutil.copy(ROOT / "tests" / "cases" / "kernels.py", "tuned.py")
+    declared = "kernel: tuned_kernel\ngrid: ['cdiv(n, BLOCK)']\n"
+    declared += "args: {x_ptr: {tensor: [n]}, y_ptr: {output: [n]}, n: 64}\nreference: x * 0 + 32\n"
+    (hand_written.parent / "tuned.verify.yaml").write_text(declared)
+    assert invoke("verify", "tuned.py", "--schedule", "lazy", "--config", "1").exit_code == 0
+    assert invoke("verify", "tuned.py", "--schedule", "lazy").exit_code == 1
+    result = invoke("verify", "tuned.py", "--schedule", "lazy", "--config", "3")
+    assert result.exit_code == 2 and "no config 3: tuned_kernel has 3 configs (0 to 2)" in result.output
+
+
+def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    spec = shutil.copy(SPEC, tmp_path / "specs")
+    result = invoke("build", spec, "--verify")
+    assert result.exit_code == 0, result.output
+    assert "0 findings in" in result.output and "3 files written" in result.output
+    assert "up to date" in invoke("build", spec).output
+
+
+@pytest.mark.usefixtures("broken")
+def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    spec = shutil.copy(SPEC, tmp_path / "specs")
+    other = shutil.copy(ROOT / "specs" / "hopper_gemm_pipelined.yaml", tmp_path / "specs")
+    result = invoke("build", spec, other, "--verify")
     assert result.exit_code == 1, result.output
-    assert "error deadlock" in result.output and "ab_empty" in result.output
-    first, second = json.loads(record.read_text())["structures"]
-    assert {f["id"] for f in first["findings"]} == {"deadlock"}
-    assert first["findings"][0]["severity"] == "error" and first["findings"][0]["schedule"] == "eager"
-    assert not second["findings"]
+    assert "error deadlock" in result.output and "nothing is written" in result.output
+    assert not (tmp_path / "generated").exists()
+
+
+def test_ctrl_c_leaves_no_child_behind(hand_written: Path) -> None:
+    (hand_written.parent / "slow.py").write_text("def main():\n    import time\n    time.sleep(2983)\n")
+    command = [sys.executable, "-m", "tlxgen", "verify", "slow.py:main"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+        until = time.monotonic() + 60
+        while not (children := _children(parent.pid)) and time.monotonic() < until:
+            time.sleep(0.1)
+        parent.send_signal(signal.SIGINT)
+        parent.communicate(timeout=30)
+    assert children and parent.returncode != 0
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+def test_the_command_line_knows_the_simulators_schedules() -> None:
+    assert verify.SCHEDULES == sim.SCHEDULES == Schedule.__args__
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        found += [int(path.parent.name)] * (parent == pid)
+    return found

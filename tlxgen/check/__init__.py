@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
+import contextlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tlxgen.bounded import Child, run_all
 from tlxgen.errors import DeviceError
+
+CHILD = "tlxgen.check.child"
 
 Result = dict[str, Any]
 
@@ -50,40 +48,27 @@ def check_all(
     jobs: Sequence[Job], *, workers: int, timeout_s: float, on_done: Callable[[list[Result]], None]
 ) -> list[Result]:
     """Results of all jobs, in their order; a job that hangs or crashes is a failed case, and the others go on."""
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        done = []
-        for results in pool.map(lambda job: _run(job, timeout_s), jobs):
-            on_done(results)
-            done += results
+    done: list[Result] = []
+    results = run_all(CHILD, jobs, lambda child, job: _run(child, job, timeout_s), workers=workers, alone=_always)
+    with contextlib.closing(results):
+        for result in results:
+            on_done(result)
+            done += result
     return done
 
 
-def _run(job: Job, timeout_s: float) -> list[Result]:
-    request = {**vars(job), "spec": str(job.spec), "folder": str(job.folder)}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tlxgen.check.child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, err = child.communicate(json.dumps(request), timeout=timeout_s)
-        fate = "" if child.returncode == 0 else f"child ended with {_status(child.returncode)}"
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        out, err = child.communicate()
-        fate = f"hung: killed after {timeout_s:.0f} s"
-    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")]
-    results = [line for line in lines if "passed" in line]
-    if fate:
-        begun = lines[-1].get("begin") if lines else None
+def _always(job: Job) -> bool:
+    """Each job has a process of its own: what a kernel leaves behind on the GPU must not reach the next one."""
+    return True
+
+
+def _run(child: Child, job: Job, timeout_s: float) -> list[Result]:
+    request = {**vars(job), "spec": str(job.spec), "folder": str(job.folder), "timeout_s": timeout_s}
+    answer = child.ask(request, timeout_s)
+    results = [m for m in answer.messages if "passed" in m]
+    if answer.fate:
+        begun = answer.messages[-1].get("begin") if answer.messages else None
         head = begun or {"structure": job.structure, "config": "", "shape": ()}
-        text = " ".join([fate, *err.strip().splitlines()[-1:]])
+        text = " ".join(filter(None, (answer.fate, answer.last_line)))
         results.append({**head, "passed": False, "error": None, "worst": None, "text": text, "repeats": job.repeats})
     return results
-
-
-def _status(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"

@@ -1,31 +1,22 @@
 """`python -m tlxgen.check.child`: checks one structure of a spec on the GPU, in a process that may be killed.
 
-Reads a job (JSON) from stdin: {spec, folder, structure, repeats, seed, shapes}. Writes one JSON line a case, before it
+A request is a job: {spec, folder, structure, repeats, seed, shapes}. The answer is one message a case, before it
 ({"begin": ...}) and after it, so that whoever kills a hanging run knows which case it was.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any
 
 from tlxgen import families
+from tlxgen.bounded.serve import Say, serve
 from tlxgen.spec import load
 
 
-def main() -> None:
-    # Libraries may print: the protocol has a descriptor of its own.
-    out = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    check(json.load(sys.stdin), out)
-
-
-def check(job: dict[str, Any], out: TextIO) -> None:
+def check(job: dict[str, Any], say: Say) -> None:
     """Runs every config of the job's structure on every shape."""
     from . import case
 
@@ -38,14 +29,14 @@ def check(job: dict[str, Any], out: TextIO) -> None:
         shapes = [tuple(s) for s in job["shapes"]] or problem.shapes(variant.spec)
         for j, shape in enumerate(shapes):
             head = {"structure": structure.name, "config": variant.label, "shape": shape}
-            print(json.dumps({"begin": head}), file=out)
+            say({"begin": head})
             try:
                 seed = job["seed"] + 1000 * i + j
                 result = case.run(problem, module, variant.spec, shape, config, job["repeats"], seed)
             except Exception as error:  # the kernel's: whatever it is, it is this case's result
                 text = f"{type(error).__name__}: {error}".splitlines()
                 result = {"passed": False, "error": None, "worst": None, "text": " ".join(text)[:500]}
-            print(json.dumps({**head, **result, "repeats": job["repeats"]}), file=out)
+            say({**head, **result, "repeats": job["repeats"]})
 
 
 def import_file(path: Path) -> ModuleType:
@@ -58,4 +49,4 @@ def import_file(path: Path) -> ModuleType:
 
 
 if __name__ == "__main__":
-    main()
+    serve(check)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from tlxgen.bounded import cpus
 
 from . import cache as store
 from .job import Job, Outcome, Resources
@@ -42,7 +43,7 @@ def compile_all(
     batches, names = _batches(jobs, cache, done)
     if batches:
         check_triton()
-        count = min(workers or _cpus(), len(batches))
+        count = min(workers or cpus(), len(batches))
         with contextlib.closing(_run([jobs[batch[0]] for batch in batches], count, timeout_s)) as results:
             for position, result in results:
                 first, *others = batches[position]
@@ -86,14 +87,6 @@ def _batches(
 
 def _shared(job: Job, result: Outcome) -> Outcome:
     return replace(result, job=job.id, seconds=0.0, cached=result.ok)
-
-
-def _cpus() -> int:
-    """The CPUs that this process may use: in a container fewer than the machine has."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
 
 
 def _run(jobs: Sequence[Job], count: int, timeout_s: float) -> Generator[tuple[int, Outcome], None, None]:

@@ -5,7 +5,7 @@ What it does not see: layouts, registers, compiler faults, weak memory, and haza
 """
 
 from .engine import SCHEDULES, Schedule
-from .findings import CATALOGUE, Finding, Findings, Place, UnsupportedOp
+from .findings import CATALOGUE, Finding, Findings, NoSuchConfig, Place, UnsupportedOp
 from .launch import DEVICE, SMS, Session, load_module
 from .machine import Limits
 from .verify import RUNS, Report, Run, Seen, verify, verify_case
@@ -16,6 +16,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Limits",
+    "NoSuchConfig",
     "Place",
     "Report",
     "Run",

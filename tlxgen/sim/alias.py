@@ -7,7 +7,7 @@ StorageAliasAllocation.cpp.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .findings import KernelFault
@@ -41,7 +41,7 @@ class AliasSpec:
 
     kind: Kind
     storage: Storage
-    explicit: int  # bytes that the user asked for, or 0
+    check: Callable[[], None]  # that the CTA has room for it
     buffers: list[Buffer] = field(default_factory=list)
     planned: bool = False
 
@@ -58,6 +58,7 @@ class AliasSpec:
         self.storage.fit(between * next(_leaves(plan)).num)
         for buffer in self.buffers:
             self.storage.fit(buffer.extent)
+        self.check()
 
 
 def _leaves(element: Element) -> Iterator[Buffer]:
@@ -99,7 +100,8 @@ def _place(element: Element, offset: int, between: int, align: int, group: int) 
         if between % element.unit or offset % element.unit:
             text = f"{element.name}: its offset {offset} and distance {between} must be multiples of its {element.unit}"
             raise KernelFault(text)
-        element.place(offset, between, group)
+        # An index is rewritten, and the group counted in it, only where it would change otherwise too.
+        element.place(offset, between, group if between > element.unit or offset else 1)
     elif element.kind == GroupType.shared:
         for child in element.elements:
             _place(child, offset, between // element.size, align, group * element.size)

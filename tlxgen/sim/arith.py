@@ -1,11 +1,14 @@
-"""Arithmetic as the GPU does it: int32 that wraps, C's division and remainder; pointers.
+"""Arithmetic as the GPU does it: int32 that wraps, C's division and remainder, unsigned types; pointers.
 
-Scalars are Python ints, tensors torch's. A Python int stands for an int32; what `.to(tl.int64)` gives is an Int64.
+Scalars are Python numbers, tensors torch's. A Python int stands for an int32, a float for a literal, which takes the
+type of the tensor that it meets; what `.to(tl.int64)` gives is an Int64, what a kernel computes in float32 a Float.
 """
 
 from __future__ import annotations
 
+import math
 import operator
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +16,54 @@ from typing import Any
 import torch
 
 from .findings import KernelFault
+from .machine import machine
+
+_UNSIGNED = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}  # torch computes neither
+_HALF = (torch.float16, torch.bfloat16)
 
 
 class Int64(int):
     """A scalar of 64 bits."""
+
+    def __neg__(self) -> Int64:
+        return Int64(-int(self))
+
+    def __invert__(self) -> Int64:
+        return Int64(~int(self))
+
+
+class Float(float):
+    """A float32 scalar of the kernel: it makes a half-precision tensor that it meets float32, as a literal does not."""
+
+    def __new__(cls, value: float) -> Float:
+        return super().__new__(cls, _single(value))
+
+    def __neg__(self) -> Float:
+        return Float(-float(self))
+
+    def __abs__(self) -> Float:
+        return Float(abs(float(self)))
+
+
+def _single(value: float) -> float:
+    """Rounded to float32."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def scalar(value: Any) -> Any:
+    """A tensor without dimensions as a Python number; anything else as it is."""
+    if not isinstance(value, torch.Tensor) or value.dim():
+        return value
+    if value.dtype == torch.float32:
+        return Float(value.item())
+    if value.dtype == torch.int64:
+        return Int64(value.item())
+    if value.dtype in (torch.bool, torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16):
+        return value.item()
+    return value
 
 
 def _wrapped(value: int, *operands: Any) -> int:
@@ -25,14 +72,58 @@ def _wrapped(value: int, *operands: Any) -> int:
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _binary(name: str, on_ints: Callable[[int, int], int], otherwise: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _rounded(value: float, *operands: Any) -> float:
+    return Float(value) if any(isinstance(x, Float) for x in operands) else value
+
+
+Operation = Callable[[Any, Any], Any]
+
+
+def _binary(name: str, on_ints: Operation, on_floats: Operation, on_tensors: Operation) -> Operation:
     def operation(a: Any, b: Any) -> Any:
         if isinstance(a, int) and isinstance(b, int):
             return _wrapped(on_ints(a, b), a, b)
-        return otherwise(a, b)
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return _of_tensors(on_tensors, a, b)
+        if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+            return _rounded(on_floats(a, b), a, b)
+        return on_floats(a, b)
 
     operation.__name__ = name
     return operation
+
+
+def _of_tensors(operation: Operation, a: Any, b: Any) -> Any:
+    a, b = _joined(a, b), _joined(b, a)
+    mask = _unsigned(a, b)
+    if mask is None:
+        return operation(a, b)
+    dtype = torch.uint32 if mask == _UNSIGNED[torch.uint32] else torch.uint16
+    result = operation(_as_long(a), _as_long(b))
+    return result if result.dtype == torch.bool else (result & mask).to(dtype)
+
+
+def _joined(value: Any, other: Any) -> Any:
+    """`value` in the type in which Triton computes it with `other`, where torch would take another."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if isinstance(other, Float) and value.dtype in _HALF:
+        return value.float()
+    if isinstance(other, Int64) and not value.dtype.is_floating_point and value.dtype.itemsize < 8:
+        return value.to(torch.int64)
+    return value
+
+
+def _unsigned(a: Any, b: Any) -> int | None:
+    """The mask of the unsigned type in which two integers are computed, when torch cannot do it."""
+    dtypes = [x.dtype for x in (a, b) if isinstance(x, torch.Tensor)]
+    found = [_UNSIGNED[d] for d in dtypes if d in _UNSIGNED]
+    wider = any(d.is_floating_point or d in (torch.int64, torch.uint64) for d in dtypes)
+    return max(found) if found and not wider else None
+
+
+def _as_long(value: Any) -> Any:
+    return value.to(torch.int64) if isinstance(value, torch.Tensor) else value
 
 
 def _truncated(a: int, b: int) -> int:
@@ -41,59 +132,180 @@ def _truncated(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def _divide(a: Any, b: Any) -> Any:
-    if isinstance(a, float) or isinstance(b, float):
-        raise KernelFault("// of floating-point numbers")
+def _refuse_floats(a: Any, b: Any) -> Any:
+    raise KernelFault("// of floating-point numbers")
+
+
+def _truncate(a: Any, b: Any) -> Any:
+    if any(isinstance(x, float) or isinstance(x, torch.Tensor) and x.is_floating_point() for x in (a, b)):
+        _refuse_floats(a, b)
     return torch.div(a, b, rounding_mode="trunc")
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    return torch.fmod(a, b) if isinstance(a, torch.Tensor) else torch.fmod(torch.as_tensor(a), b)
+    return torch.fmod(a, b) if isinstance(a, torch.Tensor) else torch.fmod(torch.as_tensor(a, dtype=b.dtype), b)
 
 
-add = _binary("add", operator.add, operator.add)
-sub = _binary("sub", operator.sub, operator.sub)
-mul = _binary("mul", operator.mul, operator.mul)
-floordiv = _binary("floordiv", _truncated, _divide)
-mod = _binary("mod", lambda a, b: a - _truncated(a, b) * b, _remainder)
-lshift = _binary("lshift", lambda a, b: a << b if b < 64 else 0, operator.lshift)
-rshift = _binary("rshift", operator.rshift, operator.rshift)
+def _ratio(a: float, b: float) -> float:
+    if b:
+        return a / b
+    return math.nan if a != a or a == 0 else math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def to(value: Any, dtype: Any, **options: Any) -> Any:
-    """`value.to(dtype)` for scalars too."""
-    if isinstance(value, int):
-        if dtype == torch.int64:
-            return Int64(value)
-        return float(value) if dtype.is_floating_point else _wrapped(value)
-    return torch.tensor(value, dtype=dtype) if isinstance(value, float) else value.to(dtype)
+def _quotient(a: Any, b: Any) -> Any:
+    """Half-precision numbers are divided in float32."""
+    a, b = (x.float() if isinstance(x, torch.Tensor) and x.dtype in _HALF else x for x in (a, b))
+    return a / b
+
+
+def _shifted(a: int, b: int) -> int:
+    return a << b if 0 <= b < 64 else 0
+
+
+def _shift_left(a: Any, b: Any) -> Any:
+    """Counts of the width and more shift everything out, as in PTX."""
+    a, b = _integers(a, b)
+    kept = (b >= 0) & (b < 8 * a.dtype.itemsize)
+    return torch.where(kept, a << torch.where(kept, b, 0), 0)
+
+
+def _shift_right(a: Any, b: Any) -> Any:
+    a, b = _integers(a, b)
+    return a >> b.clamp(0, 8 * a.dtype.itemsize - 1)
+
+
+def _integers(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two tensors of one type; a Python int is an int32, or takes the other's type when that is wider."""
+    dtypes = [x.dtype for x in (a, b) if isinstance(x, torch.Tensor)]
+    dtype = torch.int64 if torch.int64 in dtypes or isinstance(a, Int64) or isinstance(b, Int64) else torch.int32
+    if len(dtypes) == 2 or isinstance(a, torch.Tensor):
+        dtype = torch.promote_types(dtype, dtypes[0]) if isinstance(a, torch.Tensor) and len(dtypes) == 2 else dtypes[0]
+    return torch.as_tensor(a, dtype=dtype), torch.as_tensor(b, dtype=dtype)
+
+
+add = _binary("add", operator.add, operator.add, operator.add)
+sub = _binary("sub", operator.sub, operator.sub, operator.sub)
+mul = _binary("mul", operator.mul, operator.mul, operator.mul)
+floordiv = _binary("floordiv", _truncated, _refuse_floats, _truncate)
+mod = _binary("mod", lambda a, b: a - _truncated(a, b) * b, math.fmod, _remainder)
+lshift = _binary("lshift", _shifted, operator.lshift, _shift_left)
+rshift = _binary("rshift", lambda a, b: a >> min(b, 63), operator.rshift, _shift_right)
+
+
+def div(a: Any, b: Any) -> Any:
+    """`a / b`, of integers too."""
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        return _of_tensors(_quotient, a, b)
+    return _rounded(_ratio(a, b), a, b)
+
+
+def _bitwise(on_both: Operation) -> Operation:
+    def operation(a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return _of_tensors(on_both, a, b)
+        result = on_both(a, b)
+        return Int64(result) if isinstance(a, Int64) or isinstance(b, Int64) else result
+
+    return operation
+
+
+bitand, bitor, bitxor = _bitwise(operator.and_), _bitwise(operator.or_), _bitwise(operator.xor)
+
+
+def _comparison(on_both: Operation) -> Operation:
+    def operation(a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return _of_tensors(on_both, a, b)
+        return on_both(a, b)
+
+    return operation
+
+
+eq, ne = _comparison(operator.eq), _comparison(operator.ne)
+lt, le = _comparison(operator.lt), _comparison(operator.le)
+gt, ge = _comparison(operator.gt), _comparison(operator.ge)
+_FP8_LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
+
+
+def to(value: Any, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
+    """`value.to(dtype)`, of scalars too: floats to integers toward zero, to fp8 saturated. `bitcast` keeps the bits."""
+    if isinstance(dtype, PointerType):  # an integer as a pointer is an address
+        return Pointer(*machine().memory.find(int(value), dtype.element_ty, machine().here()))
+    if fp_downcast_rounding not in (None, "rtne", "rtz"):
+        raise KernelFault(f"fp_downcast_rounding {fp_downcast_rounding!r}")
+    if isinstance(value, torch.Tensor):
+        return value.view(dtype) if bitcast else _cast(value, dtype, fp_downcast_rounding == "rtz")
+    if isinstance(value, (int, float)) and not bitcast:
+        return _cast_scalar(value, dtype)
+    if isinstance(value, (int, float)):
+        kind = torch.int64 if isinstance(value, Int64) else torch.int32 if isinstance(value, int) else torch.float32
+        return scalar(torch.tensor(value, dtype=kind).view(dtype))
+    return value.to(dtype)
+
+
+def _cast(value: torch.Tensor, dtype: torch.dtype, toward_zero: bool) -> torch.Tensor:
+    if toward_zero and dtype in _HALF and value.dtype == torch.float32:
+        return _truncated_to(value, dtype)
+    if dtype in _FP8_LARGEST and value.is_floating_point():
+        # PTX has no conversion to fp8 but satfinite: what is too large, infinity too, becomes the largest number
+        return value.clamp(-_FP8_LARGEST[dtype], _FP8_LARGEST[dtype]).to(dtype)
+    return value.to(dtype)
+
+
+def _truncated_to(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """float32 to a half-precision type toward zero: the nearest, and the one before it where that is larger."""
+    near = value.to(dtype)
+    return torch.where(near.float().abs() > value.abs(), (near.view(torch.int16) - 1).view(dtype), near)
+
+
+def _cast_scalar(value: int | float, dtype: torch.dtype) -> Any:
+    if dtype == torch.bool:
+        return value != 0
+    if dtype == torch.int64:
+        return Int64(int(value))
+    if dtype == torch.int32:
+        return _wrapped(int(value))
+    if dtype == torch.float32:
+        return Float(value)
+    return scalar(_cast(torch.tensor(value), dtype, False))
 
 
 def minimum(*values: Any) -> Any:
     """`min` of scalars or tensors."""
-    return _fold(values, torch.minimum, min)
+    return _fold(values, torch.fmin, min)
 
 
 def maximum(*values: Any) -> Any:
     """`max` of scalars or tensors."""
-    return _fold(values, torch.maximum, max)
+    return _fold(values, torch.fmax, max)
 
 
 def _fold(values: tuple[Any, ...], on_tensors: Callable[..., Any], on_scalars: Callable[..., Any]) -> Any:
     result = values[0]
     for value in values[1:]:
         if isinstance(result, torch.Tensor) or isinstance(value, torch.Tensor):
-            result, value = same(result, value)
-            result = on_tensors(result, value)
+            result = on_tensors(*same(result, value))
         else:
             result = on_scalars(result, value)
     return result
 
 
 def same(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors of one type, from a tensor and a scalar in either order."""
-    dtype = a.dtype if isinstance(a, torch.Tensor) and a.dim() else getattr(b, "dtype", None)
-    return torch.as_tensor(a, dtype=dtype), torch.as_tensor(b, dtype=dtype)
+    """Two tensors of one type, from a tensor and a scalar in either order, or from two tensors."""
+    a, b = _joined(a, b), _joined(b, a)
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        return a, b
+    known = a.dtype if isinstance(a, torch.Tensor) else b.dtype
+    if not known.is_floating_point and (isinstance(a, float) or isinstance(b, float)):
+        known = torch.float32
+    return torch.as_tensor(a, dtype=known), torch.as_tensor(b, dtype=known)
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """`tl.pointer_type(element_ty)`."""
+
+    element_ty: torch.dtype
 
 
 @dataclass(frozen=True, eq=False)

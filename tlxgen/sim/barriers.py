@@ -151,20 +151,29 @@ class ClusterBarrier:
 
     size: int
     hub: Hub
+    present: int = 0
     clock: int = 0
     waiting: list[Task] = field(default_factory=list)
 
     def join(self) -> None:
         """The task that runs, one of each CTA, waits for those of the others."""
         task = self.hub.current
-        self.clock |= self.hub.release(task)
-        self.waiting.append(task)
-        if len(self.waiting) < self.size:
-            self.hub.block(lambda: f"the cluster barrier: {len(self.waiting)} of {self.size} CTAs have come")
-            return
-        clock, waiting = self.clock, self.waiting
-        self.clock, self.waiting = 0, []
-        for other in waiting:
-            other.clock |= clock
-            if other is not task:
+        clock = self.clock | self.hub.release(task)
+        if self.present + 1 == self.size:
+            task.clock |= clock
+        self._come(clock)
+        if self.present:
+            self.waiting.append(task)
+            self.hub.block(lambda: f"the cluster barrier: {self.present} of {self.size} CTAs have come")
+
+    def arrive(self) -> None:
+        """The task that runs comes, and does not wait."""
+        self._come(self.clock | self.hub.release(self.hub.current))
+
+    def _come(self, clock: int) -> None:
+        self.clock, self.present = clock, self.present + 1
+        if self.present == self.size:
+            waiting, self.clock, self.present, self.waiting = self.waiting, 0, 0, []
+            for other in waiting:
+                other.clock |= clock
                 self.hub.wake(other)

@@ -49,6 +49,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "warp-hazard": ("error", "a named barrier of all threads of the task between the two accesses"),
     "global-race": ("error", "what a CTA writes, another may read in a later launch only"),
     "global-write-conflict": ("error", "each byte of an output belongs to one CTA"),
+    "redundant-write": ("warning", "the same values from several CTAs: let one of them write"),
     "output-unwritten": ("error", "cover the whole output: check tiles, masks and what makes a task leave early"),
     "wrong-numbers": ("error", "the result differs from the reference"),
     "missing-fence": ("warning", 'fence("async_shared") after the stores, before the TMA or wgmma that reads them'),
@@ -95,6 +96,10 @@ class Findings:
         self.add(id, message, places)
         raise Stop
 
+    def forget(self, count: int) -> None:
+        """Drops what was found after the first `count`: the launch that showed it begins again."""
+        self._found = dict(list(self._found.items())[:count])
+
     @property
     def all(self) -> list[Finding]:
         return list(self._found.values())
@@ -114,3 +119,11 @@ class UnsupportedOp(TlxgenError):
     def __init__(self, name: str, place: Place | None) -> None:
         where = Location(place.path, place.line, 1) if place else None
         super().__init__(f"the simulator does not support {name}", location=where)
+
+
+class NoSuchConfig(TlxgenError):
+    """An autotuned kernel has fewer configs, for the arguments of a launch, than the one that was asked for."""
+
+    def __init__(self, kernel: str, index: int, count: int) -> None:
+        have = "1 config (0)" if count == 1 else f"{count} configs (0 to {count - 1})"
+        super().__init__(f"no config {index}: {kernel} has {have} for these arguments")

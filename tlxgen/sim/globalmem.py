@@ -1,10 +1,11 @@
-"""Global memory with a record of which CTA wrote what, and the boxes that TMA moves."""
+"""Global memory with a record of which CTA wrote and read what, and the boxes that TMA moves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import torch
 
@@ -16,19 +17,88 @@ _REDUCE = {"add": torch.add, "min": torch.minimum, "max": torch.maximum,
            "and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor}  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Box:
+    """Elements of a storage: a grid of `shape`, `strides` apart, from index `start` on."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    start: int
+
+    @property
+    def end(self) -> int:
+        """One past the last index, of strides that are not negative."""
+        return self.start + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + 1
+
+    def of(self, flat: torch.Tensor) -> torch.Tensor:
+        """A view of them."""
+        return flat.as_strided(self.shape, self.strides, self.start)
+
+
+Region: TypeAlias = "torch.Tensor | Box"  # of a storage: indices into it, or a box
+
+
+def _get(flat: torch.Tensor, at: Region) -> torch.Tensor:
+    return at.of(flat) if isinstance(at, Box) else flat[at]
+
+
+def _set(flat: torch.Tensor, at: Region, value: Any) -> None:
+    if isinstance(at, Box):
+        at.of(flat)[...] = value
+    else:
+        flat[at] = value
+
+
+def _bits(values: torch.Tensor) -> torch.Tensor:
+    return values.contiguous().view(RAW[values.dtype.itemsize])
+
+
 class GlobalMemory:
-    """The storages that a launch touches: which CTA wrote each element, and, over all launches, whether any did."""
+    """The storages that launches touch: which CTA of the last one wrote and read each element, and whether any ever
+    wrote it.
+
+    It keeps them alive, so that no address comes to mean something else.
+    """
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._owner: dict[tuple[int, int], torch.Tensor] = {}
+        self._owner: dict[tuple[int, int], torch.Tensor] = {}  # CTA numbers by element
+        self._reader: dict[tuple[int, int], torch.Tensor] = {}
         self._written: dict[tuple[int, int], torch.Tensor] = {}
+        self._storages: dict[int, torch.UntypedStorage] = {}  # by the address where they begin
         self.synchronised = False  # the launch orders its CTAs through atomics, which are not followed
 
     def begin(self) -> None:
         """A new launch: what an earlier one wrote may be written again."""
         self._owner.clear()
+        self._reader.clear()
         self.synchronised = False
+
+    def register(self, tensor: torch.Tensor) -> None:
+        """Kernels may reach the storage of `tensor` by its address."""
+        storage = tensor.untyped_storage()
+        self._storages[storage.data_ptr()] = storage
+
+    def find(self, address: int, dtype: torch.dtype, place: Place) -> tuple[torch.Tensor, int]:
+        """The storage that holds `address`, as a vector of `dtype`, and the index there."""
+        held = next((b for b, s in self._storages.items() if b <= address < b + s.nbytes()), None)
+        if held is None:
+            self._findings.stop("out-of-bounds", f"no tensor lies at address {address:#x}", (place,))
+        index, rest = divmod(address - held, dtype.itemsize)
+        if rest:
+            self._findings.stop("out-of-bounds", f"address {address:#x} is no multiple of {dtype}", (place,))
+        return torch.empty(0, dtype=dtype).set_(self._storages[held]), index
+
+    def snapshot(self) -> Snapshot:
+        """What the registered storages hold, and what has been written."""
+        held = [(s, _all_bytes(s).clone()) for s in self._storages.values()]
+        return Snapshot(held, {key: written.clone() for key, written in self._written.items()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undoes what launches have written since."""
+        for storage, content in snapshot.storages:
+            _all_bytes(storage).copy_(content)
+        self._written = {key: written.clone() for key, written in snapshot.written.items()}
 
     @staticmethod
     def flat(tensor: torch.Tensor) -> torch.Tensor:
@@ -39,34 +109,69 @@ class GlobalMemory:
     def _key(flat: torch.Tensor) -> tuple[int, int]:
         return flat.untyped_storage().data_ptr(), flat.dtype.itemsize
 
-    def record(self, flat: torch.Tensor, at: torch.Tensor, cta: int, place: Place, reduces: bool = False) -> None:
-        """CTA number `cta` writes the elements `at` (indices into the storage), or adds to them."""
+    def record(
+        self,
+        flat: torch.Tensor,
+        at: Region,
+        cta: int,
+        place: Place,
+        reduces: bool = False,
+        values: torch.Tensor | None = None,
+    ) -> None:
+        """CTA number `cta` is about to write `values` to the elements `at` of a storage, or to add to them. What
+        another CTA of the launch has written with the same bits is the same in either order."""
         key = self._key(flat)
         if key not in self._written:
             self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
-        owner = self._owner.get(key)
-        if owner is None:
-            owner = self._owner[key] = torch.full((flat.numel(),), NOBODY, dtype=torch.int32)
-        before = owner[at]
+            self.register(flat)
+        owner = _numbers(self._owner, key, flat)
+        before = _get(owner, at)
         clash = (before >= 0) & (before != cta) if reduces else (before != NOBODY) & (before != cta)
-        if bool(clash.any()) and not self.synchronised:
-            other = int(before[clash][0])
-            by = f"CTA {other} also writes" if other >= 0 else "other CTAs add to"
-            text = f"CTA {cta} writes {int(clash.sum())} elements that {by}"
-            self._findings.add("global-write-conflict", text, (place,))
-        owner[at] = SHARED if reduces else cta
-        self._written[key][at] = True
+        if not self.synchronised:
+            if bool(clash.any()):
+                self._conflict(flat, at, cta, place, clash, int(before[clash][0]), values)
+            self._check_readers(key, at, cta, place)
+        _set(owner, at, SHARED if reduces else cta)
+        _set(self._written[key], at, True)
 
-    def observe(self, flat: torch.Tensor, at: torch.Tensor, cta: int, place: Place) -> None:
-        """CTA number `cta` reads the elements `at`: none that another CTA of the launch writes."""
-        owner = self._owner.get(self._key(flat))
-        if owner is None or self.synchronised:
+    def _conflict(
+        self,
+        flat: torch.Tensor,
+        at: Region,
+        cta: int,
+        place: Place,
+        clash: torch.Tensor,
+        other: int,
+        values: torch.Tensor | None,
+    ) -> None:
+        equal = values is not None and torch.equal(_bits(_get(flat, at)[clash]), _bits(values[clash]))
+        by = f"CTA {other} also writes" if other >= 0 else "other CTAs add to"
+        text = f"CTA {cta} writes {int(clash.sum())} elements that {by}" + (", the same values" if equal else "")
+        self._findings.add("redundant-write" if equal else "global-write-conflict", text, (place,))
+
+    def _check_readers(self, key: tuple[int, int], at: Region, cta: int, place: Place) -> None:
+        if key not in self._reader:
             return
-        before = owner[at]
-        clash = (before != NOBODY) & (before != cta)
+        readers = _get(self._reader[key], at)
+        clash = (readers != NOBODY) & (readers != cta)
         if bool(clash.any()):
-            text = f"CTA {cta} reads {int(clash.sum())} elements that other CTAs of the launch write"
+            text = f"CTA {cta} writes {int(clash.sum())} elements that other CTAs of the launch read"
             self._findings.add("global-race", text, (place,))
+
+    def observe(self, flat: torch.Tensor, at: Region, cta: int, place: Place) -> None:
+        """CTA number `cta` reads the elements `at`: none that another CTA of the launch writes."""
+        if self.synchronised:
+            return
+        key = self._key(flat)
+        if key in self._owner:
+            before = _get(self._owner[key], at)
+            clash = (before != NOBODY) & (before != cta)
+            if bool(clash.any()):
+                text = f"CTA {cta} reads {int(clash.sum())} elements that other CTAs of the launch write"
+                self._findings.add("global-race", text, (place,))
+        reader = _numbers(self._reader, key, flat)
+        before = _get(reader, at)
+        _set(reader, at, torch.full_like(before, SHARED).masked_fill_((before == NOBODY) | (before == cta), cta))
 
     def unwritten(self, tensor: torch.Tensor) -> int:
         """How many elements of `tensor` no kernel has written."""
@@ -75,6 +180,24 @@ class GlobalMemory:
         if written is None:
             return int(tensor.numel())
         return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())
+
+
+def _numbers(of: dict[tuple[int, int], torch.Tensor], key: tuple[int, int], flat: torch.Tensor) -> torch.Tensor:
+    if key not in of:
+        of[key] = torch.full((flat.numel(),), NOBODY, dtype=torch.int32)
+    return of[key]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What `GlobalMemory.snapshot` gives."""
+
+    storages: list[tuple[torch.UntypedStorage, torch.Tensor]]
+    written: dict[tuple[int, int], torch.Tensor]
+
+
+def _all_bytes(storage: torch.UntypedStorage) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
 @dataclass(eq=False)
@@ -100,20 +223,24 @@ class Descriptor:
         """An integer type of the same size: torch cannot index fp8."""
         return RAW[self.dtype.itemsize]
 
-    def _part(self, offsets: Sequence[int], ends: Sequence[int]) -> tuple[tuple[slice, ...], torch.Tensor] | None:
-        """What of the box lies between 0 and `ends`: its place in the box, and the indices into the storage."""
+    def use(self, access: Any, clock: int, findings: Findings) -> None:
+        """Notes that an operation that `clock` lies before reads the descriptor; the host's are never written."""
+
+    def now(self) -> Descriptor:
+        """What a copy that is under way reads."""
+        return self
+
+    def _part(self, offsets: Sequence[int], ends: Sequence[int]) -> tuple[tuple[slice, ...], Box] | None:
+        """What of the box at `offsets` lies between 0 and `ends`: its place in the box, and in the storage."""
         if len(offsets) != len(self.block):
             raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(self.block)}")
         low = [max(0, -o) for o in offsets]
         high = [min(b, e - o) for b, e, o in zip(self.block, ends, offsets, strict=True)]
         if any(h <= lo for lo, h in zip(low, high, strict=True)):
             return None
-        at = torch.full((1,) * len(self.block), self.start, dtype=torch.int64)
-        for d, (lo, h) in enumerate(zip(low, high, strict=True)):
-            shape = [1] * len(self.block)
-            shape[d] = h - lo
-            at = at + (torch.arange(lo, h) + offsets[d]).reshape(shape) * self.strides[d]
-        return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), at
+        start = self.start + sum((o + lo) * s for o, lo, s in zip(offsets, low, self.strides, strict=True))
+        shape = tuple(h - lo for lo, h in zip(low, high, strict=True))
+        return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), Box(shape, self.strides, start)
 
     def read(self, offsets: Sequence[int], memory: GlobalMemory, cta: int, place: Place) -> torch.Tensor:
         """The box; zero where it lies outside of the tensor."""
@@ -121,34 +248,36 @@ class Descriptor:
         part = self._part(offsets, self.shape)
         if part:
             memory.observe(self.flat, part[1], cta, place)
-            box[part[0]] = self.flat.view(self._raw)[part[1]]
+            box[part[0]] = part[1].of(self.flat.view(self._raw))
         return box.view(self.dtype)
 
     def write(self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place) -> None:
         """Writes what of the box lies inside, in whole chunks of 16 bytes of a row (measured on an H200)."""
-        part = self._kept(offsets)
+        part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw))
         if part is not None:
-            inside, at, kept = part
-            values = box.reshape(self.block).contiguous().view(self._raw)[inside]
-            memory.record(self.flat, at[kept], cta, place)
-            self.flat.view(self._raw)[at[kept]] = values[kept]
+            at, values = part
+            memory.record(self.flat, at, cta, place, values=values)
+            _set(self.flat.view(self._raw), at, values)
 
     def reduce(
         self, kind: str, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place
     ) -> None:
         """Adds the box (or takes the minimum, ...) to what of it lies inside, element by element, atomically."""
-        part = self._kept(offsets)
+        part = self._kept(offsets, box.reshape(self.block))
         if part is not None:
-            inside, at, kept = part
-            values, at = box.reshape(self.block)[inside][kept], at[kept]
+            at, values = part
             memory.record(self.flat, at, cta, place, reduces=True)
-            self.flat[at] = _REDUCE[kind](self.flat[at], values)
+            _set(self.flat, at, _REDUCE[kind](_get(self.flat, at), values))
 
-    def _kept(self, offsets: Sequence[int]) -> tuple[tuple[slice, ...], torch.Tensor, torch.Tensor] | None:
+    def _kept(self, offsets: Sequence[int], box: torch.Tensor) -> tuple[Region, torch.Tensor] | None:
+        """Where what is stored of a box goes, and its values."""
         chunk = max(1, 16 // self.dtype.itemsize)
         part = self._part(offsets, (*self.shape[:-1], -(-self.shape[-1] // chunk) * chunk))
         if part is None:
             return None
         inside, at = part
-        at = at.expand(tuple(s.stop - s.start for s in inside))
-        return inside, at, at < self.flat.numel()  # the last row's chunk may reach past what was allocated
+        if at.end <= self.flat.numel():
+            return at, box[inside]
+        indices = at.of(torch.arange(at.end))  # the last row's chunk reaches past what was allocated
+        kept = indices < self.flat.numel()
+        return indices[kept], box[inside][kept]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
+import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -23,8 +24,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .engine import Schedule
-from .findings import Findings, Place, Stop
+from .findings import Findings, KernelFault, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
+from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .transform import Program
@@ -45,28 +47,51 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
         return True
 
 
+_UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
+
+
 class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN."""
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
+    every tensor whose address is taken."""
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        super().__init__()
+        self._memory = memory
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        if func is torch.Tensor.cuda:
+            return args[0].clone().as_subclass(CudaLike)
+        if func is torch.Tensor.cpu:
+            return args[0].clone().as_subclass(torch.Tensor)
+        if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
+            args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.data_ptr:
+            self._memory.register(args[0])
         wanted = kwargs.get("device")
-        if wanted is None or torch.device(wanted).type != "cuda":
-            return func(*args, **kwargs)
-        kwargs["device"] = "cpu"
-        made = func(*args, **kwargs)
-        if func is torch.empty and made.is_floating_point():
+        if wanted is None:
+            made = func(*args, **kwargs)
+        elif torch.device(wanted).type != "cuda":
+            made = func(*args, **kwargs)
+            return made.as_subclass(torch.Tensor) if isinstance(made, CudaLike) else made
+        else:
+            made = func(*args, **{**kwargs, "device": "cpu"}).as_subclass(CudaLike)
+        if func in _UNINITIALISED and isinstance(made, CudaLike) and made.is_floating_point():
             made.fill_(float("nan"))
-        return made.as_subclass(CudaLike)
+        return made
 
 
 @dataclass(eq=False)
 class Session:
-    """Launches on one schedule and seed. Host functions are told of `sms` SMs."""
+    """Launches on one schedule and seed. Host functions are told of `sms` SMs.
+
+    `config` counts the configs of an autotuned kernel that its pruning leaves for the arguments of a launch.
+    """
 
     schedule: Schedule
     seed: int
     sms: int = SMS
+    config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     findings: Findings = field(default_factory=Findings)
@@ -86,18 +111,60 @@ class Session:
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
-        values = {k: argument(v) for k, v in bound.items()}
-        seed = self.seed + 7919 * self.launches
-        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits)
-        self.launches += 1
-        self.memory.begin()
+        constants = {p.name for p in kernel.params if p.is_constexpr}
+        values = {k: argument(v, k in constants) for k, v in bound.items()}
+        for tensor in filter(torch.is_tensor, (getattr(v, "base", v) for v in bound.values())):
+            self.memory.register(tensor)
         x, y, z = (*sizes, 1, 1)[:3]
+        warps = options.get("num_warps") or 4
+
+        def start(machine: Machine) -> None:
+            machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+
+        layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
+        before = self.memory.snapshot() if layouts.pairs else None
+        while not self._attempt(start, layouts):
+            assert before is not None
+            self.memory.restore(before)
+        self.launches += 1
+
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
+        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
+        found = len(self.findings.all)
+        seed = self.seed + 7919 * self.launches
+        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits, layouts)
+        self.memory.begin()
         try:
             with running(machine), torch._C.DisableTorchFunction():
-                warps = options.get("num_warps") or 4
-                machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
+                start(machine)
+            wrong = layouts.revise()
+        except Relayout:
+            wrong = True
+        except (Stop, KernelFault):
+            wrong = layouts.revise()
+            if not wrong:
+                raise
         finally:
             self.steps += machine.hub.steps
+        if wrong:
+            self.findings.forget(found)
+        return not wrong
+
+    def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        """The config that this session runs an autotuned kernel with. Raises NoSuchConfig.
+
+        Pruned as triton does: on the positional arguments by name, and only where there are several configs.
+        """
+        configs = tuner.configs
+        if len(configs) > 1:
+            tuner.nargs = dict(zip(tuner.arg_names, arguments, strict=False))
+            try:
+                configs = tuner.prune_configs(dict(options))
+            finally:
+                tuner.nargs = None
+        if self.config >= len(configs):
+            raise NoSuchConfig(tuner.base_fn.__name__, self.config, len(configs))
+        return configs[self.config]
 
     @staticmethod
     def places_of(error: BaseException) -> list[Place]:
@@ -117,8 +184,8 @@ class Session:
             self.launch(kernel, grid, arguments, options)
 
         def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
-            """An autotuned kernel runs with its first config: there is nothing to time."""
-            config = tuner.configs[0]
+            """An autotuned kernel runs with one config: there is nothing to time."""
+            config = self.choose(tuner, arguments, options)
             bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
             if config.pre_hook:
                 config.pre_hook(bound)
@@ -131,7 +198,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(),
+                _OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self
@@ -141,14 +208,12 @@ class Session:
 
 def _program() -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
-    import triton.language
-    import triton.language.extra.tlx
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(triton.language, triton.language.extra.tlx, unwrap)
+    return Program(unwrap)
 
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:
@@ -156,6 +221,7 @@ def load_module(path: Path, arch: str = "sm90") -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
     with _gpu(SMS, arch):
         spec.loader.exec_module(module)
     return module
@@ -175,6 +241,10 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
     driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
     with (
         mock.patch.object(triton.runtime.driver, "_active", driver),
+        mock.patch.object(torch.cuda, "is_available", lambda: True),
+        mock.patch.object(torch.cuda, "device_count", lambda: 1),
+        mock.patch.object(torch.cuda, "current_device", lambda: 0),
+        mock.patch.object(torch.cuda, "get_device_name", lambda *_: properties.name),
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
         mock.patch.object(torch.cuda, "get_device_capability", lambda *_: capability),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),

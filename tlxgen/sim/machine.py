@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
@@ -14,6 +17,7 @@ from .engine import Event, Hub, Schedule, Task
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint
 from .globalmem import GlobalMemory
+from .layouts import Layouts
 from .memory import Storage
 
 _HERE = str(Path(__file__).parent)
@@ -49,9 +53,10 @@ class BarrierRef:
 
 @dataclass(eq=False)
 class Cta:
-    """`program` is its place in the grid, `number` counts all of the launch."""
+    """`program` is its place in the grid, `corner` that in its cluster; `number` counts all of the launch."""
 
     program: tuple[int, int, int]
+    corner: tuple[int, int, int]
     grid: tuple[int, int, int]
     number: int
     rank: int
@@ -59,16 +64,35 @@ class Cta:
     cluster: list[Cta]
     meeting: ClusterBarrier
     storages: list[Storage] = field(default_factory=list)
+    allocated: int = 0  # how many of its storages the CTA itself has come to
     barriers: list[BarrierArray] = field(default_factory=list)
     named: dict[int, NamedBarrier] = field(default_factory=dict)
     ready: int = 0  # bit of the segment in which it last initialised a barrier
     met: bool = False  # the cluster has met after that
-    left: int | None = None  # clock when it exited
+    scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # memory of the compiler's, by where it is used
+    ended: int | None = None  # clock when its program ended
     remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
 
     @property
     def name(self) -> str:
         return f"CTA {self.number}"
+
+    def counterpart(self, storage: Storage) -> Storage:
+        """The same allocation as `storage`, a peer's. It is there before the CTA comes to it: the compiler places all
+        shared and tensor memory."""
+        for other in storage.owner.storages[len(self.storages) : storage.number + 1]:
+            self.storages.append(Storage(other.kind, self, other.number, other.extent))
+        return self.storages[storage.number]
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """What the two warpgroups of a task each access in tensor memory."""
+
+    storage: Storage
+    halves: tuple[Footprint, Footprint]
+    place: Place
+    writes: bool
 
 
 @dataclass(eq=False)
@@ -85,7 +109,7 @@ class Worker(Task):
     unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
-    touched: list[tuple[tuple[Footprint, Footprint], Place, bool]] = field(default_factory=list)  # since the last sync
+    touched: list[Touch] = field(default_factory=list)  # since its warps last met
 
     def rendezvous(self) -> None:
         """All warps of the task have met."""
@@ -105,10 +129,21 @@ def _places(grid: tuple[int, int, int], step: tuple[int, int, int]) -> list[tupl
 class Machine:
     """The state of one launch; operations reach it through `machine()`."""
 
-    def __init__(self, findings: Findings, memory: GlobalMemory, schedule: Schedule, seed: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        findings: Findings,
+        memory: GlobalMemory,
+        schedule: Schedule,
+        seed: int,
+        limits: Limits,
+        layouts: Layouts,
+    ) -> None:
+        self.layouts = layouts
         self.findings = findings
         self.memory = memory
         self.hub = Hub(findings, schedule, seed, limits.steps, limits.seconds)
+        self.pairs = False  # some MMA is of two CTAs
+        self.no_ending_sync = False  # async_tasks(no_ending_cluster_sync=True)
         self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
 
     @property
@@ -126,6 +161,16 @@ class Machine:
         place = Place(frame.f_code.co_filename, frame.f_lineno)
         self.hub.current.place = place
         return place
+
+    def calls(self) -> tuple[int, ...]:
+        """The lines of kernel source that led to the operation, the innermost first: which call it is."""
+        lines: list[int] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if not frame.f_code.co_filename.startswith(_HERE):
+                lines.append(frame.f_lineno)
+            frame = frame.f_back
+        return tuple(lines)
 
     def launch(
         self,
@@ -153,7 +198,7 @@ class Machine:
         for rank, step in enumerate(inner):
             x, y, z = (c + s for c, s in zip(corner, step, strict=True))
             first = number * len(inner)
-            members.append(Cta((x, y, z), self._grid, first + rank, rank, self._warps, members, meeting))
+            members.append(Cta((x, y, z), step, self._grid, first + rank, rank, self._warps, members, meeting))
         return members
 
     def _start_next(self) -> None:
@@ -166,7 +211,11 @@ class Machine:
         return self._waiting.popleft()[0].program if self._waiting else None
 
     def meet(self) -> None:
-        """The compiler's own cluster sync, between the initialisation of barriers and the first use of one."""
+        """The compiler's own cluster sync, between the initialisation of barriers and the first use of one.
+
+        It is there in every kernel that reaches a peer's barrier or has MMAs of two CTAs; in others it orders nothing
+        that matters. (fbtriton, TritonGPUToLLVM.cpp, maybeInsertClusterSync.)
+        """
         cta = self.worker.cta
         if len(cta.cluster) > 1 and not cta.met:
             cta.met = True
@@ -180,29 +229,38 @@ class Machine:
         def run() -> None:
             program()
             self.finish(main)
-            cta.left = main.clock
-            for needed, place, what in cta.remote:
-                self._check_exit(cta, needed, place, what)
-            if all(peer.left is not None for peer in cta.cluster):
+            if not cta.met:  # it has used no barrier, but was at the compiler's cluster sync like its peers
+                cta.meeting.arrive()
+            cta.ended = main.clock
+            if all(peer.ended is not None for peer in cta.cluster):
+                self._leave(cta.cluster)
                 self._start_next()
 
         self.hub.spawn(main, run)
+
+    def _leave(self, cluster: list[Cta]) -> None:
+        """All programs of a cluster have ended: reports what may have reached a CTA after it exited.
+
+        A kernel with MMAs of two CTAs has a cluster barrier before it frees its tensor memory, to which every warp
+        comes, unless async_tasks was told otherwise; no other kernel has one. (fbtriton, NVGPUToLLVMPass.cpp,
+        freeTMAlloc; WarpSpecializeUtility.cpp, rewritePartitionRegions.)
+        """
+        joined = 0
+        if self.pairs and not self.no_ending_sync:
+            joined = reduce(operator.or_, (cta.ended or 0 for cta in cluster))
+        for cta in cluster:
+            left = (cta.ended or 0) | joined
+            for needed, place, what in cta.remote:
+                if not needed & left:
+                    text = f"{what} reaches {cta.name}, which may have exited"
+                    self.findings.add("remote-to-exited-cta", text, (place,))
 
     def reach(self, cta: Cta, bit: int, place: Place, what: str) -> None:
         """Notes that `what` touches a CTA from outside, which must have started, and not exit before it, for sure."""
         if not cta.ready & self.worker.clock:
             text = f"{what} reaches {cta.name}, which may not have started: a cluster barrier comes first"
             self.findings.add("remote-before-start", text, (place,))
-        if cta.left is None:
-            cta.remote.append((bit, place, what))
-        else:
-            self._check_exit(cta, bit, place, what)
-
-    def _check_exit(self, cta: Cta, bit: int, place: Place, what: str) -> None:
-        assert cta.left is not None
-        if not bit & cta.left:
-            text = f"{what} reaches {cta.name}, which may have exited"
-            self.findings.add("remote-to-exited-cta", text, (place,))
+        cta.remote.append((bit, place, what))
 
     def finish(self, worker: Worker) -> None:
         """The end of a task: nothing of what it issued may be pending."""

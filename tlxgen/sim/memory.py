@@ -11,7 +11,7 @@ every schedule, whatever the order of effects.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ import torch
 
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint, footprint, inside, overlap
+from .layouts import Layout, Site
 
 Kind = Literal["smem", "tmem"]
 SMEM_BYTES = 232448  # of a CTA, sm90 and sm100
@@ -53,6 +54,7 @@ class Storage:
     owner: Any  # the CTA
     number: int  # which of the CTA's allocations
     extent: int = 0  # bytes of shared memory, or columns of tensor memory
+    limit: int | None = None  # of its extent, when the kernel states its size
     aliased: bool = False  # two buffers lie in it
     records: dict[int, Record] = field(default_factory=dict)
     _bytes: torch.Tensor | None = None
@@ -66,7 +68,9 @@ class Storage:
         return self._bytes
 
     def fit(self, extent: int) -> None:
-        """Grows to `extent`. Raises KernelFault once it has been used."""
+        """Grows to `extent`. Raises KernelFault beyond its limit, or once it has been used."""
+        if self.limit is not None and extent > self.limit:
+            raise KernelFault(f"buffers that need {extent} in a storage of {self.limit}")
         if extent > self.extent:
             if self._bytes is not None:
                 raise KernelFault("an alias larger than its storage is allocated after the storage has been used")
@@ -99,6 +103,7 @@ class View:
     tensor: torch.Tensor
     footprint: Footprint
     shape: tuple[int, ...]
+    copy: int = 0  # how many bytes behind it a second copy lies, if there is one
 
     def __str__(self) -> str:
         return f"{self.buffer.name}[{self.index}] of {self.buffer.storage.owner.name}"
@@ -127,24 +132,40 @@ class View:
 
     def put(self, value: torch.Tensor) -> None:
         """Overwrites its values."""
-        self.tensor.copy_(value.reshape(self.tensor.shape))
+        for tensor in self._copies():
+            tensor.copy_(value.reshape(tensor.shape))
 
     def poison(self) -> None:
         """0xFF bytes."""
         raw = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[self.dtype.itemsize]
-        self.tensor.view(raw).fill_(0xFF if self.dtype.itemsize == 1 else -1)
+        for tensor in self._copies():
+            tensor.view(raw).fill_(0xFF if self.dtype.itemsize == 1 else -1)
+
+    def _copies(self) -> Iterator[torch.Tensor]:
+        yield self.tensor
+        if self.copy:
+            offset = self.tensor.storage_offset() + self.copy // self.dtype.itemsize
+            yield self.tensor.as_strided(self.tensor.shape, self.tensor.stride(), offset)
 
     def part(self, tensor: torch.Tensor, shape: Sequence[int] | None = None) -> View:
         """The view over a part of its bytes, or its bytes in another order: `tensor` is strided over them."""
-        return View(self.buffer, self.index, tensor, _footprint_of(tensor), tuple(shape or tensor.shape))
+        footprint_ = _footprint_of(tensor, self.copy)
+        return View(self.buffer, self.index, tensor, footprint_, tuple(shape or tensor.shape), self.copy)
+
+    @property
+    def strided(self) -> torch.Tensor:
+        """Its values as a tensor of its shape. Raises KernelFault where no strides give it."""
+        if self.tensor.shape != self.shape:
+            raise KernelFault(f"a part of {self}, whose columns do not follow each other in tensor memory")
+        return self.tensor
 
     def on(self, cta: Any) -> View:
         """The same view in the memory of another CTA of the cluster."""
-        storage: Storage = cta.storages[self.buffer.storage.number]
+        storage: Storage = cta.counterpart(self.buffer.storage)
         flat = storage.bytes.view(self.dtype)
         tensor = flat.as_strided(self.tensor.shape, self.tensor.stride(), self.tensor.storage_offset())
         buffer = self.buffer.of(storage)
-        return View(buffer, self.index, tensor, self.footprint, self.shape)
+        return View(buffer, self.index, tensor, self.footprint, self.shape, self.copy)
 
     def write(self, access: Access, clock: int, findings: Findings) -> None:
         """Records a write by what `clock` lies before; reports all that it is not ordered after."""
@@ -181,9 +202,12 @@ class View:
         record.reads.append((mine, access))
 
 
-def _footprint_of(tensor: torch.Tensor) -> Footprint:
+def _footprint_of(tensor: torch.Tensor, copy: int = 0) -> Footprint:
     size = tensor.dtype.itemsize
-    return footprint(tensor.storage_offset() * size, tuple(tensor.shape), tensor.stride(), size)
+    shape, strides = tuple(tensor.shape), tensor.stride()
+    if copy:
+        shape, strides = (2, *shape), (copy // size, *strides)
+    return footprint(tensor.storage_offset() * size, shape, strides, size)
 
 
 @dataclass(eq=False)
@@ -200,6 +224,8 @@ class Buffer:
     offset: int = 0
     step: int = field(init=False)
     group: int = 1
+    layout: Layout = "plain"
+    site: Site | None = None  # where the kernel allocates it, for tensor memory that an MMA lays out
     _views: dict[int, View] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -212,7 +238,8 @@ class Buffer:
             return math.prod(self.shape) * int(self.dtype.itemsize)
         if self.scales:
             return -(-self.shape[-2] // 32) * -(-self.shape[-1] // 4)
-        return -(-math.prod(self.shape[1:]) * int(self.dtype.itemsize) // COLUMN_BYTES)
+        columns = math.prod(self.shape[1:]) // (2 if self.layout == "halved" else 1)
+        return -(-columns * int(self.dtype.itemsize) // COLUMN_BYTES)
 
     @property
     def scales(self) -> bool:
@@ -235,7 +262,7 @@ class Buffer:
 
     def of(self, storage: Storage) -> Buffer:
         """The same buffer in the storage of another CTA."""
-        other = Buffer(self.name, storage, self.findings, self.shape, self.dtype, self.num)
+        other = Buffer(self.name, storage, self.findings, self.shape, self.dtype, self.num, layout=self.layout)
         other.place(self.offset, self.step, self.group)
         return other
 
@@ -262,8 +289,12 @@ class Buffer:
             tensor = columns[:32, : math.prod(self.shape) // 32].view(self.dtype)
             return View(self, index, tensor, _footprint_of(columns), self.shape)
         rows, width = self.shape[0], math.prod(self.shape[1:])
+        if self.layout == "halved":
+            tensor = columns.view(self.dtype)[:, : width // 2].unflatten(0, (2, rows)).transpose(0, 1)
+            return View(self, index, tensor, _footprint_of(tensor), self.shape)
         tensor = columns[:rows].view(self.dtype)[:, :width]
-        return View(self, index, tensor, _footprint_of(tensor), self.shape)
+        copy = rows * lane if self.layout == "doubled" else 0
+        return View(self, index, tensor, _footprint_of(tensor, copy), self.shape, copy)
 
 
 def poisoned(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:

@@ -35,3 +35,11 @@ def unpack_scales(packed: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
         raise KernelFault(f"scales of shape {tuple(packed.shape)} are no packed {rows} x {columns}")
     blocks = packed.reshape(rows // 128, columns // 4, 32, 4, 4)
     return blocks.permute(0, 3, 2, 1, 4).reshape(rows, columns)
+
+
+def scale_bytes(value: torch.Tensor) -> torch.Tensor:
+    """float32 as E8M0 bytes, rounded up and saturated, as cvt.rp.satfinite.ue8m0x2 does; NaN is 255, signs go."""
+    bits = value.abs().view(torch.int32)
+    exponent, fraction = bits >> 23, bits & 0x7FFFFF
+    up = torch.where(exponent == 0, fraction > 0x400000, fraction != 0)  # 2 ** -127 is a subnormal float32
+    return torch.where(value.isnan(), 255, (exponent + up.to(torch.int32)).clamp(max=254)).to(torch.uint8)

@@ -129,7 +129,7 @@ def cluster_barrier() -> None:
     """All CTAs of the cluster meet."""
     m = machine()
     m.here()
-    m.worker.cta.met = True
+    m.meet()
     m.worker.rendezvous()
     m.worker.cta.meeting.join()
 

@@ -38,15 +38,19 @@ def clc_create_context(num_consumers: int, num_stages: int = 1, *, _name: str = 
 
 
 def clc_producer(context: Context, p_producer: Any = None, multi_ctas: Any = False, k: int = 0) -> None:
-    """Asks for a cluster, from the first CTA of a cluster for all of them when `multi_ctas`."""
+    """Asks for a cluster, once the consumers have read the response before: those of all CTAs, if `multi_ctas`.
+
+    Every CTA whose x in its cluster is 0 asks, and the answer goes to all CTAs, whatever `multi_ctas` says. (fbtriton,
+    BarrierOpToLLVM.cpp, AsyncCLCTryCancelOpConversion.)
+    """
     m = machine()
     cta = m.worker.cta
     if p_producer is None:
         raise KernelFault("clc_producer needs a phase")
     barrier_wait(context.empty[k], p_producer, pred=cta.rank == 0 if multi_ctas else None)
     barrier_expect_bytes(context.full[k], context.responses.unit)
-    if not multi_ctas or not cta.rank:
-        _request(context, int(k), cta.cluster if multi_ctas else [cta], context.full[k])
+    if cta.corner[0] == 0:
+        _request(context, int(k), cta.cluster, context.full[k])
 
 
 def _request(context: Context, slot: int, targets: list[Cta], full: BarrierRef) -> None:

@@ -1,4 +1,5 @@
-"""cp.async: a task's own copies from pointers into shared memory, in groups that it waits for."""
+"""cp.async: a task's own copies from pointers into shared memory, in groups that it waits for; and cp.async.bulk, one
+copy of contiguous bytes whose arrival counts on an mbarrier."""
 
 from __future__ import annotations
 
@@ -6,25 +7,74 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
+from .arith import Pointer
 from .engine import Event
-from .findings import KernelFault, UnsupportedOp
-from .machine import machine
-from .memory import Access, View
-from .ops_tl import addresses
+from .findings import KernelFault
+from .machine import BarrierRef, machine
+from .memory import Access, Buffer, View
+from .ops_memory import whole
 
 
-def async_load(pointer: Any, result: View, mask: Any = None, other: Any = None, **options: Any) -> None:
-    """Copies a block of pointers into `result`; what the mask leaves out becomes `other`, or zero (read in the PTX)."""
+def async_load(
+    src: Any,
+    result: View | Buffer,
+    mask: Any = None,
+    other: Any = None,
+    cache_modifier: str = "",
+    eviction_policy: str = "",
+    is_volatile: bool = False,
+    bulk: bool = False,
+    bulk_size: int | None = None,
+    barrier: BarrierRef | None = None,
+) -> None:
+    """Copies a block of pointers into `result`; what the mask leaves out becomes `other`, or zero (read in the PTX).
+
+    With `bulk`, `bulk_size` bytes (or as many as `result` has) from the first pointer on, which count on `barrier`.
+    """
+    if not bulk:
+        if bulk_size is not None or barrier is not None:
+            raise KernelFault("async_load: bulk_size and barrier are of the bulk form")
+        return _copy(src, whole(result), mask, other)
+    if barrier is None or mask is not None or other is not None:
+        raise KernelFault("async_load of bulk form takes a barrier, no mask and no other")
+    return _bulk(src, whole(result), bulk_size, barrier)
+
+
+def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> None:
     m = machine()
-    place, worker = m.here(), m.worker
-    if options.get("bulk") or options.get("barrier") is not None:
-        raise UnsupportedOp("tlx.async_load of bulk form", place)
+    m.meet()
+    place, target, number = m.here(), barrier.barrier, m.worker.cta.number
+    size = result.size if size is None else int(size)
+    length, rest = divmod(size, result.dtype.itemsize)
+    if rest or size % 16 or size > result.size or len(result.shape) != 1 or pointer.dtype != result.dtype:
+        raise KernelFault(f"async_load of {size} bytes of {pointer.dtype} into {result.shape} {result.dtype}")
+    first = int(torch.as_tensor(pointer.at).flatten()[0])
+    at, _ = addresses(Pointer(pointer.flat, first + torch.arange(length)), None, "async_load")
+    part = result.part(result.tensor[:length])
+
+    def run(event: Event) -> None:
+        m.memory.observe(pointer.flat, at, number, place)
+        part.put(pointer.flat[at])
+        target.transfer(size, event.clock, place)
+
+    event = m.prepare("cp.async.bulk", run)
+    part.write(Access(event.bit, place, "a cp.async.bulk", engine=True, fenced=True), event.clock, m.findings)
+    part.poison()
+    m.hub.issue(event)
+    m.hub.pause()
+
+
+def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
+    m = machine()
+    place, worker, number = m.here(), m.worker, m.worker.cta.number
     at, kept = addresses(pointer, mask, "async_load")
     if tuple(at.shape) != result.shape or pointer.dtype != result.dtype:
         raise KernelFault(f"async_load of {tuple(at.shape)} {pointer.dtype} into {result.shape} {result.dtype}")
     fill = torch.as_tensor(other or 0, dtype=pointer.dtype)
 
     def run(_: Event) -> None:
+        m.memory.observe(pointer.flat, at[kept], number, place)
         values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
         result.put(torch.where(kept, values, fill))
 

@@ -11,8 +11,8 @@ import torch
 from .alias import AliasSpec, Group, GroupType
 from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
-from .machine import BarrierArray, BarrierRef, Worker, machine
-from .memory import COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View
+from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
+from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View
 
 
 class StorageKind:
@@ -56,6 +56,9 @@ def local_alloc(
             raise KernelFault(f"local_alloc in {storage} reuses memory in {owner.kind}")
         owner.alias()
     buffer = LocalBuffer(_name, owner, m.findings, shape, dtype, num)
+    if storage == "tmem":
+        buffer.site = m.calls()
+        buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
     elif reuse is not None:
@@ -67,9 +70,10 @@ def local_alloc(
 
 def _storage(kind: Kind) -> Storage:
     cta = machine().worker.cta
-    storage = Storage(kind, cta, len(cta.storages))
-    cta.storages.append(storage)
-    return storage
+    number, cta.allocated = cta.allocated, cta.allocated + 1
+    if number == len(cta.storages):
+        cta.storages.append(Storage(kind, cta, number))
+    return cta.storages[number]
 
 
 def _check_size(kind: Kind, place: Place, name: str) -> None:
@@ -83,10 +87,14 @@ def _check_size(kind: Kind, place: Place, name: str) -> None:
 def storage_alias_spec(
     storage: Kind = "smem", buffer_size_bytes: int | None = None, *, _name: str = "storage"
 ) -> AliasSpec:
-    """Memory for the buffers that name it with `reuse=`: all at its start until `set_buffer_overlap`."""
-    m = machine()
-    m.here()
-    return AliasSpec(storage, _storage(storage), buffer_size_bytes or 0)
+    """Memory for the buffers that name it with `reuse=`: all at its start until `set_buffer_overlap`. As large as they
+    need, or `buffer_size_bytes`, which must be enough."""
+    place = machine().here()
+    owner = _storage(storage)
+    if buffer_size_bytes is not None:
+        owner.limit = int(buffer_size_bytes) // (1 if storage == "smem" else LANES * COLUMN_BYTES)
+        owner.fit(owner.limit)
+    return AliasSpec(storage, owner, lambda: _check_size(storage, place, _name))
 
 
 def reuse_group(*elements: Any, group_type: str = GroupType.shared, group_size: int = 1) -> Group:
@@ -100,16 +108,21 @@ def reuse_group(*elements: Any, group_type: str = GroupType.shared, group_size: 
 def local_view(buffers: Any, index: int) -> View | BarrierRef:
     """`buffers[index]`, of memory or of barriers; of a view the part with that first index."""
     if isinstance(buffers, View):
-        return buffers.part(buffers.tensor[index])
+        return buffers.part(buffers.strided[index])
     if not isinstance(buffers, (LocalBuffer, BarrierArray)):
         raise KernelFault(f"local_view of {type(buffers).__name__}")
     found: View | BarrierRef = buffers[index]  # type: ignore[index]
     return found
 
 
+def whole(result: View | Buffer) -> View:
+    """The one slot of a buffer that a kernel did not index."""
+    return result.at(0, machine().here()) if isinstance(result, Buffer) and result.num == 1 else result  # type: ignore[return-value]
+
+
 def local_trans(view: View, dims: Sequence[int] = (1, 0)) -> View:
     """The same bytes, transposed."""
-    return view.part(view.tensor.permute(tuple(dims)))
+    return view.part(view.strided.permute(tuple(dims)))
 
 
 def local_slice(view: View, offset: Sequence[int], shape: Sequence[int]) -> View:
@@ -123,7 +136,7 @@ def local_slice(view: View, offset: Sequence[int], shape: Sequence[int]) -> View
         m.findings.stop("out-of-bounds", text, (place,))
     if view.kind == "tmem" and (offset[0] or shape[0] != view.shape[0]):
         raise KernelFault("local_slice of tensor memory takes all lanes")
-    return view.part(view.tensor[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))])
+    return view.part(view.strided[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))])
 
 
 def subslice(view: View, offset: int, size: int) -> View:
@@ -143,7 +156,8 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
     """The same bytes as another type, in another shape if given."""
     shape = tuple(shape or view.shape)
     if isinstance(view, Buffer):
-        other = LocalBuffer(view.name, view.storage, view.findings, shape, dtype, view.num)
+        layout: Any = {"layout": view.layout, "site": view.site}
+        other = LocalBuffer(view.name, view.storage, view.findings, shape, dtype, view.num, **layout)
         if other.unit != view.unit:
             raise KernelFault(f"{view.name}: {view.unit} bytes cannot be a {shape} of {dtype}")
         other.place(view.offset, view.step, view.group)
@@ -152,7 +166,7 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
         raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
     if not view.tensor.is_contiguous() and shape != view.shape:
         raise KernelFault("local_reinterpret with another shape of a part of a buffer")
-    return view.part(view.tensor.view(dtype).view(shape))
+    return view.part(view.strided.view(dtype).view(shape))
 
 
 # What a task does itself.
@@ -184,6 +198,35 @@ def local_load(view: View, *_: Any, **options: Any) -> torch.Tensor:
     return view.get()
 
 
+def local_gather(src: View, indices: Any, axis: int, token: Any = None) -> torch.Tensor:
+    """Elements of shared memory at `indices` along `axis`."""
+    value, at = _gathered(src, indices, "local_gather"), _indices(indices)
+    return value.gather(axis, at)
+
+
+def local_scatter(dst: View, src: torch.Tensor, indices: Any, axis: int, token: Any = None) -> None:
+    """Writes elements of `src` to `indices` along `axis`; of those that go to one place, any may stay."""
+    value, at = _gathered(dst, indices, "local_scatter"), _indices(indices)
+    local_store(dst, value.scatter(axis, at, src))
+
+
+def _gathered(view: View, indices: Any, what: str) -> torch.Tensor:
+    if view.kind != "smem":
+        raise KernelFault(f"{what} is of shared memory")
+    if isinstance(indices, View):
+        local_load(indices)
+    m = machine()
+    place, worker = m.here(), m.worker
+    access = Access(worker.bit, place, f"a {what}", engine=False, fenced=True)
+    view.read(access, worker.clock, m.findings)
+    return view.get()
+
+
+def _indices(indices: Any) -> torch.Tensor:
+    value = indices.get() if isinstance(indices, View) else indices
+    return value.to(torch.int64)
+
+
 def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> None:
     """Reports tensor memory that one warpgroup of a task touches and another overwrites with no sync between them.
 
@@ -193,13 +236,14 @@ def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> No
     """
     if worker.warps <= 4 or view.kind != "tmem":
         return
-    halves = _halves(view)
-    for other, other_place, other_writes in worker.touched:
-        crossed = (halves[0], other[1]), (halves[1], other[0])
-        if (writes or other_writes) and any(overlap(a, b) for a, b in crossed):
+    mine = Touch(view.buffer.storage, _halves(view), place, writes)
+    for other in worker.touched:
+        if mine.storage is not other.storage or not (writes or other.writes):
+            continue
+        if overlap(mine.halves[0], other.halves[1]) or overlap(mine.halves[1], other.halves[0]):
             text = f"{worker.name}: one warpgroup touches {view} while the other still may; no barrier joins them"
-            machine().findings.add("warp-hazard", text, (place, other_place))
-    worker.touched.append((halves, place, writes))
+            machine().findings.add("warp-hazard", text, (place, other.place))
+    worker.touched.append(mine)
 
 
 def _halves(view: View) -> tuple[Footprint, Footprint]:

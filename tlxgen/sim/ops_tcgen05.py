@@ -15,6 +15,7 @@ import torch
 from .barriers import Mbarrier
 from .engine import Event
 from .findings import KernelFault
+from .layouts import ROWS
 from .machine import BarrierRef, Cta, machine
 from .memory import Access, View
 from .mx import unpack_scales
@@ -36,8 +37,10 @@ def mma(
     m = machine()
     m.meet()
     place, worker = m.here(), m.worker
+    m.pairs = m.pairs or bool(two_ctas)
     if two_ctas and worker.cta.rank % 2 or pred is not None and not pred:
         return
+    _lay_out(a, acc, bool(two_ctas))
     ctas = _pair(worker.cta) if two_ctas else [worker.cta]
     start = use_acc is None or bool(use_acc)
 
@@ -65,6 +68,16 @@ def mma(
     if not barriers and not force_async:
         m.hub.await_event(event)
         worker.clock |= event.clock
+
+
+def _lay_out(a: View, acc: View, two_ctas: bool) -> None:
+    """Tells the launch how this MMA lays out its operands in tensor memory. Raises Relayout if they lie otherwise."""
+    if acc.shape[0] != ROWS:
+        return
+    layouts = machine().layouts
+    layouts.use(acc.buffer.site, "halved" if two_ctas else "plain", acc.buffer.layout)
+    if a.kind == "tmem":
+        layouts.use(a.buffer.site, "doubled" if two_ctas else "plain", a.buffer.layout)
 
 
 def _values(view: View) -> torch.Tensor:

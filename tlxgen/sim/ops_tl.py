@@ -1,16 +1,19 @@
-"""`tl`: the operations of triton.language that kernels use, on Python ints and torch tensors."""
+"""`tl`: the operations of triton.language that kernels use, on Python numbers and torch tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 
-from . import arith, ops_random
-from .arith import Pointer
+from . import arith, ops_atomic, ops_random, ops_reduce, ptx
+from .addresses import addresses
+from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
 from .machine import machine
+from .ops_descriptor import DeviceDescriptor, make_tensor_descriptor
 
 
 class PropagateNan:
@@ -20,172 +23,336 @@ class PropagateNan:
     NONE = "none"
 
 
+def _elementwise(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], Any]:
+    """Of tensors, and of scalars as float32."""
+
+    def operation(x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            return function(x)
+        return scalar(function(torch.tensor(float(x))))
+
+    return operation
+
+
+# The program and its loops.
+
+
+def program_id(axis: int) -> int:
+    return machine().worker.cta.program[axis]
+
+
+def num_programs(axis: int) -> int:
+    return machine().worker.cta.grid[axis]
+
+
+def range_(*bounds: Any, **options: Any) -> Iterable[int]:
+    """`tl.range` and `tl.static_range`: bounds are scalars; the options are hints."""
+    steps = builtins.range(*map(int, bounds))
+    return map(arith.Int64, steps) if any(isinstance(b, arith.Int64) for b in bounds) else steps
+
+
+def static_assert(condition: Any, message: str = "") -> None:
+    if not condition:
+        raise KernelFault(f"tl.static_assert: {message}")
+
+
+def device_assert(condition: Any, message: str = "", mask: Any = None) -> None:
+    """Stops the run where the condition is false and the mask, if there is one, true."""
+    wrong = ~torch.as_tensor(condition, dtype=torch.bool)
+    if mask is not None:
+        wrong = wrong & torch.as_tensor(mask)
+    if bool(wrong.any()):
+        raise KernelFault(f"tl.device_assert: {message}")
+
+
+def assume(condition: Any) -> None:
+    if not condition:
+        raise KernelFault("tl.assume of what is false")
+
+
+def nothing(*_: Any, **options: Any) -> None:
+    """Prints: they change nothing."""
+
+
+def debug_barrier() -> None:
+    """All warps of the task meet."""
+    machine().worker.rendezvous()
+
+
+def hint(value: Any, values: Any = None) -> Any:
+    """`tl.multiple_of` and its like."""
+    return value
+
+
+# Making and shaping tensors.
+
+
+def cdiv(a: Any, b: Any) -> Any:
+    return arith.floordiv(arith.add(a, arith.sub(b, 1)), b)
+
+
+def arange(start: int, end: int) -> torch.Tensor:
+    if (end - start) & (end - start - 1) or end <= start:
+        raise KernelFault(f"tl.arange({start}, {end}): the length must be a power of two")
+    return torch.arange(start, end, dtype=torch.int32)
+
+
+def zeros(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(_shape(shape), dtype=dtype)
+
+
+def zeros_like(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(x)
+
+
+def full(shape: Any, value: Any, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full(_shape(shape), value, dtype=dtype)
+
+
+def reshape(x: Any, *shape: Any, can_reorder: bool = False) -> Any:
+    return scalar(torch.as_tensor(x).reshape(_shape(*shape)))
+
+
+def ravel(x: torch.Tensor, can_reorder: bool = False) -> torch.Tensor:
+    return x.reshape(-1)
+
+
+def permute(x: torch.Tensor, *order: Any) -> torch.Tensor:
+    return x.permute(_shape(*order))
+
+
+def trans(x: torch.Tensor, *order: Any) -> torch.Tensor:
+    return x.permute(_shape(*order)) if order else x.mT
+
+
+def split(x: torch.Tensor) -> tuple[Any, Any]:
+    if x.shape[-1] != 2:
+        raise KernelFault(f"tl.split of shape {tuple(x.shape)}: the last dimension must be 2")
+    return scalar(x[..., 0]), scalar(x[..., 1])
+
+
+def join(a: Any, b: Any) -> torch.Tensor:
+    return torch.stack(torch.broadcast_tensors(*arith.same(a, b)), dim=-1)
+
+
+def interleave(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return join(a, b).flatten(-2)
+
+
+def cat(a: torch.Tensor, b: torch.Tensor, can_reorder: bool = False, dim: int = 0) -> torch.Tensor:
+    return torch.cat((a, b), dim=dim)
+
+
+def flip(x: torch.Tensor, dim: int | None = None) -> torch.Tensor:
+    return x.flip(-1 if dim is None else dim)
+
+
+def gather(src: torch.Tensor, index: torch.Tensor, axis: int) -> torch.Tensor:
+    return src.gather(axis, index.to(torch.int64))
+
+
+def broadcast_to(x: Any, *shape: Any) -> torch.Tensor:
+    return torch.as_tensor(x).broadcast_to(_shape(*shape))
+
+
+def broadcast(a: Any, b: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.broadcast_tensors(torch.as_tensor(a), torch.as_tensor(b)))
+
+
+def expand_dims(x: Any, axis: Any) -> torch.Tensor:
+    """One axis, or several of the result."""
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    x = torch.as_tensor(x)
+    rank = x.dim() + len(axes)
+    for at in sorted(a % rank for a in axes):
+        x = x.unsqueeze(at)
+    return x
+
+
+def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Any, Any]:
+    """Rows in groups of `size_g`, column after column in each: the new indices of (i, j)."""
+    index = arith.add(arith.mul(i, size_j), j)
+    group = arith.mul(size_g, size_j)
+    first = arith.mul(arith.floordiv(index, group), size_g)
+    rows = arith.minimum(arith.sub(size_i, first), size_g)
+    index = arith.mod(index, group)
+    return arith.add(first, arith.mod(index, rows)), arith.floordiv(index, rows)
+
+
+# Element by element.
+
+
+def maximum(a: Any, b: Any, propagate_nan: str = PropagateNan.NONE) -> Any:
+    if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
+        return max(a, b)
+    a, b = arith.same(a, b)
+    return torch.maximum(a, b) if propagate_nan == PropagateNan.ALL else torch.fmax(a, b)
+
+
+def minimum(a: Any, b: Any, propagate_nan: str = PropagateNan.NONE) -> Any:
+    if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
+        return min(a, b)
+    a, b = arith.same(a, b)
+    return torch.minimum(a, b) if propagate_nan == PropagateNan.ALL else torch.fmin(a, b)
+
+
+def clamp(x: Any, min: Any, max: Any, propagate_nan: str = PropagateNan.NONE) -> Any:
+    return minimum(maximum(x, min, propagate_nan), max, propagate_nan)
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Scalars take the type of a tensor beside them; two of them are int32 or float32."""
+    if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
+        whole = isinstance(a, int) and isinstance(b, int)
+        wide = isinstance(a, arith.Int64) or isinstance(b, arith.Int64)
+        dtype = (torch.int64 if wide else torch.int32) if whole else torch.float32
+        a = torch.tensor(a, dtype=dtype)
+    return scalar(torch.where(torch.as_tensor(condition, dtype=torch.bool), *arith.same(a, b)))
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+    a, b, c = map(torch.as_tensor, (a, b, c))
+    return scalar(ptx.fma(a, b, c) if a.dtype == torch.float32 else a * b + c)
+
+
+def umulhi(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The upper 32 bits of the product of two integers of 32, taken as unsigned."""
+    wide = [torch.as_tensor(x).to(torch.int64) & 0xFFFFFFFF for x in (a, b)]
+    low = [x & 0xFFFF for x in wide]
+    high = [x >> 16 for x in wide]
+    middle = high[0] * low[1] + (low[0] * low[1] >> 16)
+    result = high[0] * high[1] + (middle >> 16) + ((middle & 0xFFFF) + low[0] * high[1] >> 16)
+    return result.to(torch.as_tensor(a).dtype)
+
+
+def inline_asm_elementwise(
+    asm: str, constraints: str, args: Sequence[Any], dtype: Any, is_pure: bool, pack: int, **options: Any
+) -> Any:
+    """PTX for `pack` elements of each argument at a time; `dtype` a type, or a tuple of one for each result."""
+    machine().here()
+    tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args))
+    dtypes = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
+    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack)]
+    return made[0] if isinstance(dtype, torch.dtype) else tuple(made)
+
+
+def _as_argument(x: Any) -> torch.Tensor:
+    if isinstance(x, torch.Tensor):
+        return x
+    kind = torch.float32 if isinstance(x, float) else torch.int64 if isinstance(x, arith.Int64) else torch.int32
+    return torch.tensor(x, dtype=kind)
+
+
+def dot(a: torch.Tensor, b: torch.Tensor, acc: Any = None, input_precision: Any = None, allow_tf32: Any = None,
+        max_num_imprecise_acc: Any = None, out_dtype: torch.dtype = torch.float32) -> torch.Tensor:  # fmt: skip
+    """A @ B (+ acc), complete when it returns; the products are exact and summed in float32."""
+    if a.dim() != b.dim() or a.shape[-1] != b.shape[-2] or a.dtype != b.dtype:
+        raise KernelFault(f"tl.dot of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}")
+    machine().worker.rendezvous()
+    if not a.is_floating_point():
+        product = torch.matmul(a.to(torch.int32), b.to(torch.int32))
+        return product if acc is None else product + acc
+    product = torch.matmul(a.float(), b.float())
+    return (product if acc is None else product + acc).to(out_dtype)
+
+
+# Memory.
+
+
+def load(pointer: Any, mask: Any = None, other: Any = None, **options: Any) -> Any:
+    """A tensor, or a scalar from one pointer."""
+    m = machine()
+    at, kept = addresses(pointer, mask, "tl.load")
+    m.memory.observe(pointer.flat, at[kept], m.worker.cta.number, m.here())
+    values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
+    # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
+    fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
+    return scalar(torch.where(kept, values, torch.as_tensor(fill).to(values.dtype)))
+
+
+def store(pointer: Any, value: Any, mask: Any = None, **options: Any) -> None:
+    at, kept = addresses(pointer, mask, "tl.store")
+    values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
+    m = machine()
+    m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here(), values=values[kept])
+    pointer.flat[at[kept]] = values[kept]
+
+
+def new_descriptor(
+    base: Pointer,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    block_shape: Sequence[int],
+    padding_option: str = "zero",
+) -> DeviceDescriptor:
+    """`tl.make_tensor_descriptor`."""
+    return make_tensor_descriptor(None, base, shape, strides, block_shape, padding_option)
+
+
+def _shape(*shape: Any) -> tuple[int, ...]:
+    """A shape from separate numbers, or from one tuple, list or number."""
+    many = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    return tuple(int(n) for n in many)
+
+
+_OPS: dict[str, Any] = {
+    f.__name__.rstrip("_"): f
+    for f in (
+        program_id, num_programs, range_, static_assert, device_assert, assume, debug_barrier, cdiv, arange, zeros,
+        zeros_like, full, reshape, ravel, permute, trans, split, join, interleave, cat, flip, gather, broadcast_to,
+        broadcast, expand_dims, swizzle2d, maximum, minimum, clamp, where, fma, umulhi, inline_asm_elementwise, dot,
+        load, store, ops_reduce.sum, ops_reduce.max, ops_reduce.min, ops_reduce.argmax, ops_reduce.argmin,
+        ops_reduce.xor_sum, ops_reduce.reduce_or, ops_reduce.reduce, ops_reduce.map_elementwise,
+        ops_atomic.atomic_add, ops_atomic.atomic_max, ops_atomic.atomic_min, ops_atomic.atomic_and,
+        ops_atomic.atomic_or, ops_atomic.atomic_xor, ops_atomic.atomic_xchg, ops_atomic.atomic_cas,
+        ops_random.randint,
+    )
+} | {
+    "static_range": range_, "device_print": nothing, "static_print": nothing, "multiple_of": hint,
+    "max_contiguous": hint, "max_constancy": hint, "view": reshape, "cast": arith.to, "to": arith.to,
+    "fdiv": arith.div, "div_rn": arith.div,
+    "make_tensor_descriptor": new_descriptor, "pointer_type": PointerType,
+}  # fmt: skip
+for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "abs", "floor", "ceil"):
+    _OPS[_name] = _elementwise(getattr(torch, _name))
+_OPS["sqrt_rn"] = _OPS["sqrt"]
+# What a tensor or a scalar of Triton has as a method, and torch's has not, or has with another meaning.
+METHODS = {
+    "abs", "argmax", "argmin", "broadcast_to", "cast", "cdiv", "ceil", "cos", "dot", "erf", "exp", "exp2",
+    "expand_dims", "flip", "floor", "gather", "log", "log2", "max", "min", "permute", "ravel", "reduce",
+    "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "split", "sqrt", "sum", "trans", "view", "xor_sum",
+    "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
+}  # fmt: skip
+
+
 class Language:
     """What `tl` is in a simulated kernel. A name that is not here is an error that names it."""
 
-    constexpr = int
     PropagateNan = PropagateNan
     float8e4nv, float8e5 = torch.float8_e4m3fn, torch.float8_e5m2
     float16, bfloat16, float32, float64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
     int1, int8, int16, int32, int64 = torch.bool, torch.int8, torch.int16, torch.int32, torch.int64
-    uint8 = torch.uint8
-
-    def __getattr__(self, name: str) -> Any:
-        raise UnsupportedOp(f"tl.{name}", machine().here())
-
-    # The program and its loops.
+    uint8, uint16, uint32, uint64 = torch.uint8, torch.uint16, torch.uint32, torch.uint64
 
     @staticmethod
-    def program_id(axis: int) -> int:
-        return machine().worker.cta.program[axis]
-
-    @staticmethod
-    def num_programs(axis: int) -> int:
-        return machine().worker.cta.grid[axis]
-
-    @staticmethod
-    def range(*bounds: int, **options: Any) -> Sequence[int]:
-        return range(*bounds)
-
-    static_range = range
-
-    @staticmethod
-    def static_assert(condition: bool, message: str = "") -> None:
-        if not condition:
-            raise KernelFault(f"tl.static_assert: {message}")
-
-    @staticmethod
-    def assume(condition: bool) -> None:
-        if not condition:
-            raise KernelFault("tl.assume of what is false")
-
-    @staticmethod
-    def multiple_of(value: Any, values: Any) -> Any:
+    def constexpr(value: Any) -> Any:
+        """Constants are plain Python values here."""
         return value
 
-    max_contiguous = multiple_of
+    @property
+    def math(self) -> Language:
+        """`tl.math`: the same names."""
+        return self
 
-    # Making and shaping tensors.
-
-    @staticmethod
-    def cdiv(a: int, b: int) -> int:
-        return arith.floordiv(arith.add(a, b - 1), b)  # type: ignore[no-any-return]
-
-    @staticmethod
-    def arange(start: int, end: int) -> torch.Tensor:
-        if (end - start) & (end - start - 1) or end <= start:
-            raise KernelFault(f"tl.arange({start}, {end}): the length must be a power of two")
-        return torch.arange(start, end, dtype=torch.int32)
-
-    @staticmethod
-    def zeros(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-        return torch.zeros(tuple(shape), dtype=dtype)
-
-    @staticmethod
-    def full(shape: Sequence[int], value: float, dtype: torch.dtype) -> torch.Tensor:
-        return torch.full(tuple(shape), value, dtype=dtype)
-
-    @staticmethod
-    def reshape(x: torch.Tensor, *shape: Any) -> torch.Tensor:
-        return x.reshape(_flat(shape))
-
-    @staticmethod
-    def permute(x: torch.Tensor, *order: Any) -> torch.Tensor:
-        return x.permute(_flat(order))
-
-    @staticmethod
-    def trans(x: torch.Tensor, *order: Any) -> torch.Tensor:
-        return x.permute(_flat(order)) if order else x.mT
-
-    @staticmethod
-    def split(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if x.shape[-1] != 2:
-            raise KernelFault(f"tl.split of shape {tuple(x.shape)}: the last dimension must be 2")
-        return x[..., 0], x[..., 1]
-
-    @staticmethod
-    def join(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return torch.stack((a, b), dim=-1)
-
-    @staticmethod
-    def broadcast_to(x: torch.Tensor, *shape: Any) -> torch.Tensor:
-        return x.broadcast_to(_flat(shape))
-
-    @staticmethod
-    def expand_dims(x: torch.Tensor, axis: int) -> torch.Tensor:
-        return x.unsqueeze(axis)
-
-    # Element by element, and reductions.
-
-    @staticmethod
-    def cast(x: Any, dtype: torch.dtype) -> Any:
-        return arith.to(x, dtype)
-
-    @staticmethod
-    def maximum(a: Any, b: Any, propagate_nan: str = PropagateNan.NONE) -> Any:
-        if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
-            return max(a, b)
-        a, b = arith.same(a, b)
-        return torch.maximum(a, b) if propagate_nan == PropagateNan.ALL else torch.fmax(a, b)
-
-    @staticmethod
-    def minimum(a: Any, b: Any, propagate_nan: str = PropagateNan.NONE) -> Any:
-        if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
-            return min(a, b)
-        a, b = arith.same(a, b)
-        return torch.minimum(a, b) if propagate_nan == PropagateNan.ALL else torch.fmin(a, b)
-
-    @staticmethod
-    def where(condition: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
-        return torch.where(condition, a, b)
-
-    exp, exp2, log, sqrt, rsqrt = map(staticmethod, (torch.exp, torch.exp2, torch.log, torch.sqrt, torch.rsqrt))
-    erf, sigmoid, abs = map(staticmethod, (torch.erf, torch.sigmoid, torch.abs))
-
-    randint = staticmethod(ops_random.randint)
-
-    @staticmethod
-    def sum(x: torch.Tensor, axis: int) -> torch.Tensor:
-        return x.sum(dim=axis, dtype=x.dtype)
-
-    @staticmethod
-    def max(x: torch.Tensor, axis: int) -> torch.Tensor:
-        return x.amax(dim=axis)
-
-    # Memory.
-
-    @staticmethod
-    def load(pointer: Pointer, mask: Any = None, other: Any = None, **options: Any) -> torch.Tensor:
-        at, kept = addresses(pointer, mask, "tl.load")
-        values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
-        # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
-        fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
-        return torch.where(kept, values, torch.as_tensor(fill).to(values.dtype))
-
-    @staticmethod
-    def store(pointer: Pointer, value: Any, mask: Any = None, **options: Any) -> None:
-        at, kept = addresses(pointer, mask, "tl.store")
-        values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
-        m = machine()
-        m.memory.record(pointer.flat, at[kept], m.worker.cta.number, m.here())
-        pointer.flat[at[kept]] = values[kept]
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OPS:
+            raise UnsupportedOp(f"tl.{name}", machine().here())
+        return _OPS[name]
 
 
-def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside."""
-    m = machine()
-    place = m.here()
-    if not isinstance(pointer, Pointer):
-        raise KernelFault(f"{what} of {type(pointer).__name__}")
-    at = torch.as_tensor(pointer.at, dtype=torch.int64)
-    kept = torch.as_tensor(True if mask is None else mask)
-    at, kept = torch.broadcast_tensors(at, kept)
-    outside = kept & ((at < 0) | (at >= pointer.flat.numel()))
-    if bool(outside.any()):
-        text = f"{what} of {int(outside.sum())} elements outside of a tensor of {pointer.flat.numel()}"
-        m.findings.stop("out-of-bounds", text, (place,))
-    return at, kept
-
-
-def _flat(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+def call(name: str, value: Any, *arguments: Any, **options: Any) -> Any:
+    """`value.name(...)`: tl's operation when `value` is a tensor, a number or a pointer of the kernel."""
+    if isinstance(value, (torch.Tensor, int, float, Pointer)):
+        return _OPS[name](value, *arguments, **options)
+    return getattr(value, name)(*arguments, **options)

@@ -11,16 +11,17 @@ from . import (
     ops_barrier,
     ops_clc,
     ops_copy,
+    ops_descriptor,
     ops_memory,
-    ops_random,
     ops_remote,
     ops_scaled,
     ops_tcgen05,
     ops_tma,
+    ops_warp,
     ops_wgmma,
 )
 from .alias import GroupType
-from .arith import Pointer
+from .arith import Float, Int64, Pointer
 from .findings import KernelFault, UnsupportedOp
 from .globalmem import GlobalMemory
 from .machine import Worker, machine
@@ -28,21 +29,30 @@ from .machine import Worker, machine
 _NAMES = {
     ops_memory: ("local_alloc", "local_view", "local_trans", "local_slice", "local_store", "local_load",
                  "local_reshape", "local_reinterpret", "subslice", "storage_alias_spec", "reuse_group", "fence",
-                 "fence_async_shared"),
+                 "fence_async_shared", "local_gather", "local_scatter"),
     ops_barrier: ("alloc_barriers", "alloc_warp_barrier", "barrier_expect_bytes", "barrier_wait", "barrier_arrive",
                   "named_barrier_wait", "named_barrier_arrive", "cluster_barrier", "fence_mbarrier_init_cluster",
                   "cluster_cta_rank", "cluster_size_1d", "async_task_replica_id"),
     ops_tma: ("async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait", "async_store",
               "async_descriptor_prefetch_tensor", "prefetch"),
+    ops_descriptor: ("allocate_tensor_descriptor", "make_tensor_descriptor", "reinterpret_tensor_descriptor"),
     ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
     ops_wgmma: ("async_dot", "async_dot_wait"),
     ops_tcgen05: ("tcgen05_commit", "tmem_copy"),
     ops_scaled: ("async_dot_scaled",),
-    ops_random: ("stoch_round",),
     ops_remote: ("remote_shmem_store", "async_remote_shmem_store", "async_remote_shmem_copy"),
     ops_clc: ("clc_create_context", "clc_producer", "clc_consumer"),
+    ops_warp: ("thread_id", "clock64", "vote_ballot_sync", "warp_redux", "get_fp8_format_name", "stoch_round"),
 }  # fmt: skip
 _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.items() for name in names}
+_OPS |= dict.fromkeys(("dump_layout", "assert_same_layout"), ops_warp.no_effect)
+
+
+_DTYPES = {  # by triton's names
+    "int1": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
+    "uint8": torch.uint8, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2, "fp16": torch.float16,
+    "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64,
+}  # fmt: skip
 
 
 class Extension:
@@ -68,9 +78,10 @@ class Extension:
 class Tasks:
     """`with tlx.async_tasks()`: the tasks of a CTA, which ends when all of them have."""
 
-    def __init__(self) -> None:
+    def __init__(self, exclusive: Any = False, no_ending_cluster_sync: Any = False, **options: Any) -> None:
         m = machine()
         m.here()
+        m.no_ending_sync = m.no_ending_sync or bool(no_ending_cluster_sync)
         self._parent = m.worker
         self._tasks: list[Worker] = []
         self._running = 0
@@ -120,8 +131,8 @@ class Tasks:
             self._parent.clock |= task.clock
 
 
-def argument(value: Any) -> Any:
-    """A launch argument as the kernel sees it."""
+def argument(value: Any, constant: bool = False) -> Any:
+    """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
     if isinstance(value, torch.Tensor):
         raw = value.as_subclass(torch.Tensor)
         return Pointer(GlobalMemory.flat(raw), raw.storage_offset())
@@ -129,4 +140,8 @@ def argument(value: Any) -> Any:
         base = value.base.as_subclass(torch.Tensor)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
-    return value
+    if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
+        return _DTYPES[value.name]
+    if isinstance(value, float):
+        return value if constant else Float(value)
+    return Int64(value) if type(value) is int and not constant and not -(1 << 31) <= value < 1 << 31 else value

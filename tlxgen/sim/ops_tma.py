@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
+from .addresses import addresses
 from .arith import Pointer
 from .engine import Event
-from .findings import KernelFault
+from .findings import KernelFault, Place
 from .globalmem import Descriptor
 from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
-from .ops_tl import addresses
+from .ops_memory import whole
 
 
 def async_descriptor_load(
@@ -48,13 +49,14 @@ def async_descriptor_load(
     at = [int(o) for o in offsets]
 
     def run(event: Event) -> None:
-        box = desc.read(at, m.memory, cta.number, place)
+        box = desc.now().read(at, m.memory, cta.number, place)
         for view, target in zip(views, targets, strict=True):
             view.put(box)
             target.transfer(desc.bytes, event.clock, place)
 
     event = m.prepare("TMA load", run)
     access = Access(event.bit, place, "a TMA load", engine=True, fenced=True)
+    desc.use(access, event.clock, m.findings)
     for reached, view in zip(ctas, views, strict=True):
         view.write(access, event.clock, m.findings)
         view.poison()
@@ -64,11 +66,6 @@ def async_descriptor_load(
         m.reach(cta.cluster[cta.rank & ~1], event.bit, place, "the arrival of a TMA load of two CTAs")
     m.hub.issue(event)
     m.hub.pause()
-
-
-def whole(result: View | Buffer) -> View:
-    """The one slot of a buffer that a kernel did not index."""
-    return result.at(0, machine().here()) if isinstance(result, Buffer) and result.num == 1 else result  # type: ignore[return-value]
 
 
 def async_descriptor_prefetch_tensor(
@@ -96,11 +93,13 @@ def async_descriptor_store(
 
     def run(_: Event) -> None:
         if store_reduce:
-            desc.reduce(store_reduce, at, source.get(), m.memory, number, place)
+            desc.now().reduce(store_reduce, at, source.get(), m.memory, number, place)
         else:
-            desc.write(at, source.get(), m.memory, number, place)
+            desc.now().write(at, source.get(), m.memory, number, place)
 
-    _store("TMA reduction" if store_reduce else "TMA store", source, run)
+    event, access = _store("TMA reduction" if store_reduce else "TMA store", source, run)
+    desc.use(access, event.clock, m.findings)
+    _issue(event)
 
 
 def async_store(dst_global_ptr: Pointer, src_smem: View | Buffer, size: int) -> None:
@@ -116,16 +115,22 @@ def async_store(dst_global_ptr: Pointer, src_smem: View | Buffer, size: int) -> 
         m.memory.record(dst_global_ptr.flat, at, number, place)
         dst_global_ptr.flat[at] = source.get().flatten()[:length]
 
-    _store("bulk store", source, run)
+    event, _ = _store("bulk store", source, run)
+    _issue(event)
 
 
-def _store(name: str, source: View, run: Callable[[Event], None]) -> None:
+def _store(name: str, source: View, run: Callable[[Event], None]) -> tuple[Event, Access]:
     m = machine()
     place, worker = m.here(), m.worker
     event = m.prepare(name, run, worker.stores)
     access = Access(event.bit, place, f"a {name}", engine=True, fenced=True)
     source.read(access, event.clock, m.findings)
     worker.unstored.append(event)
+    return event, access
+
+
+def _issue(event: Event) -> None:
+    m = machine()
     m.hub.issue(event)
     m.hub.pause()
 
@@ -163,15 +168,21 @@ class KernelDescriptor(Descriptor):
     def load(self, offsets: Sequence[int]) -> torch.Tensor:
         """`desc.load(offsets)`."""
         m = machine()
-        place = m.here()
-        return self.read([int(o) for o in offsets], m.memory, m.worker.cta.number, place)
+        place = self._used("desc.load")
+        return self.now().read([int(o) for o in offsets], m.memory, m.worker.cta.number, place)
 
     def store(self, offsets: Sequence[int], value: torch.Tensor) -> None:
         """`desc.store(offsets, value)`."""
         m = machine()
-        place = m.here()
+        place = self._used("desc.store")
         if tuple(value.shape) != self.block or value.dtype != self.dtype:
             raise KernelFault(
                 f"desc.store of {tuple(value.shape)} {value.dtype} into a box of {self.block} {self.dtype}"
             )
-        self.write([int(o) for o in offsets], value, m.memory, m.worker.cta.number, place)
+        self.now().write([int(o) for o in offsets], value, m.memory, m.worker.cta.number, place)
+
+    def _used(self, what: str) -> Place:
+        m = machine()
+        place, worker = m.here(), m.worker
+        self.use(Access(worker.bit, place, what, engine=False, fenced=True), worker.clock, m.findings)
+        return place

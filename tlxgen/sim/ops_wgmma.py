@@ -38,7 +38,7 @@ class Accumulator:
         text = "an accumulator is used while its wgmma may still run: async_dot_wait comes first"
         m.findings.stop("async-lifetime", text, (m.here(), self.place))
 
-    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __getitem__ = _used
+    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __neg__ = __getitem__ = __len__ = _used
 
 
 def async_dot(

@@ -12,41 +12,70 @@ import ast
 import builtins
 import copy
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from . import arith
+from . import arith, ops_tl
 from .arith import maximum, minimum
 from .findings import KernelFault
+from .libdevice import Libdevice
 from .machine import machine
 from .ops_tl import Language
 from .ops_tlx import Extension, Tasks
 
-_TL, _TLX = Language(), Extension()
-_OPERATORS: dict[type[ast.operator], str] = {
+_LIBDEVICE = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
+_LANGUAGE = ("triton.language", "triton.language.core", "triton.language.math", "triton.language.standard")
+_EXTENSION = "triton.language.extra.tlx"
+_TL, _TLX, _DEVICE = Language(), Extension(), Libdevice()
+_OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
+    ast.Div: "div",
     ast.FloorDiv: "floordiv",
     ast.Mod: "mod",
     ast.LShift: "lshift",
     ast.RShift: "rshift",
+    ast.BitAnd: "bitand",
+    ast.BitOr: "bitor",
+    ast.BitXor: "bitxor",
 }
-_ALLOCATIONS = {"local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context"}
+_COMPARISONS: dict[type[ast.AST], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+_ALLOCATIONS = {
+    "local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context",
+    "allocate_tensor_descriptor",
+}  # fmt: skip
 
 
 class Runtime:
     """What transformed source calls, under the name `__sim__`."""
 
     Tasks = Tasks
-    add, sub, mul, floordiv, mod = map(staticmethod, (arith.add, arith.sub, arith.mul, arith.floordiv, arith.mod))
-    lshift, rshift, to = map(staticmethod, (arith.lshift, arith.rshift, arith.to))
+    to = staticmethod(arith.to)
+    call = staticmethod(ops_tl.call)
 
     @staticmethod
     def tick() -> None:
         machine().hub.tick()
+
+    @staticmethod
+    def dtype(value: Any) -> Any:
+        """`.type` and `.element_ty` of what has a type; a type is its own element type."""
+        return getattr(value, "dtype", value)
+
+
+for _operation in (*_OPERATORS.values(), *_COMPARISONS.values()):
+    setattr(Runtime, _operation, staticmethod(getattr(arith, _operation)))
 
 
 def _runtime(name: str) -> ast.Attribute:
@@ -78,7 +107,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> list[ast.stmt] | ast.With:
         call = node.items[0].context_expr
         if _op_name(call) == "async_tasks":
-            begin = ast.Assign([ast.Name("__tasks__", ast.Store())], ast.Call(_runtime("Tasks"), [], []))
+            assert isinstance(call, ast.Call)
+            tasks = ast.Call(_runtime("Tasks"), call.args, call.keywords)
+            begin = ast.Assign([ast.Name("__tasks__", ast.Store())], tasks)
             join = ast.Attribute(ast.Name("__tasks__", ast.Load()), "join", ast.Load())
             return self._at(node, [begin, *self._block(node.body), ast.Expr(ast.Call(join, [], []))])
         if _op_name(call) == "async_task":
@@ -140,7 +171,23 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
             return ast.copy_location(ast.Call(_runtime("to"), [node.func.value, *node.args], node.keywords), node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ops_tl.METHODS:
+            arguments = [ast.Constant(node.func.attr), node.func.value, *node.args]
+            return ast.copy_location(ast.Call(_runtime("call"), arguments, node.keywords), node)
         return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        name = _COMPARISONS.get(type(node.ops[0])) if len(node.ops) == 1 else None
+        if name is None:
+            return node
+        return ast.copy_location(ast.Call(_runtime(name), [node.left, node.comparators[0]], []), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr not in ("type", "element_ty"):
+            return node
+        return ast.copy_location(ast.Call(_runtime("dtype"), [node.value], []), node)
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
@@ -166,47 +213,79 @@ def _parsed(path: str, text: str) -> ast.Module:
     return ast.parse(text, path)
 
 
-def _definition(function: Any) -> ast.FunctionDef:
-    """The definition of a function in its file."""
-    code = function.__code__
-    tree = _parsed(code.co_filename, Path(code.co_filename).read_text())
-    for node in ast.walk(tree):
+def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
+    """The definition, which begins in `line`, of a function in a file."""
+    for node in ast.walk(_parsed(path, text)):
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if isinstance(node, ast.FunctionDef) else 0
-        if first == code.co_firstlineno and isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+        if first == line and isinstance(node, ast.FunctionDef) and node.name == name:
             return copy.deepcopy(node)
-    raise KernelFault(f"no source for {function.__name__}")
+    raise KernelFault(f"no source for {name}")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
+
+    code: CodeType
+    names: frozenset[str]
+    operations: frozenset[str]
+
+
+@cache
+def _source(path: str, text: str, line: int, name: str) -> _Source:
+    """Once for each text of a file: the globals that a function finds may change, its code does not."""
+    node = _definition(path, text, line, name)
+    parts = list(ast.walk(node))
+    names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
+    attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
+    keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    tree = ast.Module([_Rewriter().visit(node)], [])
+    ast.fix_missing_locations(tree)
+    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords))
 
 
 class Program:
-    """The kernels of one module, transformed. `is_kernel` tells a jitted function, `unwrap` gives its Python one."""
+    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None."""
 
-    def __init__(self, language: ModuleType, extension: ModuleType, unwrap: Callable[[Any], Any]) -> None:
-        self._replaced = {id(language): _TL, id(extension): _TLX}
-        self._unwrap = unwrap  # the Python function of a jitted one; None for anything else
+    def __init__(self, unwrap: Callable[[Any], Any]) -> None:
+        self._unwrap = unwrap
         self._made: dict[Any, Callable[..., Any]] = {}
-        self.operations: set[str] = set()  # the attributes that its functions name
+        self.operations: set[str] = set()  # the attributes and keywords that its functions name
 
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
-            node = _definition(python)
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            self.operations |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            path, line = python.__code__.co_filename, python.__code__.co_firstlineno
+            source = _source(path, Path(path).read_text(), line, python.__name__)
+            self.operations |= source.operations
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
-            scope |= {n: self._value(python.__globals__[n]) for n in used if n in python.__globals__}
-            tree = ast.Module([_Rewriter().visit(node)], [])
-            ast.fix_missing_locations(tree)
+            scope |= {n: self._value(python.__globals__[n]) for n in source.names if n in python.__globals__}
             # A kernel is a user's own code, as trusted as the module that it was imported from.
-            builtins.exec(compile(tree, python.__code__.co_filename, "exec"), scope)
+            builtins.exec(source.code, scope)
             self._made[python] = scope[python.__name__]
         return self._made[python]
 
     def _value(self, value: Any) -> Any:
-        if id(value) in self._replaced:
-            return self._replaced[id(value)]
+        """A global of a kernel: Triton's modules and operations become the simulator's, jitted ones transformed."""
+        if isinstance(value, ModuleType):
+            return _namespace(value.__name__) or value
         python = self._unwrap(value)
+        owner = _namespace(getattr(value if python is None else python, "__module__", None) or "")
+        if owner is not None and callable(value) and hasattr(value, "__name__"):
+            return getattr(owner, value.__name__)
         if python is not None:
             return self.function(python)
+        if getattr(value, "__triton_builtin__", False):  # a helper that the compiler runs, with `_semantic`
+            return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
+
+
+def _namespace(module: str) -> Any:
+    """What stands for one of Triton's modules, or for the module that a function of it comes from."""
+    if module in _LIBDEVICE:
+        return _DEVICE
+    if module in _LANGUAGE:
+        return _TL
+    return _TLX if module == _EXTENSION else None

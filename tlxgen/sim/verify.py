@@ -48,6 +48,10 @@ class Report:
     def ids(self) -> set[str]:
         return {s.finding.id for s in self.seen}
 
+    def __str__(self) -> str:
+        """The findings, one a line: for `assert not report.errors, str(report)`."""
+        return "\n".join(map(str, self.seen)) or f"no findings in {self.runs} runs"
+
     def add(self, other: Report) -> None:
         """Takes in another report; a finding that is already there is not repeated."""
         known = {(s.finding.id, s.finding.places) for s in self.seen}
@@ -62,17 +66,31 @@ def verify(
     runs: Sequence[Run] = RUNS,
     *,
     sms: int = SMS,
+    config: int = 0,
     limits: Limits | None = None,
     arch: str = "sm90",
 ) -> Report:
     """Calls `program`, which launches kernels and may add findings of its own, once for each schedule and seed.
 
-    Raises UnsupportedOp; any other exception of the program is a finding.
+    Made for test suites: it runs in the caller's process, with no GPU, on tensors made for the device `DEVICE`. Host
+    functions run as they are. `config` is the one that autotuned kernels run with, counted after their pruning.
+
+        def test_scale():
+            def program(session):
+                torch.manual_seed(session.seed)
+                x = torch.randn(1000, device=DEVICE)
+                torch.testing.assert_close(scale(x), 2 * x)
+
+            report = verify(program)
+            assert not report.errors, str(report)
+
+    Raises UnsupportedOp and NoSuchConfig, and what `program` raises of assertions, system errors and exits. Exceptions
+    of a kind that a kernel's own faults have are findings. See docs/verify.md.
     """
     report = Report()
     start = time.perf_counter()
     for schedule, seed in runs:
-        session = Session(schedule, seed, sms, limits or Limits(), arch)
+        session = Session(schedule, seed, sms, config, limits or Limits(), arch)
         with session.active():
             try:
                 program(session)

@@ -64,7 +64,7 @@ def load(path: Path, *, root: Path | None = None) -> Document:
         sources.append(read(path, shown=_shown(path, root)))
     data: dict[str, Any] = {}
     for source in reversed(sources):
-        data = _merge(data, {key: value for key, value in source.data.items() if key != EXTENDS})
+        data = merge(data, {key: value for key, value in source.data.items() if key != EXTENDS})
     return Document(sources[0].path, data, sources)
 
 
@@ -82,13 +82,14 @@ def _shown(path: Path, root: Path | None) -> str:
     return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else path.as_posix()
 
 
-def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
+def merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
+    """`parent` with what `child` says instead; see `load`."""
     merged = dict(parent)
     for key, value in child.items():
         if value is None and key in parent:
             del merged[key]
         elif isinstance(value, dict) and isinstance(parent.get(key), dict) and key not in WHOLE:
-            merged[key] = _merge(parent[key], value)
+            merged[key] = merge(parent[key], value)
         else:  # a null for a key that no parent has stays, so that a misspelt removal is found as an unknown key
             merged[key] = value
     return merged

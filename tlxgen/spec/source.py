@@ -77,6 +77,12 @@ class Source:
         """Whether this file itself gives a value at `path`."""
         return self._descend(path)[1] == len(path)
 
+    def below(self, path: DataPath) -> Source:
+        """The same file, seen from the mapping at `path`, which it must have."""
+        entry, depth = self._descend(path)
+        assert entry is not None and depth == len(path)
+        return Source(self.path, self.text, entry.node.value, entry.node, self._lines)
+
     def where(self, path: DataPath, *, key: bool = False) -> Location:
         """The place of the value at `path`, or of its key; of the nearest parent that exists when it does not."""
         entry, depth = self._descend(path)

@@ -11,13 +11,13 @@ from pydantic import ValidationError
 
 from tlxgen.errors import SpecError, SpecErrors
 from tlxgen.spec.document import Document
-from tlxgen.spec.model import CommonSpec, SpecFault
+from tlxgen.spec.model import SpecFault, SpecModel
 from tlxgen.spec.nearest import hint, nearest
 from tlxgen.spec.paths import keys_at
 from tlxgen.spec.scalars import describe
 from tlxgen.spec.source import DataPath, holds
 
-_Spec = TypeVar("_Spec", bound=CommonSpec)
+_Spec = TypeVar("_Spec", bound=SpecModel)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def dotted(path: DataPath) -> str:
 class _Collapse:
     """Turns pydantic's flat errors, which repeat a fault for each member of a union, into one fault a place."""
 
-    def __init__(self, model: type[CommonSpec]) -> None:
+    def __init__(self, model: type[SpecModel]) -> None:
         self.model = model
 
     def faults(self, errors: list[tuple[DataPath, Any]], path: DataPath, value: Any) -> list[Fault]:

@@ -228,14 +228,5 @@ def _conditions(document: Document, model: type[CommonSpec]) -> tuple[list[_Cond
                 expression.check_names(names)
                 conditions.append(_Condition(kind, expression, place))
             except ExpressionFault as fault:
-                errors.append(SpecError(str(fault), location=_inside(document.where(place), text, fault.offset)))
+                errors.append(SpecError(str(fault), location=document.where(place).inside(text, fault.offset)))
     return conditions, errors
-
-
-def _inside(start: Location, text: str, offset: int) -> Location:
-    """The place of `offset` within the scalar at `start`, when the line shows the text as it is; else `start`."""
-    for quote in (0, 1):
-        column = start.column - 1 + quote
-        if start.text.startswith(text, column):
-            return Location(start.path, start.line, column + 1 + offset, start.text)
-    return start

@@ -3,32 +3,65 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
-from tlxgen.build import Built, Step, build
+from tlxgen.build import Built, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
+
+T = TypeVar("T")
 
 
 def run(specs: list[Path], out: Path | None, check: bool) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
-    done: list[Built] = []
+
+    def one(spec: Path, step: Step | None) -> Built:
+        built = build(spec, out=out, check=check, on_step=step)
+        print(_line(built, check))
+        return built
+
+    done = _each(specs, one)
+    for built in done:
+        if check and built.diff:
+            print(built.diff)
+    return int(check and any(not b.up_to_date for b in done))
+
+
+def run_verified(specs: list[Path], out: Path | None) -> int:
+    """Builds the specs if the simulator finds nothing wrong with what would be written; else writes nothing at all.
+
+    Returns 0; 1 for findings that are errors, 2 for what could not be run. Raises the errors of all specs at once.
+    """
+    from tlxgen.verbs import verify
+
+    prepared = _each(specs, lambda spec, step: prepare(spec, out=out, on_step=step))
+    with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
+        status = verify.prepared_are_clean(prepared, Path(folder), verify.Options())
+    if status:
+        print("nothing is written")
+        return status
+    for one in prepared:
+        print(_line(one.write(), check=False))
+    return 0
+
+
+def _each(specs: list[Path], make: Callable[[Path, Step | None], T]) -> list[T]:
+    """`make(spec, step)` for each spec, with a bar. Raises the errors of all of them at once."""
+    done: list[T] = []
     faults: list[TlxgenError] = []
     with ExitStack() as stack:
         step = _bar(stack)
         for spec in specs:
             try:
-                done.append(build(spec, out=out, check=check, on_step=step(spec)))
-                print(_line(done[-1], check))
+                done.append(make(spec, step(spec)))
             except TlxgenError as error:
                 faults.append(error)
-    for built in done:
-        if check and built.diff:
-            print(built.diff)
     if faults:
         raise faults[0] if len(faults) == 1 else SpecErrors(faults)
-    return int(check and any(not b.up_to_date for b in done))
+    return done
 
 
 def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:

@@ -1,47 +1,115 @@
-"""`tlxgen verify` for people: runs each structure of a spec in the simulator and prints what is wrong with it."""
+"""`tlxgen verify` for people: runs structures of specs, cases and functions in the simulator; prints what is wrong."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlxgen import families, lock
-from tlxgen.build import build
-from tlxgen.check import numerics
-from tlxgen.errors import ToolchainError
-from tlxgen.families import Structure
+from tlxgen import __version__, lock
+from tlxgen.build import Prepared, build
+from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.families import Kernels
 from tlxgen.files import write_atomic
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SCHEDULES, SMS, Report, Run, Schedule, load_module, verify_case
+from tlxgen.verify import (
+    SCHEDULES,
+    Arch,
+    Job,
+    Limits,
+    Result,
+    Run,
+    Schedule,
+    StructureJob,
+    is_hand_written,
+    jobs_of,
+    verify_all,
+)
 
-SUPPORTED = ("sm90", "sm100")
+RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
 
 
-def run(specs: list[Path], seeds: int, schedule: Schedule | None, results: Path | None) -> int:
-    """Builds what is stale, runs every structure's first and last config; 0 when nothing was found, else 1."""
-    runs = runs_of(seeds, (schedule,) if schedule else SCHEDULES)
-    total, record = Report(), []
-    for spec in specs:
-        built = build(spec)
-        kernels = kernels_of(spec).some()
-        problem = families.of(kernels.document).problem()
-        names = set(lock.read(built.folder)["structures"])
-        for structure in (s for s in kernels.structures if s.name in names):
-            if structure.plan.arch.name not in SUPPORTED:
-                raise ToolchainError(f"the simulator knows {', '.join(SUPPORTED)}, not {structure.plan.arch.name}")
-            report = _structure(problem, built.folder / f"{structure.name}.py", structure, runs)
-            total.add(report)
-            record.append({"structure": structure.name, **_json(report)})
-            print(f"{structure.name}: {_covered(report)}", flush=True)
-            for seen in report.seen:
-                print(f"  {seen}", flush=True)
-    if results:
-        write_atomic(results, (json.dumps({"runs": runs, "structures": record}, indent=1) + "\n").encode())
-    print(f"{len(total.seen)} findings in {_covered(total)}; what was not run (other orders and shapes) is not proven")
-    return int(bool(total.seen))
+@dataclass(frozen=True)
+class Options:
+    """How `verify` runs what it is given."""
+
+    seeds: int = 2
+    schedule: Schedule | None = None
+    config: int | None = None
+    arch: Arch = "sm90"
+    workers: int | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def runs(self) -> list[Run]:
+        return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
+
+
+def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
+    """Runs the targets: every structure of a spec, built if stale, and hand-written files (see `is_hand_written`).
+
+    Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
+    errors of all specs and declarations at once.
+    """
+    jobs: list[Job] = []
+    faults: list[TlxgenError] = []
+    for target in targets:
+        try:
+            jobs += _jobs(target, options)
+        except TlxgenError as error:
+            faults.append(error)
+    if faults:
+        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+    results = execute(list(dict.fromkeys(jobs)), options)
+    if record:
+        write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
+    return exit_code(results)
+
+
+def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:
+    """Runs modules that are not written yet, from copies below `folder`; the exit status, as `run`."""
+    jobs: list[Job] = []
+    for one in prepared:
+        copies = folder / str(len(jobs)) / one.spec.stem
+        copies.mkdir(parents=True)
+        for name, data in one.files.items():
+            (copies / name).write_bytes(data)
+        jobs += _structures(one.spec, copies, options)
+    return exit_code(execute(jobs, options))
+
+
+def execute(jobs: Sequence[Job], options: Options) -> list[Result]:
+    """Runs the jobs, and prints each result as its turn comes, then what was covered."""
+    results: list[Result] = []
+    with closing(verify_all(jobs, options.runs, options.limits, options.workers)) as coming:
+        for result in coming:
+            _print(result)
+            results.append(result)
+    findings = sum(len(r.findings) for r in results)
+    total = Result("", runs=sum(r.runs for r in results), steps=sum(r.steps for r in results))
+    total.seconds = sum(r.seconds for r in results)
+    stopped = sum(r.error is not None for r in results)
+    failed = f"; {stopped} of {len(results)} targets could not be run to the end" if stopped else ""
+    print(f"{findings} findings in {_covered(total)}{failed}; what was not run (other orders and shapes) is not proven")
+    return results
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """2 when something was not run to its end, else 1 for findings that are errors, else 0."""
+    return 2 if any(r.error for r in results) else int(any(r.faulty for r in results))
+
+
+def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
+    """The record; docs/verify.md describes it."""
+    return {
+        "version": RECORD_VERSION,
+        "tlxgen": __version__,
+        "runs": [{"schedule": schedule, "seed": seed} for schedule, seed in options.runs],
+        "targets": [result.to_json() for result in results],
+    }
 
 
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
@@ -49,40 +117,36 @@ def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
     return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
 
 
-def _structure(problem: Any, path: Path, structure: Structure, runs: Sequence[Run]) -> Report:
-    arch = structure.plan.arch.name
-    module, report = load_module(path, arch), Report()
-    for i in dict.fromkeys((0, len(structure.variants) - 1)):
-        for shape in shapes_of(module.CONFIGS[i].kwargs):
-            spec = structure.variants[i].spec
-            shape = problem.runnable(spec, shape)
-            report.add(verify_case(problem, module, spec, shape, module.CONFIGS[i], numerics.compare, runs, arch=arch))
-    return report
+def _jobs(target: str, options: Options) -> Sequence[Job]:
+    if is_hand_written(target):
+        return jobs_of(target, options.config, options.arch)
+    return _structures(Path(target), build(Path(target)).folder, options)
 
 
-def shapes_of(constants: dict[str, int]) -> Iterator[tuple[int, int, int]]:
-    """Problems that a CPU runs at once: one element of C, and ragged ones of some tiles a CTA, K shorter and longer
-    than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
-    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
-    yield 1, 1, k
-    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
-    yield m + 1, 2 * SMS * n - 16 if n < 256 else SMS * n - 16, (stages + 1) * k - 8
+def _structures(spec: Path, folder: Path, options: Options) -> list[StructureJob]:
+    kernels: Kernels = kernels_of(spec).some()
+    names = set(lock.read(folder)["structures"])
+    structures = [s for s in kernels.structures if s.name in names]
+    return [StructureJob(spec, s.name, folder / f"{s.name}.py", options.config) for s in structures]
 
 
-def _covered(report: Report) -> str:
-    return f"{report.runs} runs, {report.steps} steps, {report.seconds:.1f} s"
+def _print(result: Result) -> None:
+    print(f"{result.target}: {_covered(result)}", flush=True)
+    for finding in result.findings:
+        print(f"  {_line(finding)}", flush=True)
+    if result.error:
+        print("  " + _text(result.error).replace("\n", "\n  "), flush=True)
 
 
-def _json(report: Report) -> dict[str, Any]:
-    seen = [
-        {
-            **asdict(s.finding),
-            "severity": s.finding.severity,
-            "fix": s.finding.fix,
-            "schedule": s.schedule,
-            "seed": s.seed,
-        }
-        for s in report.seen
-    ]
-    return {"runs": report.runs, "steps": report.steps, "seconds": round(report.seconds, 2), "findings": seen}
+def _text(error: TlxgenError) -> str:
+    return str(error) if error.location or isinstance(error, SpecErrors) else f"error: {error}"
+
+
+def _line(finding: Mapping[str, Any]) -> str:
+    where = ", ".join(f"{Path(p['path']).name}:{p['line']}" for p in finding["places"])
+    what = f"{finding['severity']} {finding['id']}: {finding['message']}" + (f" [{where}]" if where else "")
+    return f"{what}; {finding['fix']} (schedule {finding['schedule']}, seed {finding['seed']})"
+
+
+def _covered(result: Result) -> str:
+    return f"{result.runs} runs, {result.steps} steps, {result.seconds:.1f} s"

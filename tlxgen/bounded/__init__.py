@@ -1,0 +1,9 @@
+"""Runs code that may hang, crash, eat memory or flood its output, in a child process that none of that gets out of.
+
+`Child` is the parent's side, `serve` (in tlxgen.bounded.serve) the child's. Requests and messages are JSON lines.
+"""
+
+from .child import Answer, Child, Frame, run_all
+from .cpus import cpus
+
+__all__ = ["Answer", "Child", "Frame", "cpus", "run_all"]

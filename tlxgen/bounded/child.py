@@ -1,0 +1,284 @@
+"""The parent's side: a child process in a session of its own, asked one thing at a time, killed with all it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import IO, Any, TypeVar, cast
+
+START_LIMIT_S = 300.0  # imports of torch and triton: 2 s, and more than a minute from a cold disk
+TICK_S = 0.05  # how often a child is looked at that says nothing
+DUMP_S = 0.5  # what a child gets to say where it hangs
+LOG_BYTES = 64 * 1024  # kept of what a child prints
+MESSAGE_BYTES = 16 * 1024 * 1024  # a child that answers more than this is out of order
+
+# `-m` would look for modules in the working directory first, where anything may lie.
+_BOOT = "import sys; sys.path[:] = sys.argv[2:]; import runpy; runpy.run_module(sys.argv[1], run_name='__main__')"
+_FRAME = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line that a child was at when it was killed or crashed."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a child said to a request. `fate` is how it came to a bad end, in a few words; empty when it did not.
+
+    `stack` is where it was then, the innermost frame first, when it could still say so. `log` is the end of what it
+    printed.
+    """
+
+    messages: list[Message]
+    fate: str = ""
+    stack: tuple[Frame, ...] = ()
+    log: str = ""
+
+    @property
+    def last_line(self) -> str:
+        """The last line that was printed (of a traceback that is the exception); empty when there is a stack."""
+        lines = [] if self.stack else [line.strip() for line in self.log.splitlines() if line.strip()]
+        return lines[-1][:300] if lines else ""
+
+
+class Child:
+    """`python -m MODULE`, whose main is `tlxgen.bounded.serve.serve`; started when first asked, again after a bad end.
+
+    `ask` belongs to one thread. Setting `stop` ends it from another, within a tick.
+    """
+
+    def __init__(self, module: str, stop: threading.Event | None = None) -> None:
+        self._module = module
+        self._stop = stop or threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pending = b""
+        self._log = b""
+        self._heard = 0
+
+    def ask(self, request: Message, timeout_s: float) -> Answer:
+        """The messages that answer `request`, up to {"end": true}. `timeout_s` is wall time, imports excluded.
+
+        Hangs and crashes are answers too; the messages that came before are kept.
+        """
+        messages: list[Message] = []
+        self._log, self._heard = b"", 0
+        try:
+            if self._process is None:
+                self._start()
+                self._until(messages, "ready", START_LIMIT_S)
+            self._send(request)
+            self._until(messages, "end", timeout_s)
+        except _Lost as lost:
+            stack, log, fate = self._bury(lost)
+            return Answer(messages, fate, stack, log)
+        return Answer(messages, log=_text(self._log))
+
+    def close(self) -> None:
+        """Kills the child and all that is in its session."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:  # not waited for: its id is still its own
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with contextlib.suppress(OSError):  # what a broken pipe left in the buffer
+                cast("IO[bytes]", stream).close()
+
+    def _start(self) -> None:
+        paths = [os.path.abspath(path) for path in sys.path if path]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, self._module, *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
+        )
+        self._pending = b""
+
+    def _send(self, request: Message) -> None:
+        assert self._process
+        try:
+            stdin = cast("IO[bytes]", self._process.stdin)
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+        except OSError:
+            raise _Lost("") from None
+
+    def _until(self, messages: list[Message], last: str, limit_s: float) -> None:
+        """Gathers messages until the one with the key `last`. Raises _Lost."""
+        deadline = time.monotonic() + limit_s
+        for message in self._receive(deadline):
+            if last in message:
+                return
+            messages.append(message)
+        raise _Lost(f"timed out after {limit_s:g} s", hangs=True)
+
+    def _receive(self, deadline: float) -> Generator[Message, None, None]:
+        """Messages as they come, until the deadline. Raises _Lost when none can come any more."""
+        process = self._process
+        assert process
+        while True:
+            while b"\n" in self._pending:
+                line, _, self._pending = self._pending.partition(b"\n")
+                with contextlib.suppress(ValueError):  # not of ours: foreign code may write to any descriptor
+                    message = json.loads(line)
+                    if isinstance(message, dict):
+                        yield message
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            if self._stop.is_set():
+                raise _Lost("interrupted")
+            ended = _has_ended(process)
+            said = self._read(min(TICK_S, left))
+            if self._heard > MESSAGE_BYTES:
+                raise _Lost(f"answered more than {MESSAGE_BYTES >> 20} MiB")
+            if ended and not said:
+                raise _Lost("")
+
+    def _read(self, wait_s: float) -> bool:
+        """Takes what the child has written to either pipe; whether there was anything."""
+        process = self._process
+        assert process and process.stdout and process.stderr
+        said = False
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            selector.register(process.stderr, selectors.EVENT_READ)
+            for key, _ in selector.select(wait_s):
+                data = os.read(key.fd, 1 << 16)
+                said = said or bool(data)
+                if key.fileobj is process.stdout:
+                    self._pending += data
+                    self._heard += len(data)
+                else:
+                    self._log = (self._log + data)[-LOG_BYTES:]
+        if not said:
+            time.sleep(min(wait_s, 0.005))  # pipes at their end are always ready
+        return said
+
+    def _bury(self, lost: _Lost) -> tuple[tuple[Frame, ...], str, str]:
+        """Kills what is left of a child that is lost; where it was, what it printed last, and how it ended."""
+        process = self._process
+        assert process
+        if lost.hangs:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                process.send_signal(signal.SIGUSR1)  # makes it print where it is
+            until = time.monotonic() + DUMP_S
+            while time.monotonic() < until and not (_FRAME.search(_text(self._log)) and not self._read(TICK_S)):
+                self._read(TICK_S)
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        self.close()
+        log = _text(self._log)
+        stack = tuple(Frame(m["path"], int(m["line"]), m["function"]) for m in _FRAME.finditer(log))
+        return stack, log, lost.fate or _epitaph(ended)
+
+
+class _Lost(Exception):
+    """The child will not answer. `fate` is why, or empty when it ended by itself; `hangs` when it runs on."""
+
+    def __init__(self, fate: str, *, hangs: bool = False) -> None:
+        super().__init__(fate)
+        self.fate = fate
+        self.hangs = hangs
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the child itself has ended; it is not reaped, so that its group can still be killed."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+def _epitaph(ended: os.waitid_result | None) -> str:
+    if ended is None:
+        return "broke off"
+    if ended.si_code == os.CLD_EXITED:
+        return f"ended the process with status {ended.si_status}"
+    name = signal.Signals(ended.si_status).name
+    return f"crashed with {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+@dataclass
+class _Children:
+    """A child for each thread, kept from job to job."""
+
+    module: str
+    stop: threading.Event = field(default_factory=threading.Event)
+    free: queue.SimpleQueue[Child] = field(default_factory=queue.SimpleQueue)
+
+    def take(self) -> Child:
+        try:
+            return self.free.get_nowait()
+        except queue.Empty:
+            return Child(self.module, self.stop)
+
+    def close(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.free.get_nowait().close()
+
+
+def run_all(
+    module: str,
+    jobs: Sequence[_Job],
+    work: Callable[[Child, _Job], _Result],
+    *,
+    workers: int,
+    alone: Callable[[_Job], bool] = lambda job: False,
+) -> Generator[_Result, None, None]:
+    """`work(child, job)` for each job, `workers` at a time; results in the order of the jobs, as soon as they can be.
+
+    A child serves one job after the other, but for jobs that are `alone`: those have one of their own. Closing the
+    generator, or an exception in it (Ctrl-C included), kills every child.
+    """
+    children = _Children(module)
+
+    def run(job: _Job) -> _Result:
+        child = Child(module, children.stop) if alone(job) else children.take()
+        kept = False
+        try:
+            result = work(child, job)
+            kept = not alone(job)
+        finally:
+            if kept:
+                children.free.put(child)
+            else:
+                child.close()
+        return result
+
+    pool = ThreadPoolExecutor(max(1, workers))
+    try:
+        futures: list[Future[_Result]] = [pool.submit(run, job) for job in jobs]
+        for future in futures:
+            yield future.result()
+    finally:
+        children.stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        children.close()

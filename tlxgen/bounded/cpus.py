@@ -1,0 +1,13 @@
+"""How many things may run at a time. LEAF module."""
+
+from __future__ import annotations
+
+import os
+
+
+def cpus() -> int:
+    """The CPUs that this process may use: in a container fewer than the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1

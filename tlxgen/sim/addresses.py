@@ -1,0 +1,27 @@
+"""What a block of pointers points to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .arith import Pointer
+from .findings import KernelFault
+from .machine import machine
+
+
+def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside."""
+    m = machine()
+    place = m.here()
+    if not isinstance(pointer, Pointer):
+        raise KernelFault(f"{what} of {type(pointer).__name__}")
+    at = torch.as_tensor(pointer.at, dtype=torch.int64)
+    kept = torch.as_tensor(True if mask is None else mask)
+    at, kept = torch.broadcast_tensors(at, kept)
+    outside = kept & ((at < 0) | (at >= pointer.flat.numel()))
+    if bool(outside.any()):
+        text = f"{what} of {int(outside.sum())} elements outside of a tensor of {pointer.flat.numel()}"
+        m.findings.stop("out-of-bounds", text, (place,))
+    return at, kept

@@ -1,0 +1,57 @@
+"""Atomic operations on global memory. Each returns what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .addresses import addresses
+from .arith import scalar
+from .machine import machine
+
+_Update = Callable[..., torch.Tensor]  # of what was there, and the operands
+
+
+def _atomic(what: str, pointer: Any, operands: Sequence[Any], mask: Any, sem: str | None, update: _Update) -> Any:
+    m = machine()
+    place = m.here()
+    at, kept = addresses(pointer, mask, what)
+    if sem != "relaxed":  # without `sem` it is acquire and release
+        m.memory.synchronised = True
+    m.memory.record(pointer.flat, at[kept], m.worker.cta.number, place, reduces=True)
+    values = [torch.as_tensor(x).to(pointer.dtype).broadcast_to(at.shape) for x in operands]
+    before = torch.zeros(at.shape, dtype=pointer.dtype)
+    alone = at[kept].unique().numel() == int(kept.sum())
+    for index in [kept] if alone else map(tuple, kept.nonzero().tolist()):  # those at one address one by one
+        before[index] = pointer.flat[at[index]]
+        pointer.flat[at[index]] = update(before[index], *(x[index] for x in values))
+    m.hub.pause()
+    return scalar(before)
+
+
+def _named(name: str, update: _Update) -> Callable[..., Any]:
+    def operation(pointer: Any, val: Any, mask: Any = None, sem: str | None = None, scope: str | None = None) -> Any:
+        return _atomic(f"tl.{name}", pointer, [val], mask, sem, update)
+
+    operation.__name__ = name
+    return operation
+
+
+atomic_add = _named("atomic_add", torch.add)
+atomic_max = _named("atomic_max", torch.maximum)
+atomic_min = _named("atomic_min", torch.minimum)
+atomic_and = _named("atomic_and", torch.bitwise_and)
+atomic_or = _named("atomic_or", torch.bitwise_or)
+atomic_xor = _named("atomic_xor", torch.bitwise_xor)
+atomic_xchg = _named("atomic_xchg", lambda before, value: value)
+
+
+def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Any:
+    """Replaces what equals `cmp`."""
+    return _atomic("tl.atomic_cas", pointer, [cmp, val], None, sem, _exchanged)
+
+
+def _exchanged(before: torch.Tensor, wanted: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    return torch.where(before == wanted, value, before)

@@ -1,0 +1,98 @@
+"""Hand-written files: a declared case, or a host function that needs no arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tlxgen.cases import Case, sidecar
+from tlxgen.cases.foreign import ForeignError, attributed, importing, is_kernel, shown
+from tlxgen.cases.match import required
+from tlxgen.errors import Location
+from tlxgen.sim import Report, Run, Session, load_module, verify
+from tlxgen.spec.nearest import hint
+
+from .job import Arch
+from .skeleton import skeleton
+
+
+def prepare_case(case: Case, config: int | None) -> Callable[[Run], Report]:
+    """What runs a case on one schedule and seed. Raises TlxgenError when it cannot be."""
+    with importing(case.file):
+        module = load_module(case.file, case.declared.arch)
+    return lambda run: case.verify((run,), module=module, config=config)
+
+
+def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Run], Report]:
+    """What calls a host function on one schedule and seed. Raises ForeignError, and says what could be called."""
+    found = _functions(path)
+    if not name:
+        raise _undecided(path, found)
+    with importing(path):
+        module = load_module(path, arch)
+    function = getattr(module, name, None)
+    where = Location(shown(str(path)), next((f.line for f in found if f.name == name), 1), 1)
+    if function is None:
+        raise ForeignError(f"no {name!r} here{hint(name, [f.name for f in found], noun='functions')}", location=where)
+    if is_kernel(function):
+        remedy = f"declare a case in {sidecar(path).name}; to start from:\n{skeleton(function)}"
+        raise ForeignError(f"{name} is a kernel: say what it is launched on", location=where, remedy=remedy)
+    if not callable(function):
+        raise ForeignError(f"{name} is a {type(function).__name__}, not a function", location=where)
+    if needed := required(function):
+        remedy = f"declare them in {sidecar(path).name}: call: {name}, and args"
+        raise ForeignError(f"{name} needs arguments: {', '.join(needed)}", location=where, remedy=remedy)
+
+    def program(session: Session) -> None:
+        torch.manual_seed(session.seed)
+        with attributed(session):
+            function()
+        if not session.launches:
+            raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
+
+    return lambda run: verify(program, (run,), config=config or 0, arch=arch)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function of a file's top level, as its text has it."""
+
+    name: str
+    line: int
+    kernel: bool
+    needs: tuple[str, ...]
+
+
+def _functions(path: Path) -> list[_Function]:
+    """What the file defines; read, not imported. Raises ForeignError for what is not Python."""
+    with importing(path):
+        tree = ast.parse(path.read_bytes(), str(path))
+    return [_function(node) for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _function(node: ast.FunctionDef) -> _Function:
+    jitted = any(isinstance(n, ast.Attribute) and n.attr == "jit" for d in node.decorator_list for n in ast.walk(d))
+    arguments: list[Any] = [*node.args.posonlyargs, *node.args.args]
+    needs = arguments[: len(arguments) - len(node.args.defaults)]
+    needs += [a for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None]
+    return _Function(node.name, node.lineno, jitted, tuple(a.arg for a in needs))
+
+
+def _undecided(path: Path, found: list[_Function]) -> ForeignError:
+    """What there is to say about a file whose cases are not declared."""
+    alone = [f.name for f in found if not f.kernel and not f.needs]
+    kernels = [f.name for f in found if f.kernel]
+    others = [f"{f.name}({', '.join(f.needs)})" for f in found if not f.kernel and f.needs]
+    lines = [f"run one that needs no arguments: {path.name}:{', '.join(alone)}"] if alone else []
+    if kernels or others:
+        lines.append(f"declare cases in {sidecar(path).name} for")
+    lines += [f"kernels: {', '.join(kernels)}"] * bool(kernels) + [f"functions: {', '.join(others)}"] * bool(others)
+    lines += [f"{path.name}:KERNEL prints a declaration to start from"] * bool(kernels)
+    where = Location(shown(str(path)), 1, 1)
+    text = "say what to run" if found else "no function here: nothing to run"
+    return ForeignError(text, location=where, remedy="\n    ".join(lines))

@@ -1,0 +1,133 @@
+"""What is verified, and what came of it. LEAF module: travels between processes as JSON, needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+from tlxgen.errors import Location, SpecErrors, TlxgenError
+
+Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+Run = tuple[Schedule, int]  # with a seed
+Status = Literal["clean", "findings", "error"]
+Arch = Literal["sm90", "sm100"]
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one job: wall time in seconds, imports of torch and triton excluded, and address space in GiB beyond them."""
+
+    seconds: float = 300.0
+    memory_gib: float = 4.0
+
+
+@dataclass(frozen=True)
+class StructureJob:
+    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: the first and last."""
+
+    kind: ClassVar[str] = "structure"
+    foreign: ClassVar[bool] = False
+    spec: Path
+    structure: str
+    module: Path
+    config: int | None = None
+
+    @property
+    def target(self) -> str:
+        return self.structure
+
+
+@dataclass(frozen=True)
+class CaseJob:
+    """One case that the file `declared` declares."""
+
+    kind: ClassVar[str] = "case"
+    foreign: ClassVar[bool] = True
+    declared: Path
+    file: Path
+    name: str
+    config: int | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.file.as_posix()}:{self.name}"
+
+
+@dataclass(frozen=True)
+class FunctionJob:
+    """A host function of a file that is called without arguments; an empty name asks what there is to call."""
+
+    kind: ClassVar[str] = "function"
+    foreign: ClassVar[bool] = True
+    file: Path
+    name: str
+    config: int | None = None
+    arch: Arch = "sm90"
+
+    @property
+    def target(self) -> str:
+        return f"{self.file.as_posix()}:{self.name}" if self.name else self.file.as_posix()
+
+
+Job = StructureJob | CaseJob | FunctionJob
+
+
+def to_json(job: Job) -> dict[str, Any]:
+    """The job as a request."""
+    paths = {k: str(v.resolve()) if isinstance(v, Path) else v for k, v in asdict(job).items()}
+    return {"kind": job.kind, **paths}
+
+
+@dataclass
+class Result:
+    """What came of one job. `error`: what kept it from being verified, or verified to its end.
+
+    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix.
+    """
+
+    target: str
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    runs: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    error: TlxgenError | None = None
+
+    @property
+    def status(self) -> Status:
+        return "error" if self.error else "findings" if self.findings else "clean"
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a finding is an error, and not only a warning."""
+        return any(finding["severity"] == "error" for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as the record holds it."""
+        data: dict[str, Any] = {"target": self.target, "status": self.status, "runs": self.runs, "steps": self.steps}
+        data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
+        return data | ({"error": error_to_json(self.error)} if self.error else {})
+
+
+def error_to_json(error: TlxgenError) -> dict[str, Any]:
+    """An error as data; `text` is the whole of it, as it is printed, `faults` its parts when they are several."""
+    if isinstance(error, SpecErrors):
+        if len(error.errors) == 1:
+            return error_to_json(error.errors[0])
+        faults = [error_to_json(one) for one in error.errors]
+        return {"message": f"{len(faults)} faults", "remedy": "", "text": str(error), "faults": faults}
+    data: dict[str, Any] = {"message": error.message, "remedy": error.remedy, "text": str(error)}
+    if at := error.location:
+        data |= {"path": at.path, "line": at.line, "column": at.column, "source": at.text}
+    return data
+
+
+def error_from_json(data: Mapping[str, Any]) -> TlxgenError:
+    """The inverse of `error_to_json`."""
+    if "faults" in data:
+        return SpecErrors(error_from_json(one) for one in data["faults"])
+    where = Location(data["path"], data["line"], data["column"], data["source"]) if "path" in data else None
+    return TlxgenError(data["message"], location=where, remedy=data["remedy"])

@@ -1,0 +1,55 @@
+"""What the command line names: specs, files of cases, Python files, and functions in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlxgen import cases
+from tlxgen.cases import Case, sidecar
+from tlxgen.errors import Location, SpecError
+from tlxgen.spec.nearest import hint
+
+from .job import Arch, CaseJob, FunctionJob, Job
+
+
+def is_hand_written(target: str) -> bool:
+    """Whether a target is a Python file, a function of one, or a file of cases, and not a spec."""
+    path, _, function = target.rpartition(":")
+    return target.endswith((".py", cases.SUFFIX)) or (path.endswith(".py") and "/" not in function)
+
+
+def jobs_of(target: str, config: int | None, arch: Arch = "sm90") -> list[Job]:
+    """The jobs of a hand-written target; `arch` is what a function runs on, a case says its own.
+
+    Raises SpecError or SpecErrors for what is not there, or declared wrongly.
+    """
+    if target.endswith(cases.SUFFIX):
+        return _case_jobs(Path(target), cases.load(Path(target)), config)
+    name = "" if target.endswith(".py") else target.rpartition(":")[2]
+    file = Path(target if target.endswith(".py") else target.rpartition(":")[0])
+    _must_exist(file)
+    declared = cases.cases_of(file)
+    wanted = [c for c in declared if name in ("", c.name)] or [c for c in declared if c.declared.function == name]
+    if wanted:
+        return _case_jobs(sidecar(file), wanted, config)
+    return [FunctionJob(file, name, config, arch)]
+
+
+def _case_jobs(declared: Path, found: Sequence[Case], config: int | None) -> list[Job]:
+    for case in found:
+        _must_exist(case.file, case)
+    return [CaseJob(declared, case.file, case.name, config) for case in found]
+
+
+def _must_exist(file: Path, case: Case | None = None) -> None:
+    """Raises SpecError for a Python file that is not there."""
+    if file.is_file():
+        return
+    siblings = [p.name for p in sorted(file.parent.glob("*.py"))[:1000]] if file.parent.is_dir() else []
+    text = f"no such file{hint(file.name, siblings, noun='files')}"
+    where = Location(file.as_posix(), 1, 1)
+    if case is not None:
+        text = f"the cases of {file.as_posix()}: {text}"
+        where = case.document.where(("file",))
+    raise SpecError(text, location=where)
