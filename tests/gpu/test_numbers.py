@@ -1,4 +1,4 @@
-"""The shipped GEMM on a Hopper GPU. Elsewhere these skip; their results on an H200 are in benchmarks/results/."""
+"""Shipped kernels on a Hopper GPU. Elsewhere these skip; their results on an H200 are in benchmarks/results/."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+NAMES = [
+    *("hopper_gemm", "hopper_gemm_cluster", "hopper_gemm_split_k"),
+    *("hopper_attention_fwd", "hopper_attention_fwd_masks", "hopper_attention_fwd_softmax"),
+]
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 
 
@@ -18,7 +22,7 @@ def hopper() -> bool:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not hopper(), reason="no Hopper GPU here")
-@pytest.mark.parametrize("name", ["hopper_gemm", "hopper_gemm_cluster", "hopper_gemm_split_k"])
+@pytest.mark.parametrize("name", NAMES)
 def test_numbers_are_right(name: str) -> None:
     command = [sys.executable, "-m", "tlxgen", "check", str(SPECS / f"{name}.yaml"), "--repeats", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

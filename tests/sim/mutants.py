@@ -17,7 +17,7 @@ class Mutant:
     old: str
     new: str
     config: int = 0
-    shape: tuple[int, int, int] = (400, 264, 328)
+    shape: tuple[int, ...] = (400, 264, 328)
     times: int = 1
 
 

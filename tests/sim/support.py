@@ -11,8 +11,8 @@ import torch
 from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
-from tlxgen.families import Kernels, Structure
-from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, load_module, verify, verify_case
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[2]
@@ -29,12 +29,19 @@ def structures() -> list[tuple[str, Structure]]:
     return [(name, s) for name in SPECS for s in kernels(name).structures]
 
 
+def simulated_shapes(name: str, variant: Variant) -> tuple[tuple[int, ...], ...]:
+    """The problems that the family of a spec has the simulator run on one of its variants."""
+    assert variant.plan
+    constants = dict(variant.plan.launches[0].constants)
+    return tuple(kernels(name).family.problem().simulated_shapes(variant.spec, constants, SMS))
+
+
 def source(at: str) -> Path:
     return ROOT / "generated" / f"{at}.py"
 
 
 def run_case(
-    at: str, path: Path, config: int, shape: tuple[int, int, int], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+    at: str, path: Path, config: int, shape: tuple[int, ...], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
 ) -> Report:
     """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
     name, structure = at.split("/")
@@ -43,16 +50,8 @@ def run_case(
     assert variant.spec
     arch = variant.spec.arch
     module = load_module(path, arch)
-    problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
-    case = (
-        problem,
-        module,
-        variant.spec,
-        problem.runnable(variant.spec, shape),
-        module.CONFIGS[config],
-        numerics.compare,
-    )
+    case = (found.family.problem(), module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
     return verify_case(*case, runs, limits=limits, arch=arch)
 
 

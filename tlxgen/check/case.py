@@ -20,21 +20,28 @@ def run(
     device = torch.device("cuda", torch.cuda.current_device())
     torch.manual_seed(seed)
     tensors = problem.inputs(spec, shape, device)
-    reference, scale = problem.reference(spec, tensors)
-    first: torch.Tensor | None = None
+    reference = problem.reference(spec, tensors)
+    first: dict[str, torch.Tensor] = {}
+    worst: dict[str, Any] = {}
     for repeat in range(repeats):
-        out, strays = problem.launch(module, spec, shape, tensors, config)
+        outputs, strays = problem.launch(module, spec, shape, tensors, config)
         if strays:
-            return _failed(f"repeat {repeat}: {strays} elements written outside C")
-        if first is None:
-            first = out.clone()
-            verdict = numerics.compare(out, reference, scale, problem.tolerance(spec))
+            return _failed(f"repeat {repeat}: {strays} elements written outside of the outputs")
+        for name, out in outputs.items():
+            repeated = name in first
+            if repeated and numerics.same_bits(out, first[name]):
+                continue
+            expected, scale = reference[name]
+            verdict = numerics.compare(out, expected, scale, problem.tolerance(spec, name))
+            if repeated:
+                text = f"{name}: repeat {repeat} differs from the first; {verdict.text}"
+                return _failed(text, verdict.error, verdict.worst)
             if not verdict.passed:
-                return _failed(verdict.text, verdict.error, verdict.worst)
-        elif not numerics.same_bits(out, first):
-            verdict = numerics.compare(out, reference, scale, problem.tolerance(spec))
-            return _failed(f"repeat {repeat} differs from the first; {verdict.text}", verdict.error, verdict.worst)
-    return {"passed": True, "error": verdict.error, "worst": verdict.worst, "text": verdict.text}
+                return _failed(f"{name}: {verdict.text}", verdict.error, verdict.worst)
+            first[name] = out.clone()
+            if verdict.error >= worst.get("error", 0.0):
+                worst = {"error": verdict.error, "worst": verdict.worst, "text": f"{name}: {verdict.text}"}
+    return {"passed": True, **worst}
 
 
 def _failed(text: str, error: float | None = None, worst: tuple[int, int] | None = None) -> dict[str, Any]:

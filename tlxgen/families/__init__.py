@@ -17,7 +17,10 @@ from tlxgen.spec import Document
 
 from .base import Family, Kernels, Structure, Variant
 
-BUILT_IN = {"gemm": "tlxgen.families.gemm:Gemm"}
+BUILT_IN = {
+    "gemm": "tlxgen.families.gemm:Gemm",
+    "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
+}
 
 
 def names() -> list[str]:

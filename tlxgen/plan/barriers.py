@@ -17,10 +17,13 @@ WARP = 32
 
 
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
-    """`ring` with its full and empty barriers; a ring that nobody drains (its filler also stores it) needs none."""
-    if not ring.drains:
-        return ring
-    full, empty = _full(ring, roles), _empty(ring, roles)
+    """`ring` with its full, empty and meeting barriers.
+
+    A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
+    TMA loads and MMAs does somebody wait until they are complete.
+    """
+    full = _full(ring, roles) if ring.drains or ring.fill.kind != "store" else None
+    empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, meeting_barrier=_meeting(ring, roles))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tlxgen.arch import Sm100
 
-from .model import Budget, Columns, Plan, Reason, Role, Turn, Use
+from .model import Budget, Columns, Plan, Reason, Ring, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
@@ -39,6 +39,7 @@ def assign_turns(plan: Plan) -> tuple[Turn, ...]:
     free, turns = first_free_barrier(plan), []
     for turn in plan.turns:
         if turn.kind == "named":
+            # Of `replicas` ids each is met by two replicas: the one whose turn was and the one whose turn it is.
             turn = replace(turn, first_id=free, threads=2 * plan.role(turn.role).warps * plan.arch.warp_threads)
             free += turn.replicas
         turns.append(turn)
@@ -63,9 +64,9 @@ def budgets(plan: Plan) -> tuple[Budget, ...]:
 
 
 def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
-    """The column map: each buffer of the rings in TMEM, one after the other."""
+    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other."""
     columns: list[Columns] = []
-    for ring in (r for r in plan.rings if r.space == "tmem"):
+    for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         for tile in ring.tiles:
             count = tile.shape[-1].value * tile.dtype.bits // 32
             for i in range(ring.slots.value * ring.banks * tile.groups):
@@ -120,6 +121,7 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
             text = f"needs {budget.used} of {budget.limit} {budget.unit}, {over} too many ({parts})"
             yield Reason(budget.name.lower().replace(" ", "-"), text)
     yield from _registers(plan)
+    yield from _aliases(plan)
     for ring in plan.rings:
         for barrier in ring.barriers:
             if barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
@@ -156,3 +158,34 @@ def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
     if role.default:
         return min(split.default or 0, MAX_REGISTERS)
     return split.partitions[[r.name for r in partitions(plan.roles)].index(role.name)]
+
+
+def _aliases(plan: Plan) -> Iterator[Reason]:
+    """A reason for each ring that may not use another's buffers.
+
+    It may where every buffer has the same shape and type, the role that fills it is the only one that still reads the
+    buffer then, and that role releases the buffer only when what it put there has left.
+    """
+    for ring in (r for r in plan.rings if r.alias):
+        parent = plan.ring(str(ring.alias))
+        for text in _unsafe(ring, parent):
+            yield Reason("alias", f"{ring.name} cannot take the buffers of {parent.name}: {text}")
+
+
+def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
+    if ring.space != parent.space:
+        yield f"{ring.space} against {parent.space}"
+    if _shapes(ring) != _shapes(parent):
+        yield f"{_shapes(ring)} against {_shapes(parent)}"
+    if (ring.slots.value, ring.banks) != (parent.slots.value, parent.banks):
+        counts = (f"{r.slots.value} slots in {r.banks} banks" for r in (ring, parent))
+        yield " against ".join(counts)
+    for drain in parent.drains:
+        if drain.role != ring.fill.role or drain.replicas * drain.ctas > 1:
+            yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
+        elif drain.until != ring.name:
+            yield f"{drain.role} releases them before {ring.name} has left"
+
+
+def _shapes(ring: Ring) -> str:
+    return ", ".join(f"{' x '.join(str(s.value) for s in t.shape)} {t.dtype.name}" for t in ring.tiles)

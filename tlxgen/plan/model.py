@@ -70,13 +70,21 @@ def total(sizes: list[Size]) -> Size:
 
 @dataclass(frozen=True)
 class Tile:
-    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers."""
+    """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers.
+
+    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers.
+    """
 
     name: str
     whole: tuple[Size, ...]
     dtype: DType
     groups: int = 1
     axis: int = 0
+    of: str = ""
+
+    @property
+    def tensor(self) -> str:
+        return self.of or self.name
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -108,6 +116,7 @@ class Fill:
 class Drain:
     """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs.
 
+    `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
     `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete. `at`: where;
     in each of the CTAs, or in the first of them alone, the leader.
     """
@@ -116,6 +125,7 @@ class Drain:
     replicas: int = 1
     ctas: int = 1
     arrivals: int = 1
+    until: str = ""
     by: Literal["arrive", "commit"] = "arrive"
     at: Literal["each", "leader"] = "each"
 
@@ -145,8 +155,9 @@ class Ring:
 
     `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
-    `banks` rings of the same kind lie side by side, one for each replica that has its own. `meets` CTAs tell the first
-    of them that their slot is full before it reads the slots of all.
+    `banks` rings of the same kind lie side by side, one for each replica that has its own. `alias` names the ring whose
+    buffers it uses, one for one; `budget` says when that is safe. `meets` CTAs tell the first of them that their slot
+    is full before it reads the slots of all.
     """
 
     name: str
@@ -158,6 +169,7 @@ class Ring:
     banks: int = 1
     guard: str | None = None
     space: Literal["smem", "tmem"] = "smem"
+    alias: str | None = None
     meets: int = 0
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
@@ -180,7 +192,9 @@ class Ring:
 
     @property
     def smem_bytes(self) -> int:
-        return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks * (self.space == "smem")
+        if self.alias or self.space != "smem":
+            return 0
+        return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks
 
 
 @dataclass(frozen=True)

@@ -126,17 +126,24 @@ def verify_case(
     def program(session: Session) -> None:
         torch.manual_seed(session.seed)
         tensors = problem.inputs(spec, shape, DEVICE)
-        out, strays = problem.launch(module, spec, shape, tensors, config)
+        outputs, strays = problem.launch(module, spec, shape, tensors, config)
+        if strays:
+            session.findings.add("out-of-bounds", f"{strays} elements were written outside of the outputs")
         with torch._C.DisableTorchFunction():
-            plain = {name: t.as_subclass(torch.Tensor) for name, t in tensors.items()}
-            reference, scale = problem.reference(spec, plain)
-            result = out.as_subclass(torch.Tensor)
-            if missing := session.memory.unwritten(result):
-                session.findings.add("output-unwritten", f"{missing} of {result.numel()} elements were never written")
-            if strays:
-                session.findings.add("out-of-bounds", f"{strays} elements were written outside of the output")
-            verdict = compare(result, reference, scale, problem.tolerance(spec))
-        if not verdict.passed:
-            session.findings.add("wrong-numbers", verdict.text)
+            reference = problem.reference(spec, {name: _plain(t) for name, t in tensors.items()})
+            for name, out in outputs.items():
+                result = _plain(out)
+                if missing := session.memory.unwritten(result):
+                    text = f"{missing} of {result.numel()} elements of {name} were never written"
+                    session.findings.add("output-unwritten", text)
+                expected, scale = reference[name]
+                verdict = compare(result, expected, scale, problem.tolerance(spec, name))
+                if not verdict.passed:
+                    session.findings.add("wrong-numbers", f"{name}: {verdict.text}")
 
     return verify(program, runs, sms=sms, limits=limits, arch=arch)
+
+
+def _plain(value: Any) -> Any:
+    """A tensor that no longer says it is on a GPU; anything else as it is."""
+    return value.as_subclass(torch.Tensor) if isinstance(value, torch.Tensor) else value

@@ -104,7 +104,9 @@ class Check(SpecModel):
     """How a generated kernel is checked against its reference."""
 
     shapes: tuple[Annotated[tuple[Extent, ...], Field(min_length=1)], ...] = Field(
-        default=(), description="Problem shapes to check, in elements, in the family's order (gemm: M, N, K)."
+        default=(),
+        description="Problem shapes to check, in elements, in the family's order (gemm: M, N, K; "
+        "attention_fwd: B, H, Hkv, Nq, Nk).",
     )
     rtol: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         default="auto", description="Relative tolerance; auto derives it from the dtypes and the reduction's length."

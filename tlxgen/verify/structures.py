@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from tlxgen.check import numerics
@@ -23,9 +23,9 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
         raise NoSuchConfig(name, config, count)
     chosen = (0, count - 1) if config is None else (config,)
     cases = [
-        (i, problem.runnable(structure.variants[i].spec, shape))
+        (i, shape)
         for i in dict.fromkeys(chosen)
-        for shape in shapes_of(module.CONFIGS[i].kwargs)
+        for shape in problem.simulated_shapes(structure.variants[i].spec, module.CONFIGS[i].kwargs, SMS)
     ]
 
     def run(once: Run) -> Report:
@@ -37,13 +37,3 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
         return report
 
     return run
-
-
-def shapes_of(constants: dict[str, int]) -> Iterator[tuple[int, int, int]]:
-    """Problems that a CPU runs at once: one element of C, and ragged ones of some tiles a CTA, K shorter and longer
-    than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
-    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
-    yield 1, 1, k
-    yield 2 * m + m // 2 - 3, n + 8, k + k // 2
-    yield m + 1, 2 * SMS * n - 16 if n < 256 else SMS * n - 16, (stages + 1) * k - 8

@@ -5,6 +5,7 @@ Imports torch; the rest of the family does not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -37,13 +38,23 @@ SHAPES: tuple[Shape, ...] = (
 def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
-    return tuple(dict.fromkeys(runnable(spec, shape) for shape in (*own, *SHAPES)))
+    return tuple(dict.fromkeys(_runnable(spec, shape) for shape in (*own, *SHAPES)))
 
 
-def runnable(spec: GemmSpec, shape: Shape) -> Shape:
+def _runnable(spec: GemmSpec, shape: Shape) -> Shape:
     """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales."""
     m, n, k = shape
     return (m, n, (k + 31) // 32 * 32) if spec.problem.scaling == "mx" else shape
+
+
+def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter
+    and longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
+    stages = constants.get("STAGES", 4)
+    yield _runnable(spec, (1, 1, k))
+    yield _runnable(spec, (2 * m + m // 2 - 3, n + 8, k + k // 2))
+    yield _runnable(spec, (m + 1, 2 * sms * n - 16 if n < 256 else sms * n - 16, (stages + 1) * k - 8))
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
@@ -103,7 +114,9 @@ _OPERANDS: dict[str, Any] = {
 }
 
 
-def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any) -> tuple[torch.Tensor, int]:
+def launch(
+    module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any
+) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function; returns C and the number of elements written where nothing may write.
 
     Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
@@ -129,7 +142,7 @@ def launch(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, c
     out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
     result: torch.Tensor = host(**tensors | packed, out=out, config=config)
     torch.cuda.synchronize()
-    return result, sum(_strays(whole, inside) for whole, inside in buffers)
+    return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
 
 
 def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
@@ -140,7 +153,7 @@ def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
     return int(written.sum())
 
 
-def reference(spec: GemmSpec, t: Tensors) -> tuple[torch.Tensor, float]:
+def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """(C in float64 from the very values that the kernel reads, the norm that an error is relative to).
 
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
@@ -157,7 +170,7 @@ def reference(spec: GemmSpec, t: Tensors) -> tuple[torch.Tensor, float]:
         added = [float(t[op].double().norm())] if op in ("bias", "residual") else []
         grown = scale * float(value.norm()) / before if op.startswith("scale") else scale
         scale = max(grown, float(value.norm()), *added)
-    return value, scale
+    return {"c": (value, scale)}
 
 
 _REFERENCE: dict[str, Any] = {
@@ -171,7 +184,7 @@ _REFERENCE: dict[str, Any] = {
 }
 
 
-def tolerance(spec: GemmSpec) -> float:
+def tolerance(spec: GemmSpec, output: str) -> float:
     """The largest ||C - reference||, relative to the norm that `reference` gives, that is right.
 
     What rounding to C's type costs (bf16 1.7e-3, fp16 2.1e-4, both measured), doubled, and once more for rounding by

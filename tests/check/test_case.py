@@ -1,0 +1,60 @@
+"""A case with two outputs, run as on a GPU, on the simulator's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.sim.support import kernels, source  # noqa: E402
+from tlxgen.check import case  # noqa: E402
+from tlxgen.sim import Session, load_module  # noqa: E402
+
+AT = "hopper_attention_fwd/hopper_attention_fwd_causal"
+SHAPE = (1, 2, 1, 70, 90)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None) -> dict[str, Any]:
+    """The case, twice; `after` is called with the outputs of each launch and its number."""
+    found = kernels("hopper_attention_fwd")
+    variant = next(s for s in found.structures if s.name == AT.split("/")[1]).variants[0]
+    module, problem = load_module(path), found.family.problem()
+    count = iter(range(2))
+
+    def launch(*arguments: Any) -> Any:
+        outputs, strays = problem.launch(*arguments)
+        if after:
+            after(outputs, next(count))
+        return outputs, strays
+
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    watched = SimpleNamespace(**{**vars(problem), "launch": launch})
+    with Session("eager", 0).active():
+        return case.run(watched, module, variant.spec, SHAPE, module.CONFIGS[0], 2, 0)
+    raise AssertionError("the simulator ended the run")
+
+
+def test_both_outputs_are_right_and_the_larger_error_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(monkeypatch, source(AT))
+    assert result["passed"] and 1e-4 < result["error"] < 5e-3 and result["text"].startswith("out: ")
+
+
+def test_a_wrong_log_sum_exp_fails_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(source(AT).read_text().replace("(m + tl.log2(l)) * 0.693", "(m + tl.log2(l)) * 0.694"))
+    result = run(monkeypatch, broken)
+    assert not result["passed"] and result["text"].startswith("lse: error ")
+
+
+def test_a_repeat_that_differs_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def disturb(outputs: dict[str, torch.Tensor], number: int) -> None:
+        if number == 1:
+            outputs["lse"][0, 0, 3] += 1e-3
+
+    result = run(monkeypatch, source(AT), disturb)
+    assert not result["passed"] and result["text"].startswith("lse: repeat 1 differs from the first")

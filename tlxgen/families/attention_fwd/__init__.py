@@ -1,0 +1,38 @@
+"""Forward attention: O = softmax(scale Q K^T) V, warp-specialised, with overlap, turns, masks and lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tlxgen.families.base import Family, Value
+from tlxgen.plan import Plan
+
+from .plan import BLAME, CONFIG_AXES, build
+from .spec import AttentionSpec
+
+
+class AttentionFwd(Family):
+    """The attention_fwd family."""
+
+    name = "attention_fwd"
+    template = "attention_fwd.py.j2"
+    model = AttentionSpec
+    config_axes = CONFIG_AXES
+    blame = BLAME
+
+    def guards(self, spec: AttentionSpec) -> tuple[str, ...]:
+        return ()
+
+    def common(self, specs: Sequence[AttentionSpec]) -> Mapping[str, Any]:
+        return {}
+
+    def plan(
+        self, spec: AttentionSpec, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any
+    ) -> Plan:
+        return build(spec, baked=baked)
+
+    def problem(self) -> Any:
+        from . import problem
+
+        return problem

@@ -1,0 +1,207 @@
+"""A forward attention problem with numbers in it: inputs, reference, tolerance, launch and operation counts.
+
+Imports torch; the rest of the family does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from tlxgen.arch import DTYPES
+
+from .spec import AttentionSpec
+
+Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk: of sequences of their own lengths, the longest
+Tensors = dict[str, Any]
+WINDOW = (70, 33)  # keys to the left and right that a query sees in a check
+SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
+GAP = 8  # elements of NaN between rows: strides are those of no contiguous tensor
+
+# Aligned, ragged, one query, one key, Nq != Nk both ways, several heads to a head of K; up to some tiles a CTA.
+SHAPES: tuple[Shape, ...] = (
+    (2, 4, 4, 512, 512),
+    (1, 1, 1, 1, 1),
+    (3, 2, 1, 1, 300),
+    (2, 2, 2, 300, 1),
+    (1, 6, 2, 129, 257),
+    (2, 3, 1, 400, 77),
+    (1, 2, 2, 65, 640),
+    (2, 8, 2, 1000, 1111),
+    (5, 16, 4, 777, 777),
+)
+
+
+def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
+    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    own = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
+    return tuple(dict.fromkeys((*own, *SHAPES)))
+
+
+def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; more items than SMs, ragged, with more
+    tiles of keys than slots; one query and key. The tile's sizes come from the config."""
+    m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
+    yield 2, 2, 2, m + 1, n // 2 + 1
+    yield 1, sms // 2, 1, 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
+    yield 1, 1, 1, 1, 1
+
+
+def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
+    """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
+    b, h, kv, n, m = shape
+    d, dv, packed = spec.problem.head_dim, spec.head_dim_v, spec.problem.lengths == "packed"
+    dtype = getattr(torch, DTYPES[spec.problem.dtype].torch)
+    q_lengths, k_lengths = _lengths(b, n, 0), _lengths(b, m, 1)
+    rows = (sum(q_lengths), sum(k_lengths)) if packed else (n, m)
+    lead = () if packed else (b,)
+    made: Tensors = {
+        "q": _heads(lead, rows[0], h, d, dtype, device),
+        "k": _heads(lead, rows[1], kv, d, dtype, device),
+        "v": _heads(lead, rows[1], kv, dv, dtype, device),
+    }
+    if packed:
+        made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
+        made["max_seqlen_q"] = n
+    if spec.problem.lengths == "keys":
+        made["key_lengths"] = torch.tensor(k_lengths, dtype=torch.int32, device=device)
+    if spec.softmax.sink:
+        made["sink"] = torch.randn(h, device=device)
+    if spec.softmax.softcap:
+        made["softcap"] = SOFTCAP
+    if spec.mask.kind == "window":
+        made["window"] = WINDOW
+    return made
+
+
+def _lengths(batches: int, longest: int, kind: int) -> list[int]:
+    """The longest, then shorter ones, one of them empty."""
+    return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
+
+
+def _cumulated(lengths: list[int], device: torch.device) -> torch.Tensor:
+    ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+    return torch.tensor(ends, dtype=torch.int32, device=device)
+
+
+def _heads(
+    lead: tuple[int, ...], rows: int, heads: int, columns: int, dtype: torch.dtype, device: torch.device
+) -> torch.Tensor:
+    """(B, H, N, D), or (T, H, D) without `lead`, whose heads lie between the rows, as a projection leaves them."""
+    whole = torch.full((*lead, rows, heads, columns + GAP), float("nan"), device=device, dtype=dtype)
+    view = whole[..., :columns]
+    view.copy_(torch.randn(*lead, rows, heads, columns, device=device).to(dtype))
+    return view.transpose(1, 2) if lead else view
+
+
+def launch(
+    module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors, config: Any
+) -> tuple[dict[str, torch.Tensor], int]:
+    """Runs the generated host function on outputs of NaN; returns them and the number of elements written outside."""
+    q, v = tensors["q"], tensors["v"]
+    packed = spec.problem.lengths == "packed"
+    if packed:
+        whole = torch.full(
+            (q.shape[0] + 3, q.shape[1], v.shape[-1] + GAP), float("nan"), device=q.device, dtype=q.dtype
+        )
+        out = whole[: q.shape[0], :, : v.shape[-1]]
+    else:
+        b, h, n, _ = q.shape
+        whole = torch.full((b, h, n + 3, v.shape[-1] + GAP), float("nan"), device=q.device, dtype=q.dtype)
+        out = whole[:, :, :n, : v.shape[-1]]
+    arguments, outputs = dict(tensors), {"out": out}
+    buffers = [(whole, out)]
+    if spec.softmax.lse:
+        lead = (q.shape[1], q.shape[0]) if packed else tuple(q.shape[:3])
+        flat = torch.full((math.prod(lead) + 64,), float("nan"), device=q.device)
+        outputs["lse"] = flat[: math.prod(lead)].view(lead)
+        buffers.append((flat, flat[: math.prod(lead)]))
+    getattr(module, spec.name)(**arguments, **outputs, config=config)
+    torch.cuda.synchronize()
+    return outputs, sum(_strays(*pair) for pair in buffers)
+
+
+def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
+    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
+    written = ~torch.isnan(whole)
+    part = written.as_strided(inside.shape, inside.stride(), inside.storage_offset() - whole.storage_offset())
+    part.fill_(False)
+    return int(written.sum())
+
+
+def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+    """Each output in float64, from the very values that the kernel reads, and the norm that an error is relative to.
+
+    O's norm is its own; the log-sum-exp is good to an absolute error, whatever its size: its scale is that of ones.
+    """
+    packed = spec.problem.lengths == "packed"
+    if packed:
+        parts = [_sequence(spec, t, i) for i in range(t["cu_seqlens_q"].numel() - 1)]
+        out = torch.cat([o for o, _ in parts], dim=1).transpose(0, 1)
+        lse = torch.cat([x for _, x in parts], dim=1)
+    else:
+        entries = [_sequence(spec, t, i) for i in range(t["q"].shape[0])]
+        out, lse = torch.stack([o for o, _ in entries]), torch.stack([x for _, x in entries])
+    finite = lse[torch.isfinite(lse)]
+    made = {"out": (out, float(out.norm())), "lse": (lse, max(float(finite.norm()), lse.numel() ** 0.5))}
+    return made if spec.softmax.lse else {"out": made["out"]}
+
+
+def _sequence(spec: AttentionSpec, t: Tensors, i: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """O (H, Nq, Dv) and log-sum-exp (H, Nq) of one sequence or batch entry."""
+    if spec.problem.lengths == "packed":
+        (a, b), (c, d) = (t[f"cu_seqlens_{x}"][i : i + 2].tolist() for x in "qk")
+        q, k, v = t["q"][a:b].transpose(0, 1), t["k"][c:d].transpose(0, 1), t["v"][c:d].transpose(0, 1)
+    else:
+        n = int(t["key_lengths"][i]) if spec.problem.lengths == "keys" else t["k"].shape[2]
+        q, k, v = t["q"][i], t["k"][i, :, :n], t["v"][i, :, :n]
+    ratio = q.shape[0] // k.shape[0]
+    seen = _seen(spec, q.shape[1], k.shape[1], t, q.device)
+    heads = []
+    for h in range(q.shape[0]):  # head by head: the scores of all would not fit for long sequences
+        x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
+        if spec.softmax.softcap:
+            x = t["softcap"] * torch.tanh(x / t["softcap"])
+        x = x.masked_fill(~seen, float("-inf"))
+        if spec.softmax.sink:
+            x = torch.cat([x, t["sink"][h].double().expand(x.shape[0], 1)], dim=1)
+        lse = torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((x.shape[0],), float("-inf"))
+        p = torch.exp(x - lse.clamp(min=-1e300)[:, None])[:, : k.shape[1]]
+        heads.append((p @ v[h // ratio].double(), lse))
+    return torch.stack([o for o, _ in heads]), torch.stack([x for _, x in heads])
+
+
+def _seen(spec: AttentionSpec, n: int, m: int, t: Tensors, device: torch.device) -> torch.Tensor:
+    """(Nq, Nk): whether a query sees a key."""
+    if spec.mask.kind == "none":
+        return torch.ones(n, m, dtype=torch.bool, device=device)
+    at = torch.arange(n, device=device)[:, None] + (m - n if spec.mask.align == "bottom_right" else 0)
+    keys = torch.arange(m, device=device)[None, :]
+    if spec.mask.kind == "causal":
+        return keys <= at
+    left, right = t["window"]
+    return (at - left <= keys) & (keys <= at + right)
+
+
+def tolerance(spec: AttentionSpec, output: str) -> float:
+    """The largest error norm, relative to that of `reference`, that is right.
+
+    What rounding probabilities and O to their type costs (bf16 2.4e-3, fp16 3e-4), doubled; the log-sum-exp is fp32
+    throughout.
+    """
+    if output == "lse":
+        return 1e-5
+    if spec.check.rtol != "auto":
+        return float(spec.check.rtol)
+    return {"bf16": 5e-3, "fp16": 6e-4}[spec.problem.dtype]
+
+
+def flops(spec: AttentionSpec, shape: Shape) -> int:
+    """Floating-point operations of both products over the pairs that are seen; lengths are taken as the longest."""
+    b, h, _, n, m = shape
+    pairs = int(_seen(spec, n, m, {"window": WINDOW}, torch.device("cpu")).sum())
+    return 2 * b * h * pairs * (spec.problem.head_dim + spec.head_dim_v)
