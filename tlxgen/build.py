@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from tlxgen import __version__, digest, lock, stamp
 from tlxgen.errors import Location, SpecError, TlxgenError
 from tlxgen.files import sweep, write_atomic
+from tlxgen.layout import root_of
 
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 CHUNK = 4  # structures a worker takes at a time
+DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,6 @@ class Made:
     inputs: dict[Path, str]
     variants: int
     rejected: int
-
-
-def root_of(spec: Path) -> Path:
-    """The folder that generated paths are relative to: the one that holds `specs/`, or else the spec's own."""
-    folder = spec.resolve().parent
-    return folder.parent if folder.name == "specs" else folder
 
 
 def folder_of(spec: Path, out: Path | None) -> Path:
@@ -147,10 +143,12 @@ def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
+    if (chooser := context.dispatcher()) is not None:
+        files[DISPATCHER] = chooser.encode()
     entry = lock.carry_over(context.lock(files), lock.read(folder))
     files[lock.NAME] = lock.to_bytes(entry)
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
-    inputs = {Path(s.path): digest.of_text(s.text) for s in document.sources}
+    inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
     return Made(files, inputs, len(kernels.kept), len(kernels.rejected))
 
@@ -192,9 +190,11 @@ class _Context:
         from tlxgen.render import environment
 
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
-        self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.sources}
+        self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.files}
         self.spec_digest = digest.of_text("\n".join(f"{n} {d}" for n, d in self.inputs.items()))
         used = environment.closure(templates, kernels.family.template)
+        if kernels.document.tuned and kernels.family.dispatcher:
+            used |= environment.closure(templates, kernels.family.dispatcher)
         self.template_digest = digest.of_files(used)
 
     def _shown(self, path: str) -> str:
@@ -216,15 +216,37 @@ class _Context:
         title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
         return _Job(structure, title, provenance, self.templates, family.template)
 
+    def dispatcher(self) -> str | None:
+        """The module that chooses among several tuned structures; None where there is nothing to choose."""
+        kernels = self.kernels
+        if kernels.document.tuned is None or len(kernels.structures) < 2 or kernels.family.dispatcher is None:
+            return None
+        from tlxgen.render.module import dispatcher
+
+        spec_name = next(iter(self.inputs))
+        provenance = {
+            "spec": f"{spec_name} sha256:{self.spec_digest[:16]}",
+            "tuned": self._shown(kernels.document.tuned.path),
+        }
+        return dispatcher(
+            kernels.structures,
+            title=f"{kernels.name}: for each shape the fastest of the modules here.",
+            provenance=provenance,
+            templates=self.templates,
+            template=kernels.family.dispatcher,
+        )
+
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
         rules = sorted({r.split(":", 1)[0] for v in self.kernels.rejected for r in v.reasons})
         count = {
             rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules
         }
+        chooser = {"dispatcher": digest.of_bytes(files[DISPATCHER])} if DISPATCHER in files else {}
         return {
             "tlxgen": __version__,
             "spec": self.inputs,
             "templates": self.template_digest,
+            **chooser,
             "rejected": {"count": len(self.kernels.rejected), "rules": count},
             "structures": {
                 s.name: {
@@ -278,7 +300,9 @@ def _refuse_foreign(folder: Path, spec: Path) -> None:
 
 
 def _made_before(folder: Path) -> set[str]:
-    return {f"{name}.py" for name in lock.read(folder).get("structures") or {}}
+    before = lock.read(folder)
+    made = {f"{name}.py" for name in before.get("structures") or {}}
+    return made | ({DISPATCHER} if "dispatcher" in before else set())
 
 
 def _read(path: Path) -> bytes | None:

@@ -21,6 +21,9 @@ app = typer.Typer(
 )
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
+Shapes = Annotated[
+    Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
+]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
 
 
@@ -125,13 +128,20 @@ def verify(
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a target may take.")] = 300,
     memory: Annotated[float, typer.Option(min=0.1, help="GiB a target may take beyond torch and triton.")] = 4,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Every order that can make a difference, instead of schedules.")
+    ] = False,
+    replay: Annotated[Optional[str], typer.Option(help="Only this run: TARGET=LIST, as findings print it.")] = None,
+    trace: Annotated[
+        Optional[Path], typer.Option(help="Write a trace for Perfetto: of the run to the first finding, or of any.")
+    ] = None,
 ) -> None:
     """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
     from tlxgen.verify import Limits, is_hand_written
 
-    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory))
+    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory), exhaustive, replay, trace)
     each = [[t] if is_hand_written(t) else map(str, _files([Path(t)])) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))
 
@@ -142,6 +152,75 @@ def _require_simulator() -> None:
 
     check_torch()
     check_triton()
+
+
+@app.command()
+def bench(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    shapes: Shapes = None,
+    baseline: Annotated[
+        Optional[list[str]], typer.Option("--baseline", help="Only this baseline (repeatable); 'none' for none at all.")
+    ] = None,
+    every_config: Annotated[
+        bool, typer.Option("--every-config", help="Time each config, not only the one that is picked for a shape.")
+    ] = False,
+    turns: Annotated[int, typer.Option(min=3, help="Replays of each candidate.")] = 30,
+    json: Annotated[Optional[Path], typer.Option("--json", help="Write the record here as JSON.")] = None,
+    csv: Annotated[Optional[Path], typer.Option("--csv", help="Write the rows here as CSV.")] = None,
+    markdown: Annotated[Optional[Path], typer.Option("--markdown", help="Write a markdown table here.")] = None,
+    plot: Annotated[Optional[Path], typer.Option("--plot", help="Write a plot here (needs matplotlib).")] = None,
+    tritonbench: Annotated[
+        Optional[Path], typer.Option("--tritonbench", help="Write an operator file for TritonBench here.")
+    ] = None,
+) -> None:
+    """Time a spec's kernels against baselines on a GPU: interleaved, cold L2, kernel time and host time."""
+    from tlxgen.compile import check_torch
+
+    check_torch()
+    from tlxgen.verbs import bench as verb
+
+    outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
+    wanted = None if baseline is None else [name for name in baseline if name != "none"]
+    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs))
+
+
+@app.command()
+def tune(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    shapes: Shapes = None,
+    budget: Annotated[
+        Optional[str], typer.Option("--budget", help="Wall time at most, such as 60s or 10m. Default: what it takes.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of inputs, orders and the candidates drawn at random.")] = 0,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    candidates: Annotated[
+        Optional[int], typer.Option(min=1, help="Candidates by estimate a shape class; a third more at random.")
+    ] = None,
+    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="Measure every candidate.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="No GPU: rank, compile the best offline, print their resources.")
+    ] = False,
+    dask: Annotated[Optional[str], typer.Option("--dask", help="Address of a Dask scheduler to work on.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a step of a measurement may take.")] = 30,
+    out: Annotated[
+        Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
+    ] = None,
+) -> None:
+    """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
+    from tlxgen.verbs import tune as verb
+
+    options = verb.Options(
+        shapes=tuple(_shapes(shapes)),
+        budget_s=None if budget is None else _seconds(budget),
+        seed=seed,
+        workers=workers,
+        candidates=candidates,
+        exhaustive=exhaustive,
+        dask=dask,
+        out=out,
+        timeout_s=timeout,
+    )
+    raise typer.Exit(verb.dry_run(spec, options) if dry_run else verb.run(spec, options))
 
 
 @app.command()
@@ -166,6 +245,30 @@ def schema() -> None:
     from tlxgen.spec import json_schema
 
     print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+
+
+def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
+    """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for another form."""
+    shapes = []
+    for text in (part for given in texts or () for part in given.replace(",", " ").split()):
+        extents = text.lower().split("x")
+        if not all(extent.isdecimal() and int(extent) for extent in extents):
+            raise TlxgenError(f"{text!r} is not a shape", remedy="write extents with x between them: 4096x4096x4096")
+        shapes.append(tuple(map(int, extents)))
+    return shapes
+
+
+def _seconds(text: str) -> float:
+    """A time as the command line has it: 60, 60s, 10m, 1h. Raises TlxgenError for another form."""
+    number, unit = (text[:-1], text[-1]) if text[-1:].isalpha() else (text, "s")
+    scale = {"s": 1, "m": 60, "h": 3600}.get(unit)
+    try:
+        seconds = float(number) * (scale or 0)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < float("inf"):
+        raise TlxgenError(f"{text!r} is not a time", remedy="write 60s, 10m or 1h")
+    return seconds
 
 
 def _files(specs: list[Path]) -> list[Path]:

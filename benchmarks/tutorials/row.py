@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 import triton.language.extra.tlx as tlx
 
+from benchmarks.tutorials.quantize import as_torchao
 from tlxgen.sim import RUNS, Report, Run, Session, load_module, verify
 
 Pairs = list[tuple[torch.Tensor, torch.Tensor]]  # results and their references in float32
@@ -42,7 +43,8 @@ class Tutorial:
 @cache
 def load(module: str, arch: str) -> ModuleType:
     """A tutorial, imported once a process: one has its configs by the hundred thousand."""
-    return load_module(Path(tlx.__path__[0]) / "tutorials" / f"{module}.py", arch)
+    with as_torchao():
+        return load_module(Path(tlx.__path__[0]) / "tutorials" / f"{module}.py", arch)
 
 
 def simulate(row: Tutorial, runs: Sequence[Run] = RUNS) -> Report:

@@ -68,6 +68,18 @@ def unsupported(out):
 
 
 @triton.jit
+def load_one(out, offset):
+    tl.store(out, tl.load(out + offset))
+
+
+@triton.jit
+def pending(PENDINGS: tl.constexpr):
+    tlx.async_descriptor_store_wait(PENDINGS)
+    tlx.async_load_wait_group(PENDINGS)
+    tlx.async_dot_wait(PENDINGS, tl.zeros((64, 64), tl.float32))
+
+
+@triton.jit
 def named(out, FIRST: tl.constexpr, SECOND: tl.constexpr):
     with tlx.async_tasks():
         with tlx.async_task("default"):
@@ -100,3 +112,32 @@ def copy_box(source, target, row, column):
     tlx.barrier_wait(bars[0], 0)
     tlx.async_descriptor_store(target, tile[0], [row, column])
     tlx.async_descriptor_store_wait(0)
+
+
+@triton.jit
+def arrives_twice(out, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
+    # `both` is for one arrival of each of two tasks. The first arrives a second time; unless it has waited, that may
+    # come before the other's first, and then the reader does not wait for what the other has written.
+    tile = tlx.local_alloc((64, 64), tl.float32, 1)
+    both = tlx.alloc_barriers(1, arrive_count=2)
+    ping = tlx.alloc_barriers(1, arrive_count=1)
+    pong = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_arrive(both[0])
+            for i in range(ROUNDS):
+                tlx.barrier_arrive(ping[0])
+                tlx.barrier_wait(pong[0], i & 1)
+            if FIXED:
+                tlx.barrier_wait(both[0], 0)
+            tlx.barrier_arrive(both[0])
+        with tlx.async_task(num_warps=4):
+            tlx.local_store(tile[0], tl.full((64, 64), 1, tl.float32))
+            tlx.barrier_arrive(both[0])
+        with tlx.async_task(num_warps=4):
+            for i in range(ROUNDS):
+                tlx.barrier_wait(ping[0], i & 1)
+                tlx.barrier_arrive(pong[0])
+            tlx.barrier_wait(both[0], 0)
+            value = tlx.local_load(tile[0])
+            tl.store(out, tl.max(tl.max(value, 0), 0))

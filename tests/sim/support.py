@@ -12,7 +12,7 @@ from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure, Variant
-from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[2]
@@ -41,18 +41,26 @@ def source(at: str) -> Path:
 
 
 def run_case(
-    at: str, path: Path, config: int, shape: tuple[int, ...], runs: tuple[Run, ...] = RUNS, seconds: float = 20.0
+    at: str,
+    path: Path,
+    config: int,
+    shape: tuple[int, ...],
+    runs: tuple[Way, ...] = RUNS,
+    seconds: float = 20.0,
+    constants: dict[str, int] | None = None,
+    sms: int = SMS,
 ) -> Report:
-    """The config of a structure whose source is at `path`, a copy of generated/AT.py."""
+    """The config, with other `constants`, of a structure whose source is at `path`, a copy of generated/AT.py."""
     name, structure = at.split("/")
     found = kernels(name)
     variant = next(s for s in found.structures if s.name == structure).variants[config]
     assert variant.spec
     arch = variant.spec.arch
     module = load_module(path, arch)
+    module.CONFIGS[config].kwargs.update(constants or {})
     limits = Limits(steps=200_000, seconds=seconds)
     case = (found.family.problem(), module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
-    return verify_case(*case, runs, limits=limits, arch=arch)
+    return verify_case(*case, runs, sms=sms, limits=limits, arch=arch)
 
 
 def run_mutant(mutant: Mutant, folder: Path) -> Report:

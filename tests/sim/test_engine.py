@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tlxgen.sim.barriers import Mbarrier
-from tlxgen.sim.engine import SCHEDULES, Event, Hub, Schedule, Task
+from tlxgen.sim.engine import SCHEDULES, Event, Hub, Schedule, Seeded, Task
 from tlxgen.sim.findings import Findings, Place, Stop
 
 HERE = Place("here.py", 1)
 
 
 def hub(schedule: Schedule = "random", seed: int = 0, steps: int = 100_000) -> Hub:
-    return Hub(Findings(), schedule, seed, steps, 10.0)
+    return Hub(Findings(), Seeded(schedule, seed), steps, 10.0)
 
 
 def task(h: Hub, name: str = "t") -> Task:

@@ -82,6 +82,22 @@ def test_a_barrier_may_not_run_two_phases_ahead() -> None:
     assert "parity-overrun" in ids(litmus.two_overruns)
 
 
+@pytest.mark.parametrize(("offset", "found"), [(-1, True), (0, False), (9, False), (10, True)])
+def test_a_pointer_ends_with_its_tensor_and_not_with_the_allocation(offset: int, found: bool) -> None:
+    def program(session: Session) -> None:
+        whole = torch.zeros(8, 8, device=DEVICE)
+        litmus.load_one[(1,)](whole[2:4, 3:5], offset)  # 2 rows of 2, 8 apart: 10 elements from the first to the last
+
+    report = verify(program, RUNS[:1])
+    assert report.ids == ({"out-of-bounds"} if found else set())
+
+
+def test_a_wait_cannot_leave_less_than_nothing_pending() -> None:
+    assert not ids(litmus.pending, PENDINGS=0)
+    report = run(litmus.pending, PENDINGS=-1)
+    assert report.ids == {"kernel-error"} and "async_descriptor_store_wait(-1)" in str(report.seen[0])
+
+
 def test_named_barriers_count_threads() -> None:
     assert not ids(litmus.named, FIRST=256, SECOND=256)
     assert "barrier-misuse" in ids(litmus.named, FIRST=256, SECOND=128)

@@ -16,10 +16,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.sim.mutants import COOP, RELEASE
-from tests.sim.support import ROOT, source
+from tests.sim.support import ROOT, kernels, source
 from tlxgen import sim, verify
 from tlxgen.cli import app
+from tlxgen.families.gemm.problem import simulated_shapes
+from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.sim import Schedule
+from tlxgen.verify.structures import configs_of
 
 SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
 LINES = """
@@ -75,22 +78,22 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) -> None:
     result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
     assert result.exit_code == 0, result.output
-    assert "hopper_gemm_cooperative: 6 runs" in result.output  # 2 configs, 3 shapes, 1 schedule
-    assert "0 findings in 12 runs" in result.output and "not proven" in result.output
+    assert "hopper_gemm_cooperative: 12 runs" in result.output  # 3 configs, 4 shapes, 1 schedule
+    assert "0 findings in 20 runs" in result.output and "not proven" in result.output
     result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
     assert result.exit_code == 0
     first, second = timeless(tmp_path / "1.json"), timeless(tmp_path / "2.json")
     assert first == second
     assert list(first) == ["version", "tlxgen", "runs", "targets"] and first["version"] == 1
     assert [(t["target"], t["status"], t["runs"]) for t in first["targets"]] == [
-        ("hopper_gemm_cooperative", "clean", 6),
-        ("hopper_gemm_pingpong", "clean", 6),
+        ("hopper_gemm_cooperative", "clean", 12),
+        ("hopper_gemm_pingpong", "clean", 8),
     ]
 
 
 def test_one_config_of_a_spec(tmp_path: Path) -> None:
     result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "1")
-    assert result.exit_code == 0 and "hopper_gemm_cooperative: 3 runs" in result.output, result.output
+    assert result.exit_code == 0 and "hopper_gemm_cooperative: 4 runs" in result.output, result.output
     result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "999")
     assert result.exit_code == 2 and "no config 999: hopper_gemm_cooperative has" in result.output
 
@@ -109,7 +112,8 @@ def test_findings_of_a_structure_have_what_the_record_promises(tmp_path: Path) -
     assert result.status == "findings" and result.faulty
     assert {f["id"] for f in result.findings} == {"deadlock"}
     (finding,) = result.findings
-    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix"]
+    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix", "replay", "witness"]
+    assert "nobody ever arrives there" in finding["witness"]
     assert "ab_empty" in finding["message"] and finding["schedule"] == "eager" and finding["severity"] == "error"
     lines = faulty.splitlines()
     assert any("barrier_wait(ab_empty" in lines[p["line"] - 1] for p in finding["places"])
@@ -192,6 +196,52 @@ def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
     assert not (tmp_path / "generated").exists()
 
 
+def test_all_orders_are_searched(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:error", SPEC, "--config", "0", "--exhaustive", "--json", "record.json")
+    assert result.exit_code == 1, result.output
+    assert "lines.py:error: 1 runs, 1 states, search complete" in result.output
+    assert "search complete, " in result.output.splitlines()[-1] and "(other shapes) is not proven" in result.output
+    data = timeless(hand_written.parent / "record.json")
+    assert data["runs"] == [{"exhaustive": 30.0}]
+    assert all(target["complete"] for target in data["targets"])
+    assert data["targets"][0]["findings"][0]["schedule"] == "replay"
+
+
+def test_a_finding_is_told_and_can_be_replayed(hand_written: Path) -> None:
+    result = invoke("verify", "lines.py:warning", "lines.py:error", "--schedule", "random")
+    lines = [line.strip() for line in result.output.splitlines()]
+    assert any(line.startswith("witness of deadlock: ") for line in lines)
+    (replay,) = [line.removeprefix("replay: --replay ") for line in lines if "lines.py:error=" in line]
+    again = invoke("verify", "lines.py:warning", "lines.py:error", "--replay", replay)
+    assert again.exit_code == 1 and "lines.py:error: 1 runs" in again.output, again.output
+    assert "error deadlock" in again.output and "lines.py:warning" not in again.output
+
+
+@pytest.mark.parametrize(
+    ("replay", "message"),
+    [("0:", "--replay is of one target, TARGET=LIST; there are lines.py:warning, lines.py:error"),
+     ("lines.py:error=x", "'x': a list of decisions is SEED:LIST")],
+)  # fmt: skip
+def test_a_replay_that_is_none_is_refused(hand_written: Path, replay: str, message: str) -> None:
+    result = invoke("verify", "lines.py:warning", "lines.py:error", "--replay", replay)
+    assert result.exit_code and message in result.output + str(result.exception), result.output
+
+
+def test_a_replay_of_a_structure_is_of_one_of_its_cases(tmp_path: Path) -> None:
+    result = invoke("verify", SPEC, "--replay", "hopper_gemm_cooperative=2@0:")
+    assert result.exit_code == 0 and "hopper_gemm_cooperative: 1 runs" in result.output, result.output
+    assert "pingpong" not in result.output
+
+
+def test_each_target_has_a_trace_of_its_own(hand_written: Path) -> None:
+    assert invoke("verify", "lines.py:error", "--schedule", "lazy", "--trace", "one.json").exit_code == 1
+    events = json.loads((hand_written.parent / "one.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events if e["ph"] == "i"] == ["deadlock"]
+    invoke("verify", "lines.py:error", "lines.py:warning", "--schedule", "lazy", "--trace", "some.json")
+    found = sorted(path.name for path in hand_written.parent.glob("some*"))
+    assert found == ["some.lines_py_error.json", "some.lines_py_warning.json"]
+
+
 def test_ctrl_c_leaves_no_child_behind(hand_written: Path) -> None:
     (hand_written.parent / "slow.py").write_text("def main():\n    import time\n    time.sleep(2983)\n")
     command = [sys.executable, "-m", "tlxgen", "verify", "slow.py:main"]
@@ -219,3 +269,27 @@ def _children(pid: int) -> list[int]:
             continue
         found += [int(path.parent.name)] * (parent == pid)
     return found
+
+
+def test_every_value_of_a_constant_is_run_on_each_side_of_a_guard() -> None:
+    points = [(n, s, g) for n in (128, 256) for s in (1, 2, 3) for g in (True, False)]
+    configs = [{"BLOCK_N": n, "STAGES": s, "GUARD": g} for n, s, g in points]
+    chosen = [points[i] for i in configs_of(configs)]
+    assert chosen == [(128, 1, True), (128, 1, False), (128, 2, True), (128, 2, False), (256, 3, True), (256, 3, False)]
+    assert configs_of([{"BLOCK_N": 128}]) == [0]
+
+
+def test_shapes_have_whole_tiles_in_whole_groups_and_parts_longer_than_the_ring() -> None:
+    spec = kernels("hopper_gemm").kept[0].spec
+    assert isinstance(spec, GemmSpec)
+    shapes = list(simulated_shapes(spec, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "GROUP_M": 4}, 4))
+    assert (2 * 4 * 128, 2 * 128, 64) in shapes
+    parts = list(simulated_shapes(spec, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "SPLIT_K": 2}, 4))
+    assert max(k for _, _, k in parts) > 2 * 3 * 64
+
+
+def test_shapes_with_mx_scales_have_whole_blocks_of_them_along_k() -> None:
+    spec = kernels("blackwell_mx_gemm").kept[0].spec
+    assert isinstance(spec, GemmSpec)
+    constants = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128, "STAGES": 3}
+    assert all(k % 32 == 0 for _, _, k in simulated_shapes(spec, constants, 4))

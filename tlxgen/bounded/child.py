@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar, cast
@@ -63,21 +63,26 @@ class Answer:
 class Child:
     """`python -m MODULE`, whose main is `tlxgen.bounded.serve.serve`; started when first asked, again after a bad end.
 
-    `ask` belongs to one thread. Setting `stop` ends it from another, within a tick.
+    `ask` belongs to one thread. Setting `stop` ends it from another, within a tick. `environment` comes on top of this
+    process's own.
     """
 
-    def __init__(self, module: str, stop: threading.Event | None = None) -> None:
+    def __init__(
+        self, module: str, stop: threading.Event | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._module = module
+        self._environment = dict(environment or {})
         self._stop = stop or threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._pending = b""
         self._log = b""
         self._heard = 0
 
-    def ask(self, request: Message, timeout_s: float) -> Answer:
+    def ask(self, request: Message, timeout_s: float, *, each: bool = False) -> Answer:
         """The messages that answer `request`, up to {"end": true}. `timeout_s` is wall time, imports excluded.
 
-        Hangs and crashes are answers too; the messages that came before are kept.
+        With `each` it is the time from one message to the next. Hangs and crashes are answers too; the messages that
+        came before are kept.
         """
         messages: list[Message] = []
         self._log, self._heard = b"", 0
@@ -85,8 +90,8 @@ class Child:
             if self._process is None:
                 self._start()
                 self._until(messages, "ready", START_LIMIT_S)
-            self._send(request)
-            self._until(messages, "end", timeout_s)
+            self._send({**request, "timeout_s": timeout_s, "each": each})
+            self._until(messages, "end", timeout_s, each)
         except _Lost as lost:
             stack, log, fate = self._bury(lost)
             return Answer(messages, fate, stack, log)
@@ -112,6 +117,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=os.environ | self._environment,
             start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
         )
         self._pending = b""
@@ -125,13 +131,17 @@ class Child:
         except OSError:
             raise _Lost("") from None
 
-    def _until(self, messages: list[Message], last: str, limit_s: float) -> None:
+    def _until(self, messages: list[Message], last: str, limit_s: float, each: bool = False) -> None:
         """Gathers messages until the one with the key `last`. Raises _Lost."""
-        deadline = time.monotonic() + limit_s
-        for message in self._receive(deadline):
-            if last in message:
-                return
-            messages.append(message)
+        heard = True
+        while heard:
+            heard = False
+            for message in self._receive(time.monotonic() + limit_s):
+                if last in message:
+                    return
+                messages.append(message)
+                if heard := each:
+                    break  # to look ahead from here
         raise _Lost(f"timed out after {limit_s:g} s", hangs=True)
 
     def _receive(self, deadline: float) -> Generator[Message, None, None]:

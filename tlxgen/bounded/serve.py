@@ -18,7 +18,8 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def serve(handle: Callable[[dict[str, Any], Say], None]) -> None:
-    """Calls `handle(request, say)` for each request until stdin ends. `request["timeout_s"]` is the parent's limit.
+    """Calls `handle(request, say)` for each request until stdin ends. `request["timeout_s"]` is the parent's limit,
+    of the whole request or, with `request["each"]`, of the time from one message to the next.
 
     Foreign code finds stdin empty, and what it prints goes to stderr. A fatal signal, and SIGUSR1 from a parent whose
     patience is at its end, print where the program is.
@@ -35,8 +36,15 @@ def serve(handle: Callable[[dict[str, Any], Say], None]) -> None:
     _say(out, {"ready": True})
     for line in requests:
         request = json.loads(line)
-        faulthandler.dump_traceback_later(request["timeout_s"] + ORPHAN_GRACE_S, exit=True)
-        handle(request, lambda message: _say(out, message))
+        limit_s = request["timeout_s"] + ORPHAN_GRACE_S
+
+        def say(message: dict[str, Any], each: float = limit_s if request.get("each") else 0) -> None:
+            _say(out, message)
+            if each:
+                faulthandler.dump_traceback_later(each, exit=True)
+
+        faulthandler.dump_traceback_later(limit_s, exit=True)
+        handle(request, say)
         faulthandler.cancel_dump_traceback_later()
         _say(out, {"end": True})
 

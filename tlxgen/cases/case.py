@@ -16,7 +16,7 @@ from .declaration import Declaration, Size
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from tlxgen.sim import Limits, Report, Run
+    from tlxgen.sim import Limits, Report, Way
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Case:
 
     def verify(
         self,
-        runs: Sequence[Run] | None = None,
+        runs: Sequence[Way] | None = None,
         *,
         module: ModuleType | None = None,
         config: int | None = None,

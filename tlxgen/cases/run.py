@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tlxgen.errors import SpecErrors
-from tlxgen.sim import RUNS, Limits, Report, Run, Session, load_module, verify
+from tlxgen.sim import RUNS, Limits, Report, Session, Way, load_module, verify
 
 from .case import Case
 from .foreign import attributed, importing
@@ -25,7 +25,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 def verify_case(
-    case: Case, runs: Sequence[Run] | None, module: ModuleType | None, config: int | None, limits: Limits | None
+    case: Case, runs: Sequence[Way] | None, module: ModuleType | None, config: int | None, limits: Limits | None
 ) -> Report:
     """See Case.verify."""
     if module is None:

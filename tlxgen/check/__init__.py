@@ -28,13 +28,16 @@ class Job:
     shapes: tuple[tuple[int, ...], ...] = ()
 
 
-def require_device(arch: str, capability: tuple[int, int]) -> str:
-    """Name of the GPU. Raises DeviceError when there is none of this architecture, and says what runs without one."""
+def require_device(arch: str, capability: tuple[int, int], verb: str = "check") -> str:
+    """Name of the GPU that `verb` runs on.
+
+    Raises DeviceError when there is none of this architecture, and says what runs without one.
+    """
     remedy = "without one: tlxgen verify SPEC runs the kernels on the CPU, tlxgen compile SPEC proves that they compile"
     import torch
 
     if not torch.cuda.is_available():
-        raise DeviceError(f"no GPU here; tlxgen check runs {arch} kernels on one", remedy=remedy)
+        raise DeviceError(f"no GPU here; tlxgen {verb} runs {arch} kernels on one", remedy=remedy)
     found = torch.cuda.get_device_capability()
     name: str = torch.cuda.get_device_name()
     if found != capability:

@@ -7,6 +7,7 @@ A request is a job: {spec, folder, structure, repeats, seed, shapes}. The answer
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,10 +41,15 @@ def check(job: dict[str, Any], say: Say) -> None:
 
 
 def import_file(path: Path) -> ModuleType:
-    """The module in a file, under a name of its own."""
-    spec = importlib.util.spec_from_file_location(f"tlxgen_generated_{path.stem}", path)
+    """The module in a file, under a name of its own; an __init__.py is the package of its folder."""
+    package = path.name == "__init__.py"
+    name = f"tlxgen_generated_{path.parent.name if package else path.stem}"
+    folders = [str(path.parent)] if package else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folders)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    if package:
+        sys.modules[name] = module  # where its own imports look for it
     spec.loader.exec_module(module)
     return module
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError, SpecError, SpecErrors
+from tlxgen.errors import NoVariantError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand
 
+from . import tuned
+
 Value = int | bool
-NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep"}
+NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tuned"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Structure:
     plan: Plan  # what the source is rendered from: every guard on, so that every role is there
     baked: Mapping[str, Value]  # parameters that the source holds as constants
     variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
+    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,10 @@ class Family(ABC):
     template: ClassVar[str]
     model: ClassVar[type[CommonSpec]]
     config_axes: ClassVar[Mapping[str, str]]
+    dispatcher: ClassVar[str | None] = None  # template of the module that chooses among the structures of a tuned spec
     blame: ClassVar[Mapping[str, str]] = {}  # the spec path that a rule is most likely broken by
+    shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
+    computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
 
     @abstractmethod
     def guards(self, spec: Any) -> tuple[str, ...]:
@@ -95,6 +101,26 @@ class Family(ABC):
     @abstractmethod
     def problem(self) -> Any:
         """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
+
+    def benchmark(self) -> Any:
+        """The module of the family's calls and baselines; importing it imports torch.
+
+        It has call(module, spec, shape, tensors, config) and baselines(spec). Raises TlxgenError for a family that has
+        none.
+        """
+        raise TlxgenError(f"the family {self.name} does not say how its kernels are timed")
+
+    def flops(self, spec: Any, shape: tuple[int, ...]) -> float:
+        """Floating-point operations of a problem, a multiply-add as two."""
+        return 0.0
+
+    def bytes_moved(self, spec: Any, shape: tuple[int, ...]) -> float:
+        """Bytes of a problem's operands and results, each once."""
+        return 0.0
+
+    def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
+        """An estimate of the clocks of one launch, by arithmetic, to rank variants with; equal: no opinion."""
+        return 0.0
 
     def summary(self, plan: Plan) -> str:
         """One line about the tasks, for headers."""
@@ -117,7 +143,8 @@ class Family(ABC):
             rejected += failed
             if structure.variants:
                 structures.append(structure)
-        return Kernels(document, self, tuple(structures), tuple(rejected))
+        made = Kernels(document, self, tuple(structures), tuple(rejected))
+        return tuned.keep(made, document.tuned) if document.tuned else made
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
@@ -171,11 +198,11 @@ def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
     for point in expansion.points:
         if point.spec is not None and not point.rejected:
-            groups.setdefault(_structure_key(family, point.spec), []).append(point)
+            groups.setdefault(structure_key(family, point.spec), []).append(point)
     return groups
 
 
-def _structure_key(family: Family, spec: CommonSpec) -> str:
+def structure_key(family: Family, spec: CommonSpec) -> str:
     """Everything of a spec that changes the program, as text."""
     data = spec.model_dump(exclude=NOT_STRUCTURE)
     for path in family.config_axes:
@@ -249,4 +276,4 @@ def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
         yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
 
 
-__all__ = ["Family", "Kernels", "Structure", "Value", "Variant"]
+__all__ = ["Family", "Kernels", "Structure", "Value", "Variant", "structure_key"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Module:
     provenance: tuple[tuple[str, str], ...]
     configs: tuple[ConfigRow, ...]
     arguments: tuple[tuple[str, str], ...]
+    tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape class -> entry of CONFIGS
 
 
 def render(structure: Structure, *, title: str, provenance: Mapping[str, str], templates: Path, template: str) -> str:
@@ -40,7 +41,9 @@ def render(structure: Structure, *, title: str, provenance: Mapping[str, str], t
     `provenance` goes into the header as it is given; it must not hold a date, a host or a path of a machine.
     """
     rows = tuple(config_row(v.plan) for v in structure.variants if v.plan)
-    module = Module(title, __version__, tuple(provenance.items()), rows[:1], _arguments(structure.plan))
+    module = Module(
+        title, __version__, tuple(provenance.items()), rows[:1], _arguments(structure.plan), _tuned(structure)
+    )
     context = {"plan": structure.plan, "facts": structure.plan.facts, "module": module}
     text = environment.render(environment.environment(templates), template, context)
     text = passes.run(text, bake=structure.baked)
@@ -54,6 +57,21 @@ def config_row(plan: Plan) -> ConfigRow:
     if max(plan.cluster) > 1:
         options += f", ctas_per_cga={plan.cluster}"
     return ConfigRow("{" + kept + "}", options)
+
+
+def dispatcher(
+    structures: Sequence[Structure], *, title: str, provenance: Mapping[str, str], templates: Path, template: str
+) -> str:
+    """The formatted source of the module that chooses among tuned structures, which lie beside it."""
+    first = structures[0]
+    rows = sorted((shape, s.name, index) for s in structures for shape, index in s.tuned.items())
+    module = Module(title, __version__, tuple(provenance.items()), (), _arguments(first.plan))
+    context = {"plan": first.plan, "facts": first.plan.facts, "module": module, "modules": structures, "rows": rows}
+    return _format(environment.render(environment.environment(templates), template, context))
+
+
+def _tuned(structure: Structure) -> tuple[tuple[tuple[int, ...], int], ...]:
+    return tuple(sorted(structure.tuned.items()))
 
 
 def _arguments(plan: Plan) -> tuple[tuple[str, str], ...]:

@@ -1,16 +1,20 @@
 """Executes TLX source on the CPU and finds what is wrong with it. Knows kernels, not specs.
 
 `verify` runs a program (host code that launches kernels) on several schedules; `verify_case` a generated module.
-What it does not see: layouts, registers, compiler faults, weak memory, and hazards between the warps of one task.
+What it does not see: layouts, registers, compiler faults, weak memory, and most hazards between the warps of one task.
 """
 
 from .engine import SCHEDULES, Schedule
+from .explore import Budget
 from .findings import CATALOGUE, Finding, Findings, NoSuchConfig, Place, UnsupportedOp
 from .launch import DEVICE, SMS, Session, load_module
 from .machine import Limits
-from .verify import RUNS, Report, Run, Seen, verify, verify_case
+from .script import ReplayError, Script
+from .verify import RUNS, Report, Run, Seen, Way, verify, verify_case
+from .witness import Witness, explain, sample, witness
 
 __all__ = [
+    "Budget",
     "CATALOGUE",
     "DEVICE",
     "Finding",
@@ -18,16 +22,23 @@ __all__ = [
     "Limits",
     "NoSuchConfig",
     "Place",
+    "ReplayError",
     "Report",
     "Run",
     "RUNS",
     "SCHEDULES",
     "SMS",
     "Schedule",
+    "Script",
     "Seen",
     "Session",
     "UnsupportedOp",
+    "Way",
+    "Witness",
+    "explain",
     "load_module",
+    "sample",
     "verify",
     "verify_case",
+    "witness",
 ]

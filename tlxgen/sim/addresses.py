@@ -20,8 +20,9 @@ def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.T
     at = torch.as_tensor(pointer.at, dtype=torch.int64)
     kept = torch.as_tensor(True if mask is None else mask)
     at, kept = torch.broadcast_tensors(at, kept)
-    outside = kept & ((at < 0) | (at >= pointer.flat.numel()))
+    first, end = pointer.extent  # of the tensor, not of what was allocated: it may be a part of more
+    outside = kept & ((at < first) | (at >= end))
     if bool(outside.any()):
-        text = f"{what} of {int(outside.sum())} elements outside of a tensor of {pointer.flat.numel()}"
+        text = f"{what} of {int(outside.sum())} elements outside of a tensor of {end - first}"
         m.findings.stop("out-of-bounds", text, (place,))
     return at, kept

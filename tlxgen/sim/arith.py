@@ -10,7 +10,7 @@ import math
 import operator
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -230,7 +230,8 @@ _FP8_LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 def to(value: Any, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
     """`value.to(dtype)`, of scalars too: floats to integers toward zero, to fp8 saturated. `bitcast` keeps the bits."""
     if isinstance(dtype, PointerType):  # an integer as a pointer is an address
-        return Pointer(*machine().memory.find(int(value), dtype.element_ty, machine().here()))
+        flat, index = machine().memory.find(int(value), dtype.element_ty, machine().here())
+        return Pointer(flat, index, (0, flat.numel()))
     if fp_downcast_rounding not in (None, "rtne", "rtz"):
         raise KernelFault(f"fp_downcast_rounding {fp_downcast_rounding!r}")
     if isinstance(value, torch.Tensor):
@@ -314,19 +315,20 @@ class Pointer:
 
     flat: torch.Tensor
     at: Any  # int or int64 tensor: indices into `flat`
+    extent: tuple[int, int]  # the tensor's first index in `flat`, and the one after its last
 
     @property
     def dtype(self) -> torch.dtype:
         return self.flat.dtype
 
     def __add__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at + offset)
+        return replace(self, at=self.at + offset)
 
     def __radd__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at + offset)
+        return replace(self, at=self.at + offset)
 
     def __sub__(self, offset: Any) -> Pointer:
-        return Pointer(self.flat, self.at - offset)
+        return replace(self, at=self.at - offset)
 
     def __getitem__(self, index: Any) -> Pointer:
-        return Pointer(self.flat, self.at[index])
+        return replace(self, at=self.at[index])

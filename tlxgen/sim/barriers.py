@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from .engine import Hub, Task
 from .findings import Findings, Place
+from .watch import Amount
 
 
 @dataclass(eq=False)
@@ -33,6 +34,15 @@ class Mbarrier:
 
     def __post_init__(self) -> None:
         self.pending = self.count
+        self.key = self.hub.new_key("b")
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def missing(self) -> Amount:
+        return self.pending, self.bytes
 
     def _opens(self, parity: int) -> bool:
         return self.phase & 1 != parity
@@ -42,18 +52,24 @@ class Mbarrier:
         if parity not in (0, 1):
             self.findings.stop("barrier-misuse", f"wait on {self.name} for parity {parity}; it is 0 or 1", (place,))
         self.hub.pause()
-        task = self.hub.current
-        if not self._opens(parity):
+        self.hub.enter()
+        task, watch, opens = self.hub.current, self.hub.watch, self._opens(parity)
+        if watch is not None:
+            watch.waits(self, self.phase + (not opens), place)
+        if not opens:
             self.waiting.append((task, parity))
-            self.hub.block(lambda: self._state(parity))
+            self.hub.block(lambda: self.state(parity))
         else:
             self._pass(task, place)
+            if watch is not None:
+                watch.passes(self)
 
     def _pass(self, task: Task, place: Place) -> None:
         task.clock |= self.completed
         self.passed.append((task.bit, place))
 
-    def _state(self, parity: int) -> str:
+    def state(self, parity: int) -> str:
+        """What a wait for `parity` sees, in words."""
         expected = f", {self.bytes} bytes outstanding" if self.bytes else ""
         return (
             f"{self.name} parity {parity}: {self.phase} phases complete, {self.count - self.pending} of {self.count} "
@@ -62,6 +78,9 @@ class Mbarrier:
 
     def arrive(self, count: int, clock: int, place: Place, expected: int = 0) -> None:
         """`count` arrivals by someone with that clock; `expected` bytes more must come before the phase completes."""
+        self.hub.enter()
+        if self.hub.watch is not None:
+            self.hub.watch.arrives(self, (count, -expected), place)
         if count > self.pending:
             text = f"{count} arrivals on {self.name}, which waits for {self.pending} of {self.count} in this phase"
             self.findings.stop("over-arrival", text, (place,))
@@ -72,6 +91,9 @@ class Mbarrier:
 
     def transfer(self, size: int, clock: int, place: Place) -> None:
         """A copy has brought `size` bytes."""
+        self.hub.enter()
+        if self.hub.watch is not None:
+            self.hub.watch.arrives(self, (0, size), place)
         self.bytes -= size
         self.arriving |= clock
         self._settle(place)
@@ -95,11 +117,13 @@ class Mbarrier:
         self.arriving = 0
         self.phase += 1
         self.pending = self.count
+        if self.hub.watch is not None:
+            self.hub.watch.completes(self)
         waiting, self.waiting = self.waiting, []
         for task, parity in waiting:
             if self._opens(parity):
                 self._pass(task, task.place)
-                self.hub.wake(task)
+                self.hub.wake(task, self)
             else:
                 self.waiting.append((task, parity))
 
@@ -114,17 +138,33 @@ class NamedBarrier:
     threads: int = 0  # of the round that is under way
     present: int = 0
     clock: int = 0
+    phase: int = 0  # complete rounds
     waiting: list[Task] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def missing(self) -> Amount:
+        return self.threads - self.present, 0
 
     def join(self, threads: int, wait: bool, place: Place) -> None:
         """The task that runs comes to the barrier, and stays there when it waits."""
         self.hub.pause()
-        task = self.hub.current
+        self.hub.enter()
+        task, watch = self.hub.current, self.hub.watch
         if self.present and threads != self.threads:
             self._misused(f"{threads} threads on {self.name}; the round began with {self.threads}", place)
         if threads % 32 or not task.threads <= threads:
             self._misused(f"{threads} threads on {self.name} from a task of {task.threads}", place)
         self.threads = threads
+        if watch is not None:
+            watch.arrives(self, (task.threads, 0), place)
         self.present += task.threads
         self.clock |= self.hub.release(task)
         if self.present > threads:
@@ -132,11 +172,16 @@ class NamedBarrier:
         if self.present == threads:
             waiting, clock = self.waiting, self.clock
             self.present, self.clock, self.waiting = 0, 0, []
+            self.phase += 1
+            if watch is not None:
+                watch.completes(self)
             for other in waiting:
                 other.clock |= clock
-                self.hub.wake(other)
+                self.hub.wake(other, self)
             if wait:
                 task.clock |= clock
+                if watch is not None:
+                    watch.passes(self)
         elif wait:
             self.waiting.append(task)
             self.hub.block(lambda: f"{self.name}: {self.present} of {threads} threads have come")
@@ -149,31 +194,55 @@ class NamedBarrier:
 class ClusterBarrier:
     """All CTAs of a cluster meet."""
 
+    key: str
     size: int
     hub: Hub
     present: int = 0
     clock: int = 0
+    phase: int = 0
     waiting: list[Task] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return "the cluster barrier"
+
+    @property
+    def missing(self) -> Amount:
+        return self.size - self.present, 0
 
     def join(self) -> None:
         """The task that runs, one of each CTA, waits for those of the others."""
         task = self.hub.current
-        clock = self.clock | self.hub.release(task)
+        clock = self._enter()
         if self.present + 1 == self.size:
             task.clock |= clock
+            self._come(clock)
+            if self.hub.watch is not None:
+                self.hub.watch.passes(self)
+            return
         self._come(clock)
-        if self.present:
-            self.waiting.append(task)
-            self.hub.block(lambda: f"the cluster barrier: {self.present} of {self.size} CTAs have come")
+        self.waiting.append(task)
+        self.hub.block(lambda: f"the cluster barrier: {self.present} of {self.size} CTAs have come")
 
     def arrive(self) -> None:
         """The task that runs comes, and does not wait."""
-        self._come(self.clock | self.hub.release(self.hub.current))
+        self._come(self._enter())
+
+    def _enter(self) -> int:
+        """The clock of all that have come, and of the task that comes now."""
+        self.hub.enter()
+        task = self.hub.current
+        if self.hub.watch is not None:
+            self.hub.watch.arrives(self, (1, 0), task.place)
+        return self.clock | self.hub.release(task)
 
     def _come(self, clock: int) -> None:
         self.clock, self.present = clock, self.present + 1
         if self.present == self.size:
             waiting, self.clock, self.present, self.waiting = self.waiting, 0, 0, []
+            self.phase += 1
+            if self.hub.watch is not None:
+                self.hub.watch.completes(self)
             for other in waiting:
                 other.clock |= clock
-                self.hub.wake(other)
+                self.hub.wake(other, self)

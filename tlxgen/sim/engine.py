@@ -12,15 +12,18 @@ hardware does not order.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from functools import cache
+from typing import Literal, Protocol, get_args
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from .findings import Findings, Place
+from .watch import Barrier, Watch
 
 Schedule = Literal["random", "starved", "lazy", "eager"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
@@ -41,11 +44,17 @@ class Event:
     starved: bool = False
     done: bool = False
     waiters: list[Task] = field(default_factory=list)
+    key: str = ""
+    made: int = 0  # tasks and events that it has made
 
 
 @dataclass(eq=False)
 class Task:
-    """A thread of control: a task replica, or a CTA's main program. `blocked` says on what, for reports."""
+    """A thread of control: a task replica, or a CTA's main program. `blocked` says on what, for reports.
+
+    `key` names it, within a launch, the same on every schedule: the n-th program, and the n-th task or event that who
+    has this key makes (`0`, `0.2`, `0.2e5`).
+    """
 
     name: str
     warps: int
@@ -57,28 +66,82 @@ class Task:
     blocked: Callable[[], str] | None = None
     finished: bool = False
     thread: greenlet | None = None
+    key: str = ""
+    made: int = 0
 
     @property
     def threads(self) -> int:
         return 32 * self.warps
 
 
+Actor = Task | Event
+
+
+@cache
+def rank(key: str) -> tuple[int, ...]:
+    """For sorting by key: events after tasks. A key may have the number of its launch before it."""
+    return ("e" in key, *map(int, re.findall(r"\d+", key)))
+
+
+class Chooser(Protocol):
+    """Decides who goes on, of the tasks that are ready and the events that may complete."""
+
+    def admit(self, actor: Actor) -> None:
+        """A task or an event begins to exist."""
+
+    def choose(self, ready: list[Task], events: list[Event]) -> Actor:
+        """Takes one out of the lists, which are not both empty; a task that has paused is the last of `ready`."""
+
+
+class Seeded:
+    """The four schedules; `random` and `starved` draw from a seed."""
+
+    def __init__(self, schedule: Schedule, seed: int) -> None:
+        self._schedule = schedule
+        self._random = random.Random(seed)
+
+    def admit(self, actor: Actor) -> None:
+        actor.starved = self._random.random() < STARVED_SHARE
+
+    def choose(self, ready: list[Task], events: list[Event]) -> Actor:
+        if self._schedule == "eager":  # events at once, tasks in turn
+            return events.pop(0) if events else ready.pop(0)
+        if self._schedule == "lazy":  # a task as far as it goes; events only when none can go on, the latest first
+            return ready.pop() if ready else events.pop()
+        if self._schedule == "starved":
+            awake = [i for i, task in enumerate(ready) if not task.starved]
+            awake += [len(ready) + i for i, event in enumerate(events) if not event.starved]
+            if awake:
+                return self._take(self._random.choice(awake), ready, events)
+        return self._take(self._random.randrange(len(ready) + len(events)), ready, events)
+
+    @staticmethod
+    def _take(index: int, ready: list[Task], events: list[Event]) -> Actor:
+        return ready.pop(index) if index < len(ready) else events.pop(index - len(ready))
+
+
 class Hub:
     """The scheduler. `run` returns when all tasks have ended and all events have completed."""
 
-    def __init__(self, findings: Findings, schedule: Schedule, seed: int, max_steps: int, seconds: float) -> None:
+    def __init__(
+        self, findings: Findings, chooser: Chooser, max_steps: int, seconds: float, watch: Watch | None = None
+    ) -> None:
         self.findings = findings
-        self.schedule = schedule
+        self.watch = watch
         self.steps = 0
         self.max_steps = max_steps
+        self.actor: Actor | None = None  # who acts now; None before and after the run
+        self.entered = False  # whether it has come to a barrier since it went on
+        self._chooser = chooser
         self._deadline = time.monotonic() + seconds
-        self._random = random.Random(seed)
         self._bits = 0
+        self._made = 0
         self._tasks: list[Task] = []
         self._ready: list[Task] = []
         self._events: list[Event] = []  # those that may complete now
-        self._by_thread: dict[greenlet, Task] = {}
         self._hub = getcurrent()
+        if watch is not None:
+            watch.attach(self)
 
     # Clocks.
 
@@ -93,7 +156,22 @@ class Hub:
         task.clock |= task.bit
         return clock
 
+    def follow(self, other: Task) -> None:
+        """Orders the task that runs after all of `other`, which has ended."""
+        self.current.clock |= other.clock
+        if self.watch is not None:
+            self.watch.follows(other)
+
     # Tasks.
+
+    def new_key(self, sign: str) -> str:
+        """A name for what the actor makes now, which depends on the actor alone."""
+        maker = self.actor
+        if maker is None:
+            self._made += 1
+            return f"{sign if sign == 'e' else ''}{self._made - 1}"
+        maker.made += 1
+        return f"{maker.key}{sign}{maker.made - 1}"
 
     def spawn(self, task: Task, body: Callable[[], None]) -> None:
         """Starts a task, which runs when the scheduler picks it."""
@@ -101,42 +179,64 @@ class Hub:
         def run() -> None:
             body()
             task.finished = True
+            if self.watch is not None:
+                self.watch.ended(task)
 
-        task.starved = self._random.random() < STARVED_SHARE
+        task.key = self.new_key(".")
         task.thread = greenlet(run, self._hub)  # where it returns, and raises, to: not the task that spawns it
-        self._by_thread[task.thread] = task
+        self._chooser.admit(task)
         self._tasks.append(task)
         self._ready.append(task)
+        if self.watch is not None:
+            self.watch.spawned(task)
 
     @property
     def current(self) -> Task:
         """The task that runs now."""
-        return self._by_thread[getcurrent()]
+        assert isinstance(self.actor, Task)
+        return self.actor
 
     def pause(self) -> None:
         """A point where other tasks and events may come in between."""
         self.tick()
         self._ready.append(self.current)
-        self._switch()
+        self._hub.switch()
+
+    def enter(self) -> None:
+        """The actor comes to a barrier: what a task does at two of them can have others in between."""
+        if self.entered and isinstance(self.actor, Task):
+            self.pause()
+        self.entered = True
+
+    def take(self, what: str) -> None:
+        """The actor comes to something, named the same on every schedule, of which who comes first gets another part
+        than who comes second."""
+        self.enter()
+        if self.watch is not None:
+            self.watch.takes(what)
 
     def block(self, why: Callable[[], str]) -> None:
         """Suspends the task that runs, until `wake`."""
         self.tick()
         self.current.blocked = why
-        self._switch()
+        if self.watch is not None:
+            self.watch.blocked(self.current, why())
+        self._hub.switch()
 
     def await_event(self, event: Event) -> None:
         """Suspends the task that runs until `event` has completed; does not order what follows after it."""
         if not event.done:
             event.waiters.append(self.current)
             self.block(lambda: f"its {event.name}")
+        elif self.watch is not None:
+            self.watch.follows(event)
 
-    def wake(self, task: Task) -> None:
+    def wake(self, task: Task, barrier: Barrier | None = None) -> None:
+        """Lets a blocked task go on; `barrier` is what held it."""
         task.blocked = None
         self._ready.append(task)
-
-    def _switch(self) -> None:
-        self._hub.switch()
+        if self.watch is not None:
+            self.watch.woken(task, barrier)
 
     def tick(self) -> None:
         """Counts a step; ends the run at its limits, so that a kernel that loops for ever ends with a finding."""
@@ -149,7 +249,10 @@ class Hub:
 
     def issue(self, event: Event) -> None:
         """Hands an event to the scheduler; one with a queue completes after those before it there."""
-        event.starved = self._random.random() < STARVED_SHARE
+        event.key = self.new_key("e")
+        self._chooser.admit(event)
+        if self.watch is not None:
+            self.watch.issued(event)
         if event.queue is not None:
             event.queue.append(event)
             if event.queue[0] is not event:
@@ -160,6 +263,8 @@ class Hub:
         self.tick()
         event.run()
         event.done = True
+        if self.watch is not None:
+            self.watch.completed(event)
         for task in event.waiters:
             self.wake(task)
         if event.queue is not None:
@@ -176,13 +281,17 @@ class Hub:
         """
         try:
             while self._ready or self._events:
-                chosen = self._choose()
+                self.actor = chosen = self._chooser.choose(self._ready, self._events)
+                self.entered = False
+                if self.watch is not None:
+                    self.watch.acts(chosen)
                 if isinstance(chosen, Event):
                     self._complete(chosen)
                 else:
                     assert chosen.thread is not None
                     chosen.thread.switch()
-            blocked = [t for t in self._tasks if not t.finished]
+            self.actor = None
+            blocked = sorted((t for t in self._tasks if not t.finished), key=lambda t: rank(t.key))
             if blocked:
                 text = "; ".join(
                     f"{t.name} (line {t.place.line}) waits for {t.blocked()}" for t in blocked if t.blocked
@@ -191,23 +300,10 @@ class Hub:
         finally:
             self._kill()
 
-    def _choose(self) -> Task | Event:
-        ready, events = self._ready, self._events
-        if self.schedule == "eager":  # events at once, tasks in turn
-            return events.pop(0) if events else ready.pop(0)
-        if self.schedule == "lazy":  # a task as far as it goes; events only when none can go on, the latest first
-            return ready.pop() if ready else events.pop()
-        if self.schedule == "starved":
-            awake = [i for i, task in enumerate(ready) if not task.starved]
-            awake += [len(ready) + i for i, event in enumerate(events) if not event.starved]
-            if awake:
-                return self._take(self._random.choice(awake))
-        return self._take(self._random.randrange(len(ready) + len(events)))
-
-    def _take(self, index: int) -> Task | Event:
-        if index < len(self._ready):
-            return self._ready.pop(index)
-        return self._events.pop(index - len(self._ready))
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks so far, also those that have ended."""
+        return self._tasks
 
     def _kill(self) -> None:
         for task in self._tasks:

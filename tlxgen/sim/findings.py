@@ -5,7 +5,7 @@ LEAF module of the simulator: everything else imports it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -13,6 +13,7 @@ from typing import Literal, NoReturn
 from tlxgen.errors import Location, TlxgenError
 
 Severity = Literal["error", "warning"]
+Key = tuple[str, tuple["Place", ...]]  # of a finding: those with the same id and places are one
 
 
 @dataclass(frozen=True, order=True)
@@ -52,7 +53,10 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "redundant-write": ("warning", "the same values from several CTAs: let one of them write"),
     "output-unwritten": ("error", "cover the whole output: check tiles, masks and what makes a task leave early"),
     "wrong-numbers": ("error", "the result differs from the reference"),
-    "missing-fence": ("warning", 'fence("async_shared") after the stores, before the TMA or wgmma that reads them'),
+    "missing-fence": (
+        "warning",
+        'fence("async_shared") between the stores and the TMA or MMA that reads them',
+    ),
     "barrier-misuse": ("error", "waiters and arrivers of a barrier must agree on its kind and thread count"),
     "no-progress": ("error", "bound the loop: the run reached its limit of steps or time"),
     "kernel-error": ("error", "the kernel's own Python raised: it would not compile either"),
@@ -68,6 +72,10 @@ class Finding:
     places: tuple[Place, ...]
 
     @property
+    def key(self) -> Key:
+        return self.id, self.places
+
+    @property
     def severity(self) -> Severity:
         return CATALOGUE[self.id][0]
 
@@ -81,15 +89,24 @@ class Finding:
 
 
 class Findings:
-    """Collects findings; one with the same id and places as an earlier one is the same finding."""
+    """Collects findings. `listener` is told of each when it is first noticed, and may end the run.
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, tuple[Place, ...]], Finding] = {}
+    `races` says whether accesses to shared memory are compared at all.
+    """
+
+    def __init__(self, listener: Callable[[Finding], None] | None = None, races: bool = True) -> None:
+        self.races = races
+        self._found: dict[Key, Finding] = {}
+        self._listener = listener
 
     def add(self, id: str, message: str, places: Iterable[Place] = ()) -> None:
         """Records a finding; the run goes on."""
         finding = Finding(id, message, tuple(places))
-        self._found.setdefault((id, finding.places), finding)
+        if finding.key in self._found:
+            return
+        self._found[finding.key] = finding
+        if self._listener is not None:
+            self._listener(finding)
 
     def stop(self, id: str, message: str, places: Iterable[Place] = ()) -> NoReturn:
         """Records a finding after which nothing that the run does means anything, and ends the run."""

@@ -240,7 +240,11 @@ class Descriptor:
             return None
         start = self.start + sum((o + lo) * s for o, lo, s in zip(offsets, low, self.strides, strict=True))
         shape = tuple(h - lo for lo, h in zip(low, high, strict=True))
-        return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), Box(shape, self.strides, start)
+        # Addresses wrap at 64 bits, which descriptors of ragged tensors use: offsets that are large cancel out.
+        period = (1 << 64) // int(self.dtype.itemsize)
+        start = (start + period // 2) % period - period // 2
+        strides = tuple(s if n > 1 else 0 for n, s in zip(shape, self.strides, strict=True))
+        return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), Box(shape, strides, start)
 
     def read(self, offsets: Sequence[int], memory: GlobalMemory, cta: int, place: Place) -> torch.Tensor:
         """The box; zero where it lies outside of the tensor."""

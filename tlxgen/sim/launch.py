@@ -17,19 +17,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .engine import Schedule
-from .findings import Findings, KernelFault, NoSuchConfig, Place, Stop
+from .engine import Chooser, Schedule, Seeded
+from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .transform import Program
+from .watch import Watch
 
 DEVICE = torch.device("cuda", 0)
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -81,25 +82,63 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
         return made
 
 
-@dataclass(eq=False)
-class Session:
-    """Launches on one schedule and seed. Host functions are told of `sms` SMs.
+class Director(Protocol):
+    """Decides on, and sees, each launch of a session."""
 
-    `config` counts the configs of an autotuned kernel that its pruning leaves for the arguments of a launch.
-    """
+    def chooser(self, launch: int) -> Chooser: ...
+
+    def watch(self, launch: int) -> Watch | None: ...
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The director of a schedule and a seed."""
 
     schedule: Schedule
     seed: int
+
+    def chooser(self, launch: int) -> Chooser:
+        return Seeded(self.schedule, self.seed + 7919 * launch)
+
+    def watch(self, launch: int) -> Watch | None:
+        return None
+
+
+@dataclass(eq=False)
+class Session:
+    """Launches as `director` says; programs draw their inputs from `seed`. Host functions are told of `sms` SMs.
+
+    Ends at the finding `until`. `races` false leaves out the comparing of accesses to shared memory: it is there to
+    measure what that costs.
+    """
+
+    director: Director
+    seed: int = 0
     sms: int = SMS
     config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
-    findings: Findings = field(default_factory=Findings)
+    until: Key | None = None
+    races: bool = True
+    findings: Findings = field(init=False)
+    noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
+    synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
 
     def __post_init__(self) -> None:
+        self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
+        self._machine: Machine | None = None  # of the launch under way
+        self._attempts = 0  # launches, those that began again counted as often as they began
+
+    def _notice(self, finding: Finding) -> None:
+        hub = self._machine.hub if self._machine else None
+        self.noticed[finding.key] = self.steps + (hub.steps if hub else 0)
+        if hub is not None and hub.watch is not None:
+            hub.watch.found(finding)
+        if finding.key == self.until:
+            raise Stop
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`kernel[grid](*arguments, **options)`."""
@@ -131,8 +170,10 @@ class Session:
     def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
         """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
         found = len(self.findings.all)
-        seed = self.seed + 7919 * self.launches
-        machine = Machine(self.findings, self.memory, self.schedule, seed, self.limits, layouts)
+        chooser, watch = self.director.chooser(self._attempts), self.director.watch(self._attempts)
+        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
+        self._attempts += 1
+        self._machine = machine
         self.memory.begin()
         try:
             with running(machine), torch._C.DisableTorchFunction():
@@ -145,6 +186,8 @@ class Session:
             if not wrong:
                 raise
         finally:
+            self._machine = None
+            self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
         if wrong:
             self.findings.forget(found)

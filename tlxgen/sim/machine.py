@@ -13,12 +13,13 @@ from types import FrameType
 from typing import Any
 
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
-from .engine import Event, Hub, Schedule, Task
+from .engine import Chooser, Event, Hub, Task
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint
 from .globalmem import GlobalMemory
 from .layouts import Layouts
 from .memory import Storage
+from .watch import Watch
 
 _HERE = str(Path(__file__).parent)
 
@@ -47,6 +48,10 @@ class BarrierRef:
     array: int
     index: int
 
+    @property
+    def label(self) -> str:
+        return self.barrier.label
+
     def on(self, cta: Cta) -> Mbarrier:
         return cta.barriers[self.array].barriers[self.index]
 
@@ -69,6 +74,7 @@ class Cta:
     named: dict[int, NamedBarrier] = field(default_factory=dict)
     ready: int = 0  # bit of the segment in which it last initialised a barrier
     met: bool = False  # the cluster has met after that
+    fences: list[tuple[int, int]] = field(default_factory=list)  # async_shared: clock before, bit of what comes after
     scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # memory of the compiler's, by where it is used
     ended: int | None = None  # clock when its program ended
     remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
@@ -106,7 +112,6 @@ class Worker(Task):
     unstored: list[Event] = field(default_factory=list)
     copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
     groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
-    unfenced: list[Any] = field(default_factory=list)  # accesses that the async proxy does not see yet
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
     touched: list[Touch] = field(default_factory=list)  # since its warps last met
@@ -133,15 +138,15 @@ class Machine:
         self,
         findings: Findings,
         memory: GlobalMemory,
-        schedule: Schedule,
-        seed: int,
+        chooser: Chooser,
         limits: Limits,
         layouts: Layouts,
+        watch: Watch | None = None,
     ) -> None:
         self.layouts = layouts
         self.findings = findings
         self.memory = memory
-        self.hub = Hub(findings, schedule, seed, limits.steps, limits.seconds)
+        self.hub = Hub(findings, chooser, limits.steps, limits.seconds, watch)
         self.pairs = False  # some MMA is of two CTAs
         self.no_ending_sync = False  # async_tasks(no_ending_cluster_sync=True)
         self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
@@ -155,11 +160,14 @@ class Machine:
 
     def here(self) -> Place:
         """The line of kernel source that called the operation; also noted as where the task is."""
-        frame = sys._getframe(1)
+        frame = operation = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-            frame = frame.f_back
+            operation, frame = frame, frame.f_back
         place = Place(frame.f_code.co_filename, frame.f_lineno)
-        self.hub.current.place = place
+        task = self.hub.current
+        task.place = place
+        if self.hub.watch is not None:
+            self.hub.watch.operation(task, place, operation)
         return place
 
     def calls(self) -> tuple[int, ...]:
@@ -184,7 +192,7 @@ class Machine:
         cluster launch control needs; else all at once."""
         if any(g % c for g, c in zip(grid, cluster, strict=True)):
             raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
-        self._program, self._grid, self._warps = program, grid, warps
+        self._program, self._grid, self._warps, self._limited = program, grid, warps, resident is not None
         for number, corner in enumerate(_places(grid, cluster)):
             self._waiting.append(self._cluster(number, corner, cluster))
         for _ in range(min(resident or len(self._waiting), len(self._waiting))):
@@ -194,7 +202,7 @@ class Machine:
     def _cluster(self, number: int, corner: tuple[int, int, int], size: tuple[int, int, int]) -> list[Cta]:
         members: list[Cta] = []
         inner = _places(size, (1, 1, 1))
-        meeting = ClusterBarrier(len(inner), self.hub)
+        meeting = ClusterBarrier(f"cluster {number}", len(inner), self.hub)
         for rank, step in enumerate(inner):
             x, y, z = (c + s for c, s in zip(corner, step, strict=True))
             first = number * len(inner)
@@ -202,12 +210,15 @@ class Machine:
         return members
 
     def _start_next(self) -> None:
+        if self._limited:
+            self.hub.take("clusters that wait")
         if self._waiting:
             for cta in self._waiting.popleft():
                 self._start(cta, self._program)
 
     def steal(self) -> tuple[int, int, int] | None:
         """Cancels the launch of the next waiting cluster; gives the place of its first CTA."""
+        self.hub.take("clusters that wait")
         return self._waiting.popleft()[0].program if self._waiting else None
 
     def meet(self) -> None:

@@ -28,8 +28,8 @@ LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
 
 @dataclass(eq=False)
 class Access:
-    """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and since when it is
-    visible to the async proxy (a generic write to shared memory needs a fence, a TMA write none)."""
+    """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and whether the async
+    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no)."""
 
     bit: int
     place: Place
@@ -109,6 +109,10 @@ class View:
         return f"{self.buffer.name}[{self.index}] of {self.buffer.storage.owner.name}"
 
     @property
+    def label(self) -> str:
+        return str(self)
+
+    @property
     def dtype(self) -> torch.dtype:
         return self.tensor.dtype
 
@@ -169,6 +173,8 @@ class View:
 
     def write(self, access: Access, clock: int, findings: Findings) -> None:
         """Records a write by what `clock` lies before; reports all that it is not ordered after."""
+        if not findings.races:
+            return
         record, mine = self.buffer.storage.record(self.index), self.footprint
         for footprint_, other in record.writes:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
@@ -184,6 +190,8 @@ class View:
 
     def read(self, access: Access, clock: int, findings: Findings) -> None:
         """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
+        if not findings.races:
+            return
         record, mine = self.buffer.storage.record(self.index), self.footprint
         written = False
         for footprint_, write in record.writes:
@@ -193,13 +201,18 @@ class View:
             if not write.bit & clock and write.bit != access.bit:
                 text = f"{access.what} reads {self}, which {write.what} may still write"
                 findings.add("race-read-write", text, (access.place, write.place))
-            elif access.engine and not write.fenced:
+            elif access.engine and not write.fenced and not self._fenced(write.bit, clock):
                 text = f"{access.what} reads {self} through the async proxy; the stores to it were not fenced"
                 findings.add("missing-fence", text, (access.place, write.place))
         if not written:
             findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
         record.reads = [x for x in record.reads if x[1].bit != access.bit or x[0] is not mine]
         record.reads.append((mine, access))
+
+    def _fenced(self, write: int, clock: int) -> bool:
+        """Whether a fence of some task of the cluster lies between a write and what `clock` lies before."""
+        fences = (fence for cta in self.owner.cluster for fence in reversed(cta.fences))
+        return any(write & before and bit & clock for before, bit in fences)
 
 
 def _footprint_of(tensor: torch.Tensor, copy: int = 0) -> Footprint:

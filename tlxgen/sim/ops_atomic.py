@@ -20,6 +20,7 @@ def _atomic(what: str, pointer: Any, operands: Sequence[Any], mask: Any, sem: st
     at, kept = addresses(pointer, mask, what)
     if sem != "relaxed":  # without `sem` it is acquire and release
         m.memory.synchronised = True
+    m.hub.take("atomics")
     m.memory.record(pointer.flat, at[kept], m.worker.cta.number, place, reduces=True)
     values = [torch.as_tensor(x).to(pointer.dtype).broadcast_to(at.shape) for x in operands]
     before = torch.zeros(at.shape, dtype=pointer.dtype)

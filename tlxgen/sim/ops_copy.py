@@ -3,12 +3,12 @@ copy of contiguous bytes whose arrival counts on an mbarrier."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from .addresses import addresses
-from .arith import Pointer
 from .engine import Event
 from .findings import KernelFault
 from .machine import BarrierRef, machine
@@ -50,7 +50,7 @@ def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> 
     if rest or size % 16 or size > result.size or len(result.shape) != 1 or pointer.dtype != result.dtype:
         raise KernelFault(f"async_load of {size} bytes of {pointer.dtype} into {result.shape} {result.dtype}")
     first = int(torch.as_tensor(pointer.at).flatten()[0])
-    at, _ = addresses(Pointer(pointer.flat, first + torch.arange(length)), None, "async_load")
+    at, _ = addresses(replace(pointer, at=first + torch.arange(length)), None, "async_load")
     part = result.part(result.tensor[:length])
 
     def run(event: Event) -> None:
@@ -100,6 +100,8 @@ def async_load_wait_group(pendings: int, tokens: Any = None) -> None:
     m = machine()
     m.here()
     worker = m.worker
+    if pendings < 0:
+        raise KernelFault(f"async_load_wait_group({pendings})")
     m.hub.pause()
     retired = worker.groups[: max(0, len(worker.groups) - pendings)]
     worker.groups = worker.groups[len(retired) :]

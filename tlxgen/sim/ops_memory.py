@@ -180,8 +180,6 @@ def local_store(view: View, value: torch.Tensor) -> None:
         raise KernelFault(f"local_store of {tuple(value.shape)} {value.dtype} to {view.shape} {view.dtype}")
     access = Access(worker.bit, place, "a local_store", engine=False, fenced=view.kind == "tmem")
     view.write(access, worker.clock, m.findings)
-    if view.kind == "smem":
-        worker.unfenced.append(access)
     _between_warps(worker, view, place, writes=True)
     view.put(value)
     m.hub.pause()
@@ -255,15 +253,14 @@ def _halves(view: View) -> tuple[Footprint, Footprint]:
 
 
 def fence(scope: str) -> None:
-    """`async_shared`: what the task has stored is now visible to TMA and MMA."""
+    """`async_shared`: the TMA and MMA that come after it see the stores that lie before it, of whatever task."""
     m = machine()
     m.here()
     if scope not in ("async_shared", "gpu", "sys"):
         raise KernelFault(f"fence({scope!r})")
     if scope == "async_shared":
-        for access in m.worker.unfenced:
-            access.fenced = True
-        m.worker.unfenced.clear()
+        before = m.hub.release(m.worker)
+        m.worker.cta.fences.append((before, m.worker.bit))
 
 
 def fence_async_shared() -> None:

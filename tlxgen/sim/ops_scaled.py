@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 
 from .findings import KernelFault
 from .machine import BarrierRef
-from .memory import View
+from .memory import Kind, View
 from .mx import BLOCK, FORMATS, fp4_values, scale_values, unpack_scales
 from .ops_tcgen05 import mma
 
@@ -32,7 +33,8 @@ def async_dot_scaled(
     """D = (A * A_scale) @ (B * B_scale) (+ D); a scale holds for 32 elements along K.
 
     A is M x K with scales M x K/32, B is K x N with scales N x K/32 (of all N columns, also by two CTAs). Packed fp4
-    has K/2 bytes. Scales in shared memory are in the order of tcgen05.cp.
+    has K/2 bytes. Scales may be padded to more rows and columns, in shared memory, where they are in the order of
+    tcgen05.cp, to tiles of 128 x 4.
     """
     for view, name in ((A, A_format), (B, B_format)):
         if name not in FORMATS or view.dtype not in (FORMATS[name], torch.uint8):
@@ -43,9 +45,12 @@ def async_dot_scaled(
     if depth != B.shape[0] * (2 if fp4[1] else 1) or tuple(acc.shape) != (A.shape[0], columns) or A.shape[0] != 128:
         raise KernelFault(f"async_dot_scaled of {A.shape} {A_format} and {B.shape} {B_format} into {acc.shape}")
 
+    for scale, rows in ((A_scale, A.shape[0]), (B_scale, columns)):
+        _check_scale(scale, rows, depth // BLOCK)
+
     def product(a: torch.Tensor, b: torch.Tensor, a_scale: torch.Tensor, b_scale: torch.Tensor) -> torch.Tensor:
-        a = _values(a, A_format) * _spread(a_scale, A.shape[0], depth)
-        b = _values(b.mT, B_format) * _spread(b_scale, columns, depth)
+        a = _values(a, A_format) * _spread(a_scale, A_scale.kind, A.shape[0], depth)
+        b = _values(b.mT, B_format) * _spread(b_scale, B_scale.kind, columns, depth)
         return a @ b.mT
 
     mma(A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async, (A_scale, B_scale), product)
@@ -57,8 +62,24 @@ def _values(raw: torch.Tensor, name: str) -> torch.Tensor:
     return raw.float() if raw.is_floating_point() else raw.contiguous().view(FORMATS[name]).float()
 
 
-def _spread(scale: torch.Tensor, rows: int, depth: int) -> torch.Tensor:
+def _tiles(rows: int, columns: int) -> tuple[int, int]:
+    """Padded to tiles of 128 x 4."""
+    return -(-rows // 128) * 128, -(-columns // 4) * 4
+
+
+def _check_scale(scale: View, rows: int, columns: int) -> None:
+    """Raises KernelFault for scales that are not those of rows x columns blocks."""
+    if scale.kind == "tmem":
+        fits = len(scale.shape) == 2 and scale.shape[0] >= rows and scale.shape[1] >= columns
+    else:
+        fits = math.prod(scale.shape) == math.prod(_tiles(rows, columns))
+    if not fits:
+        raise KernelFault(f"async_dot_scaled: scales of {scale.shape} for {rows} x {columns} blocks")
+
+
+def _spread(scale: torch.Tensor, kind: Kind, rows: int, depth: int) -> torch.Tensor:
     """A factor for each of rows x depth elements."""
-    if tuple(scale.shape) != (rows, depth // BLOCK):
-        scale = unpack_scales(scale, (rows, depth // BLOCK))
-    return scale_values(scale).repeat_interleave(BLOCK, dim=1)
+    columns = depth // BLOCK
+    if kind == "smem":
+        scale = unpack_scales(scale, _tiles(rows, columns))
+    return scale_values(scale[:rows, :columns]).repeat_interleave(BLOCK, dim=1)

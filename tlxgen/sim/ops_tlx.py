@@ -128,14 +128,16 @@ class Tasks:
         if self._running:
             m.hub.block(lambda: f"its tasks, of which {self._running} still run")
         for task in self._tasks:
-            self._parent.clock |= task.clock
+            m.hub.follow(task)
 
 
 def argument(value: Any, constant: bool = False) -> Any:
     """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
     if isinstance(value, torch.Tensor):
         raw = value.as_subclass(torch.Tensor)
-        return Pointer(GlobalMemory.flat(raw), raw.storage_offset())
+        first = raw.storage_offset()
+        last = first + sum((size - 1) * stride for size, stride in zip(raw.shape, raw.stride(), strict=True))
+        return Pointer(GlobalMemory.flat(raw), first, (first, last + 1 if raw.numel() else first))
     if type(value).__name__ == "TensorDescriptor":  # triton's; the simulator does not import triton for a name
         base = value.base.as_subclass(torch.Tensor)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)

@@ -140,6 +140,8 @@ def async_descriptor_store_wait(pendings: int) -> None:
     m = machine()
     m.here()
     worker = m.worker
+    if pendings < 0:
+        raise KernelFault(f"async_descriptor_store_wait({pendings})")
     m.hub.pause()
     retired = worker.unstored[: max(0, len(worker.unstored) - pendings)]
     worker.unstored = worker.unstored[len(retired) :]

@@ -101,6 +101,8 @@ def async_dot_wait(pendings: int, acc: Any) -> Any:
     m = machine()
     m.here()
     worker = m.worker
+    if pendings < 0:
+        raise KernelFault(f"async_dot_wait({pendings})")
     m.hub.pause()
     retired = worker.undotted[: max(0, len(worker.undotted) - pendings)]
     worker.undotted = worker.undotted[len(retired) :]

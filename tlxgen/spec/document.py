@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tlxgen.errors import Location, SpecError
+from tlxgen.layout import root_of
 from tlxgen.spec.source import DataPath, Source, holds, read
 
 EXTENDS = "extends"
@@ -18,12 +19,18 @@ WHOLE = {"variants"}
 class Document:
     """A spec, merged: `sources` holds its files, child first; `data` is plain, without `extends`.
 
-    `data` must not be changed: aliases share objects.
+    `data` must not be changed: aliases share objects. `tuned` is the file of `tlxgen tune` that the spec names, if any.
     """
 
     path: str
     data: dict[str, Any]
     sources: list[Source]
+    tuned: Source | None = None
+
+    @property
+    def files(self) -> list[Source]:
+        """Every file that the spec stands in."""
+        return [*self.sources, *([self.tuned] if self.tuned else [])]
 
     def where(self, path: DataPath, *, key: bool = False) -> Location:
         """The place of the value at `path` (or of its key) in the file that gave it.
@@ -37,14 +44,16 @@ class Document:
         return supplier.where(path[:depth], key=key or depth < len(path))
 
 
-def load(path: Path, *, root: Path | None = None) -> Document:
+def load(path: Path, *, root: Path | None = None, tuned: bool = True) -> Document:
     """The spec in the file at `path`, with `extends` followed to its end.
 
     A child's mappings are merged into its parent's key by key; its lists and scalars replace; a key that it sets to
     null is removed from the parent. `variants` are replaced as a whole: the axes of one spec make no sense in another.
     Messages show paths relative to `root` where they lie below it. Raises SpecError for the first fault of a file, and
-    at the `extends` value for a missing parent or one that extends its own child.
+    at the `extends` value for a missing parent or one that extends its own child. `tuned`: also read the file that the
+    key of that name gives, which must be there; it is not inherited.
     """
+    spec = path
     sources = [read(path, shown=_shown(path, root))]
     seen = {os.path.realpath(path)}
     while EXTENDS in sources[-1].data:
@@ -65,7 +74,21 @@ def load(path: Path, *, root: Path | None = None) -> Document:
     data: dict[str, Any] = {}
     for source in reversed(sources):
         data = merge(data, {key: value for key, value in source.data.items() if key != EXTENDS})
-    return Document(sources[0].path, data, sources)
+    if not sources[0].has(("tuned",)):  # what was measured of the parent's variants says nothing of this spec's
+        data.pop("tuned", None)
+    document = Document(sources[0].path, data, sources)
+    return replace(document, tuned=_tuned(document, spec, root)) if tuned else document
+
+
+def _tuned(document: Document, spec: Path, root: Path | None) -> Source | None:
+    given = document.data.get("tuned")
+    if not isinstance(given, str):  # absent, or validation will find it
+        return None
+    path = root_of(spec) / given
+    if not path.is_file():
+        remedy = f"run: tlxgen tune {spec.as_posix()}, or take the key out"
+        raise SpecError(f"tuned: no file {given}", location=document.where(("tuned",)), remedy=remedy)
+    return read(path, shown=_shown(path, root))
 
 
 def _parent(path: Path, source: Source) -> Path:

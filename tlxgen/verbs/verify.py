@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,11 +26,13 @@ from tlxgen.verify import (
     Run,
     Schedule,
     StructureJob,
+    Way,
     is_hand_written,
     jobs_of,
     verify_all,
 )
 
+CASE_SECONDS = 30.0  # that the search of all orders of one case may take
 RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
 
 
@@ -42,6 +46,15 @@ class Options:
     arch: Arch = "sm90"
     workers: int | None = None
     limits: Limits = field(default_factory=Limits)
+    exhaustive: bool = False
+    replay: str | None = None  # TARGET=LIST, as a finding prints it
+    trace: Path | None = None
+
+    @property
+    def ways(self) -> Sequence[Way]:
+        if self.replay is not None:
+            return [("replay", self.replay.rpartition("=")[2])]
+        return [("exhaustive", CASE_SECONDS)] if self.exhaustive else self.runs
 
     @property
     def runs(self) -> list[Run]:
@@ -63,7 +76,7 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
             faults.append(error)
     if faults:
         raise faults[0] if len(faults) == 1 else SpecErrors(faults)
-    results = execute(list(dict.fromkeys(jobs)), options)
+    results = execute(_replayed(list(dict.fromkeys(jobs)), options), options)
     if record:
         write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
     return exit_code(results)
@@ -84,16 +97,18 @@ def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Opti
 def execute(jobs: Sequence[Job], options: Options) -> list[Result]:
     """Runs the jobs, and prints each result as its turn comes, then what was covered."""
     results: list[Result] = []
-    with closing(verify_all(jobs, options.runs, options.limits, options.workers)) as coming:
+    with closing(verify_all(jobs, options.ways, options.limits, options.workers, options.trace)) as coming:
         for result in coming:
             _print(result)
             results.append(result)
     findings = sum(len(r.findings) for r in results)
-    total = Result("", runs=sum(r.runs for r in results), steps=sum(r.steps for r in results))
-    total.seconds = sum(r.seconds for r in results)
+    total = Result("")
+    for result in results:
+        total.add(result)
     stopped = sum(r.error is not None for r in results)
     failed = f"; {stopped} of {len(results)} targets could not be run to the end" if stopped else ""
-    print(f"{findings} findings in {_covered(total)}{failed}; what was not run (other orders and shapes) is not proven")
+    unproven = "other shapes" if total.complete else "other orders and shapes"
+    print(f"{findings} findings in {total.covered}{failed}; what was not run ({unproven}) is not proven")
     return results
 
 
@@ -107,7 +122,7 @@ def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
     return {
         "version": RECORD_VERSION,
         "tlxgen": __version__,
-        "runs": [{"schedule": schedule, "seed": seed} for schedule, seed in options.runs],
+        "runs": [_way(*way) for way in options.ways],
         "targets": [result.to_json() for result in results],
     }
 
@@ -115,6 +130,18 @@ def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
     """Seeds of each schedule; lazy and eager have no chance in them: once is all."""
     return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
+
+
+def _replayed(jobs: list[Job], options: Options) -> list[Job]:
+    """The job that `--replay` names; all, without it. Raises TlxgenError when it names none of them."""
+    if options.replay is None:
+        return jobs
+    named, sign, _ = options.replay.rpartition("=")
+    found = [job for job in jobs if job.target == named] if sign else jobs
+    if len(found) != 1:
+        names = ", ".join(job.target for job in jobs)
+        raise TlxgenError(f"--replay is of one target, TARGET=LIST; there are {names}")
+    return found
 
 
 def _jobs(target: str, options: Options) -> Sequence[Job]:
@@ -130,10 +157,17 @@ def _structures(spec: Path, folder: Path, options: Options) -> list[StructureJob
     return [StructureJob(spec, s.name, folder / f"{s.name}.py", options.config) for s in structures]
 
 
+def _way(kind: str, value: Any) -> dict[str, Any]:
+    return {"schedule": kind, "seed": value} if kind in SCHEDULES else {kind: value}
+
+
 def _print(result: Result) -> None:
-    print(f"{result.target}: {_covered(result)}", flush=True)
+    print(f"{result.target}: {result.covered}", flush=True)
     for finding in result.findings:
         print(f"  {_line(finding)}", flush=True)
+        if "witness" in finding:
+            story = f"{finding['witness']}\nreplay: --replay {shlex.quote(result.target + '=' + finding['replay'])}"
+            print(textwrap.indent(story, "    "), flush=True)
     if result.error:
         print("  " + _text(result.error).replace("\n", "\n  "), flush=True)
 
@@ -145,8 +179,5 @@ def _text(error: TlxgenError) -> str:
 def _line(finding: Mapping[str, Any]) -> str:
     where = ", ".join(f"{Path(p['path']).name}:{p['line']}" for p in finding["places"])
     what = f"{finding['severity']} {finding['id']}: {finding['message']}" + (f" [{where}]" if where else "")
-    return f"{what}; {finding['fix']} (schedule {finding['schedule']}, seed {finding['seed']})"
-
-
-def _covered(result: Result) -> str:
-    return f"{result.runs} runs, {result.steps} steps, {result.seconds:.1f} s"
+    run = "" if finding["schedule"] == "replay" else f" (schedule {finding['schedule']}, seed {finding['seed']})"
+    return f"{what}; {finding['fix']}{run}"

@@ -1,6 +1,6 @@
 """Jobs of `tlxgen verify`, each run in a bounded child process: generated modules, declared cases, host functions."""
 
-from .job import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob
+from .job import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob, Way
 from .pool import verify_all
 from .targets import is_hand_written, jobs_of
 
@@ -15,6 +15,7 @@ __all__ = [
     "Run",
     "Schedule",
     "StructureJob",
+    "Way",
     "is_hand_written",
     "jobs_of",
     "verify_all",

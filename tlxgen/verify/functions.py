@@ -14,22 +14,22 @@ from tlxgen.cases import Case, sidecar
 from tlxgen.cases.foreign import ForeignError, attributed, importing, is_kernel, shown
 from tlxgen.cases.match import required
 from tlxgen.errors import Location
-from tlxgen.sim import Report, Run, Session, load_module, verify
+from tlxgen.sim import Report, Session, Way, load_module, verify
 from tlxgen.spec.nearest import hint
 
 from .job import Arch
 from .skeleton import skeleton
 
 
-def prepare_case(case: Case, config: int | None) -> Callable[[Run], Report]:
-    """What runs a case on one schedule and seed. Raises TlxgenError when it cannot be."""
+def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
+    """What runs a case on one schedule and seed, or another way. Raises TlxgenError when it cannot be."""
     with importing(case.file):
         module = load_module(case.file, case.declared.arch)
     return lambda run: case.verify((run,), module=module, config=config)
 
 
-def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Run], Report]:
-    """What calls a host function on one schedule and seed. Raises ForeignError, and says what could be called."""
+def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:
+    """What calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
     found = _functions(path)
     if not name:
         raise _undecided(path, found)

@@ -12,6 +12,7 @@ from tlxgen.errors import Location, SpecErrors, TlxgenError
 Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Run = tuple[Schedule, int]  # with a seed
+Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], float]  # a list of decisions; seconds a case
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -86,13 +87,17 @@ def to_json(job: Job) -> dict[str, Any]:
 class Result:
     """What came of one job. `error`: what kept it from being verified, or verified to its end.
 
-    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix.
+    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
+    of each id also replay and witness. `searches` of all orders were made, ended by `limits` where they were.
     """
 
     target: str
     findings: list[dict[str, Any]] = field(default_factory=list)
     runs: int = 0
     steps: int = 0
+    states: int = 0
+    searches: int = 0
+    limits: list[str] = field(default_factory=list)
     seconds: float = 0.0
     error: TlxgenError | None = None
 
@@ -105,9 +110,33 @@ class Result:
         """Whether a finding is an error, and not only a warning."""
         return any(finding["severity"] == "error" for finding in self.findings)
 
+    def add(self, other: Result) -> None:
+        """Takes in the counts of another."""
+        self.runs += other.runs
+        self.steps += other.steps
+        self.states += other.states
+        self.searches += other.searches
+        self.limits += other.limits
+        self.seconds += other.seconds
+
+    @property
+    def complete(self) -> bool:
+        """Whether every order was searched, to the end."""
+        return self.searches > 0 and not self.limits and self.error is None
+
+    @property
+    def covered(self) -> str:
+        """What was run, in words."""
+        if not self.searches:
+            return f"{self.runs} runs, {self.steps} steps, {self.seconds:.1f} s"
+        end = f"stopped at the limit of {', '.join(dict.fromkeys(self.limits))}" if self.limits else "search complete"
+        return f"{self.runs} runs, {self.states} states, {end}, {self.seconds:.1f} s"
+
     def to_json(self) -> dict[str, Any]:
         """The result as the record holds it."""
         data: dict[str, Any] = {"target": self.target, "status": self.status, "runs": self.runs, "steps": self.steps}
+        if self.searches:
+            data |= {"states": self.states, "complete": self.complete}
         data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
         return data | ({"error": error_to_json(self.error)} if self.error else {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
 from tlxgen.errors import Location, TlxgenError
 
-from .job import GIB, Job, Limits, Result, Run, error_from_json, to_json
+from .job import GIB, Job, Limits, Result, Way, error_from_json, to_json
 
 CHILD = "tlxgen.verify.child"
 _OURS = str(Path(__file__).parents[1])
@@ -22,9 +23,10 @@ class VerifyError(TlxgenError):
 
 
 def verify_all(
-    jobs: Sequence[Job], runs: Sequence[Run], limits: Limits, workers: int | None = None
+    jobs: Sequence[Job], runs: Sequence[Way], limits: Limits, workers: int | None = None, trace: Path | None = None
 ) -> Generator[Result, None, None]:
-    """The result of each job, in their order. `runs` are schedules with seeds; `workers` defaults to the CPUs.
+    """The result of each job, in their order. `workers` defaults to the CPUs. `trace` is a file for the trace of a run
+    to the first finding, or where there is none of any run; of several jobs each has its own, with its target's name.
 
     A hand-written file has a process of its own for each job; generated modules share some. The results are the same,
     but for `seconds`, however many workers there are.
@@ -32,18 +34,26 @@ def verify_all(
     return run_all(
         CHILD,
         jobs,
-        lambda child, job: _run(child, job, runs, limits),
+        lambda child, job: _run(child, job, runs, limits, _trace_file(trace, job, len(jobs))),
         workers=min(workers or cpus(), max(1, len(jobs))),
         alone=lambda job: job.foreign,
     )
 
 
-def _run(child: Child, job: Job, runs: Sequence[Run], limits: Limits) -> Result:
+def _trace_file(trace: Path | None, job: Job, jobs: int) -> str | None:
+    if trace is None:
+        return None
+    name = re.sub(r"\W+", "_", job.target)
+    return str((trace if jobs == 1 else trace.with_name(f"{trace.stem}.{name}{trace.suffix}")).resolve())
+
+
+def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str | None) -> Result:
     request = {
         "job": to_json(job),
         "runs": list(runs),
         "memory": int(limits.memory_gib * GIB),
         "timeout_s": limits.seconds,
+        "trace": trace,
     }
     start = time.perf_counter()
     answer = child.ask(request, limits.seconds)
@@ -64,6 +74,10 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
     """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: not one of ours."""
     if "error" in message:
         result.error = error_from_json(message["error"])
+    if "witness" in message:
+        shown = message["witness"]
+        finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
+        finding |= {"replay": shown["replay"], "witness": shown["text"]}
     if "report" not in message:
         return False
     report = message["report"]
@@ -71,6 +85,9 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
     result.findings += [f for f in report["findings"] if (f["id"], str(f["places"])) not in known]
     result.runs += report["runs"]
     result.steps += report["steps"]
+    result.states += report["states"]
+    result.searches += report["searches"]
+    result.limits += report["limits"]
     result.seconds += report["seconds"]
     return True
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tlxgen.check import numerics
 from tlxgen.review.show import kernels_of
-from tlxgen.sim import SMS, NoSuchConfig, Report, Run, load_module, verify_case
+from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Run], Report]:
-    """What runs the structure on one schedule and seed: every shape of its first and last config, or of `config`.
+def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
+    """What runs the structure, on one schedule and seed or another way.
 
+    That is every shape of `config`, or of the configs that show every constant; a list of decisions is for one.
     Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
@@ -21,19 +23,40 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     count = len(structure.variants)
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
-    chosen = (0, count - 1) if config is None else (config,)
-    cases = [
-        (i, shape)
-        for i in dict.fromkeys(chosen)
-        for shape in problem.simulated_shapes(structure.variants[i].spec, module.CONFIGS[i].kwargs, SMS)
-    ]
+    points = [(v.spec, c.kwargs) for v, c in zip(structure.variants, module.CONFIGS, strict=True)]
+    cases = cases_of(problem, points, config)
 
-    def run(once: Run) -> Report:
+    def run(way: Way) -> Report:
         report = Report()
-        for i, shape in cases:
-            variant = structure.variants[i].spec
-            case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
-            report.add(verify_case(*case, (once,), arch=structure.plan.arch.name))
+        for number, (i, shape) in enumerate(cases):
+            if not isinstance(way, Script) or way.part == number:
+                variant = structure.variants[i].spec
+                case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
+                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
         return report
 
     return run
+
+
+def cases_of(
+    problem: Any, points: Sequence[tuple[Any, Mapping[str, int]]], config: int | None = None
+) -> list[tuple[int, Any]]:
+    """(Index of a config, shape) for all that is run of a structure, whose variants are (spec, constants)."""
+    chosen = configs_of([constants for _, constants in points]) if config is None else [config]
+    return [(i, shape) for i in chosen for shape in problem.simulated_shapes(*points[i], SMS)]
+
+
+def configs_of(configs: Sequence[Mapping[str, int]]) -> list[int]:
+    """For each value of the kept guards the first config, the last, and whichever first has a value of a constant that
+    none of these has: so every constant is seen with all its values, on each side of each guard."""
+    sides: dict[tuple[bool, ...], list[int]] = {}
+    for i, config in enumerate(configs):
+        sides.setdefault(tuple(v for v in config.values() if isinstance(v, bool)), []).append(i)
+    chosen: set[int] = set()
+    for side in sides.values():
+        seen: set[tuple[str, int]] = set()
+        for i in dict.fromkeys((side[0], side[-1], *side)):
+            if not seen.issuperset(configs[i].items()):
+                seen.update(configs[i].items())
+                chosen.add(i)
+    return sorted(chosen)

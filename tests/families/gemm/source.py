@@ -42,6 +42,11 @@ class Source:
     def host(self) -> ast.FunctionDef:
         return self.functions[self.kernel.name.removesuffix("_kernel")]
 
+    @property
+    def prepare(self) -> ast.FunctionDef:
+        """What checks and describes the arguments; the host function calls it once a layout."""
+        return self.functions["prepare"]
+
     @cached_property
     def configs(self) -> list[dict[str, Any]]:
         rows = (ast.literal_eval(call.args[0]) for call in calls(self.tree, "triton.Config"))
@@ -51,7 +56,7 @@ class Source:
     def item_bytes(self) -> dict[str, int]:
         """Bytes of an element of a and b, as the host checks them."""
         found = {}
-        for call in calls(self.host, "check"):
+        for call in calls(self.prepare, "check"):
             label = call.args[1]
             dtypes = call.args[3]
             if isinstance(label, ast.Constant) and label.value in ("a", "b") and isinstance(dtypes, ast.Tuple):
@@ -62,7 +67,7 @@ class Source:
     def boxes(self, config: Names) -> dict[str, tuple[int, ...]]:
         """The box of each descriptor that the host makes, by the kernel's name for it."""
         found = {}
-        for call in calls(self.host, "describe"):
+        for call in calls(self.prepare, "describe"):
             label = ast.literal_eval(call.args[1])
             found["c_desc" if label == "out" else f"{label}_desc"] = tuple(value(call.args[2], config))
         return found

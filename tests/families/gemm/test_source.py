@@ -23,6 +23,9 @@ import torch
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
+from triton import knobs
+from triton.backends.nvidia.driver import make_tensordesc_arg
+from triton.runtime.driver import driver
 from triton.tools.tensor_descriptor import TensorDescriptor
 """.splitlines()
 

@@ -34,10 +34,10 @@ class Toy:
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
         table = next(n for n in source.tree.body if isinstance(n, ast.Assign))
-        wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "pick_config")]
+        wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "clocks", "pick_config")]
         exec(compile(ast.Module([table, *wanted], []), source.name, "exec"), self.names)
         self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
-        self.launch = {name: _code(_set(source.host, name)) for name in ("items", "programs")}
+        self.launch = {name: _code(_set(source.prepare, name)) for name in ("items", "programs")}
         self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
 
     @property
@@ -62,7 +62,7 @@ class Toy:
     @property
     def arithmetic(self) -> str:
         """The text of all that is executed here: modules that agree in it need to be tried but once."""
-        kernel, host = self.source.kernel, self.source.host
+        kernel, host = self.source.kernel, self.source.prepare
         parts = [_set(kernel, "num_items"), _set(kernel, "step"), _set(host, "items"), _set(host, "programs")]
         parts += [self.source.functions["tile_at"], *(_walk(task) for _, task, _ in _tasks(kernel))]
         return "\n".join(ast.unparse(part) for part in parts if part)

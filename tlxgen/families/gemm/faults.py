@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "torch", "triton", "tl", "tlx"}
+_IMPORTS = {"functools", "torch", "triton", "tl", "tlx", "knobs", "driver", "make_tensordesc_arg"}
 _FUNCTIONS = {
     "ring_slot",
     "tile_at",
@@ -25,9 +25,11 @@ _FUNCTIONS = {
     "describe",
     "check",
     "pack_scales",
+    "check_scales",
     "describe_scales",
 }
-MODULE_NAMES = _IMPORTS | _FUNCTIONS | {"empty_rows"}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
+MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {
     "M",
     "N",
@@ -41,7 +43,7 @@ _SIZES = {
     "GROUP_M",
     "SPLIT_K",
 }
-KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS"}
+KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
 
 Fault = tuple[tuple[str | int, ...], str]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -48,13 +49,18 @@ def _runnable(spec: GemmSpec, shape: Shape) -> Shape:
 
 
 def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once on `sms` SMs: one element of C, and ragged ones of some tiles a CTA, K shorter
-    and longer than the ring. The tile's sizes come from the config, or are what bakes them in usually has."""
+    """Problems that a CPU runs at once on `sms` SMs: one element of C; ragged ones of some tiles a CTA, K shorter than
+    a tile and longer than the ring, of each part too; and whole tiles, in two groups of tile rows. The tile's sizes
+    come from the config, or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
+    stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
+    columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
     yield _runnable(spec, (1, 1, k))
-    yield _runnable(spec, (2 * m + m // 2 - 3, n + 8, k + k // 2))
-    yield _runnable(spec, (m + 1, 2 * sms * n - 16 if n < 256 else sms * n - 16, (stages + 1) * k - 8))
+    yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
+    yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
+    group = constants.get("GROUP_M", 8)
+    rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
+    yield _runnable(spec, (rows * m, 2 * n, parts * k))
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
@@ -114,6 +120,11 @@ _OPERANDS: dict[str, Any] = {
 }
 
 
+def arguments(module: ModuleType, tensors: Tensors) -> Tensors:
+    """The host function's: the problem's tensors, MX scales packed as the hardware takes them."""
+    return {n: module.pack_scales(t) if n in ("a_scale", "b_scale") else t for n, t in tensors.items()}
+
+
 def launch(
     module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
@@ -137,11 +148,10 @@ def launch(
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
-    module.__dict__["empty_rows"] = poisoned
-    packed = {name: module.pack_scales(t) for name, t in tensors.items() if name in ("a_scale", "b_scale")}
-    out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
-    result: torch.Tensor = host(**tensors | packed, out=out, config=config)
-    torch.cuda.synchronize()
+    with mock.patch.dict(module.__dict__, empty_rows=poisoned, LAUNCHES={}):  # what is known is known of other rows
+        out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
+        result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
+        torch.cuda.synchronize()
     return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
 
 

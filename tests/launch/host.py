@@ -1,0 +1,118 @@
+"""Run by test_launch.py in a process of its own: a generated host function on Triton's real launcher, over libcuda.c.
+
+Prints one JSON object. argv: the generated module, its host function's name, the folder of the stand-in library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from triton import knobs
+from triton.backends.nvidia.driver import CudaDriver
+from triton.runtime.driver import driver
+
+from tlxgen.check.child import import_file
+
+DEVICE = torch.device("cuda", 0)
+STREAM = 77
+
+
+class CudaLike(torch.Tensor):  # type: ignore[misc]
+    """A CPU tensor that says it is on a GPU."""
+
+    device = property(lambda self: DEVICE)  # type: ignore[assignment]
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+def matrix(rows: int, columns: int) -> Any:
+    return torch.zeros(rows, columns, dtype=torch.bfloat16).as_subclass(CudaLike)
+
+
+def pretend() -> None:
+    active = CudaDriver()
+    active.get_current_stream = lambda device: STREAM
+    active.get_current_device = lambda: 0
+    active.get_device_capability = lambda *_: (9, 0)
+    driver.set_active(active)
+    real = torch.empty
+    torch.empty = lambda *a, device=None, **k: real(*a, **k).as_subclass(CudaLike)
+    torch.cuda.current_device = lambda: 0
+    torch.cuda.device = contextlib.nullcontext
+    torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=132)
+
+
+class Told:
+    """What the stand-in was told by the last launch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library = ctypes.CDLL(str(folder / "libcuda.so.1"))
+
+    def count(self, name: str) -> int:
+        return ctypes.c_ulonglong.in_dll(self.library, name).value
+
+    @property
+    def grid(self) -> int:
+        return int((ctypes.c_uint * 3).in_dll(self.library, "grid")[0])
+
+    def words(self, parameter: int) -> list[int]:
+        raw = (ctypes.c_ulonglong * 48).in_dll(self.library, "parameters")
+        return [int(w) for w in raw[16 * parameter : 16 * parameter + 16]]
+
+
+def main() -> None:
+    pretend()
+    module, told = import_file(Path(sys.argv[1])), Told(Path(sys.argv[3]))
+    gemm = getattr(module, sys.argv[2])
+    seen: dict[str, Any] = {}
+
+    def call(name: str, a: Any, b: Any, **options: Any) -> None:
+        before = told.count("launches"), told.count("encodes")
+        out = gemm(a, b, **options)
+        seen[name] = {
+            "launches": told.count("launches") - before[0],
+            "encodes": told.count("encodes") - before[1],
+            "grid": told.grid,
+            "stream": told.count("stream"),
+            "addresses": [told.words(i)[0] for i in range(3)] == [t.data_ptr() for t in (a, b, out)],
+            "extents": [told.words(i)[2:4] for i in range(3)],
+            "box": [told.words(i)[8:10] for i in range(3)],
+        }
+
+    a, b, out = matrix(256, 512), matrix(512, 384), matrix(256, 384)
+    call("first", a, b, out=out)
+    call("second", a, b, out=out)
+    call("third", a, b, out=out)
+    call("other pointer", matrix(256, 512), b, out=out)
+    call("back", a, b, out=out)
+    call("other config", a, b, out=out, config=module.CONFIGS[-1])
+    call("other shape", matrix(1024, 512), b)
+    knobs.runtime.launch_enter_hook.add(lambda metadata: seen.setdefault("hooked", []).append(True))
+    call("profiled", a, b, out=out)
+    knobs.runtime.launch_enter_hook.calls.clear()
+    aside = torch.zeros(1 + 256 * 512, dtype=torch.bfloat16)[1:].view(256, 512).as_subclass(CudaLike)
+    for name, operands in (("misaligned", (aside, b)), ("wrong type", (a.float().as_subclass(CudaLike), b))):
+        for _ in range(2):  # an error is not remembered as a launch
+            try:
+                gemm(*operands)
+            except (ValueError, TypeError) as error:
+                seen.setdefault(name, []).append(str(error))
+    many = [matrix(256, 512) for _ in range(3)]
+    for i in range(1100):
+        gemm(many[i % 3], b, out=torch.empty((256, 384), dtype=torch.bfloat16))
+    seen["kept"] = max(len(known) for launch in module.LAUNCHES.values() for known in launch.encoded)
+    start = time.perf_counter()
+    for _ in range(2000):
+        gemm(a, b, out=out)
+    seen["us"] = (time.perf_counter() - start) / 2000 * 1e6
+    json.dump(seen, sys.stdout)
+
+
+main()

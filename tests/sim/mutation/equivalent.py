@@ -1,0 +1,154 @@
+"""Mutants that are no faults, each with the argument: real hardware gives no wrong result, hang or fault.
+
+An argument claims all mutants that it matches, in every module: one that is found all the same contradicts it, and a
+run says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .mutant import Mutant
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """`mutants` are (mutator, what it does), the latter as a regular expression for all of it; `at` is one for some of
+    the module's name, where the argument needs more than the statement."""
+
+    reason: str
+    mutants: tuple[tuple[str, str], ...]
+    at: str = ""
+
+    def __contains__(self, mutant: Mutant) -> bool:
+        of_kind = (what for kind, what in self.mutants if kind == mutant.kind)
+        return re.search(self.at, mutant.at) is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
+
+
+ARGUED: tuple[Equivalent, ...] = (
+    Equivalent(
+        "A second wait on an mbarrier for the same phase passes at once: the barrier's next phase needs what this task "
+        "does only later (its release of the slot, its next load into it, or its own turn).",
+        (("duplicate", r"tlx\.barrier_wait\(.*\) twice"),),
+    ),
+    Equivalent(
+        "After the wait for asynchronous operations nothing is left to wait for, and after the fence nothing to fence: "
+        "saying it again does nothing.",
+        (
+            ("duplicate", r"acc = tlx\.async_dot_wait\(.*\) twice"),
+            ("duplicate", r"tlx\.async_descriptor_store_wait\(.*\) twice"),
+            ("duplicate", r'tlx\.fence\("async_shared"\) twice'),
+        ),
+    ),
+    Equivalent(
+        "Waits for this task's own wgmmas earlier than it must: they end whatever others do, and every release still "
+        "comes after the wgmma that it is for. It costs overlap alone.",
+        (("pendings", r"acc = tlx\.async_dot_wait: 1 -> 0"),),
+    ),
+    Equivalent(
+        "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last "
+        "round, and so is (count + STAGES - 1) % STAGES after the count has gone on by one.",
+        (("index", r"barrier_arrive (ab|a|b)_empty: last -> slot"),),
+    ),
+    Equivalent(
+        "The K tile past the end lies outside of both tensors in K, TMA fills both operands with zeros, and every role "
+        "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so "
+        "that they still cover K without overlap.",
+        (("assignment", r"k_tiles = tl\.cdiv: (.*) -> \1 \+ 1"),),
+    ),
+    Equivalent(
+        "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of "
+        "the replica.",
+        (
+            ("assignment", r"c_count = 0: 0 -> 0 [-+] 1"),
+            ("count", r"c_count \+= 1: .*"),
+            ("initialisation", r"c_count = 0 in each round"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
+        ),
+        at=r"^(?!.*store_task)",
+    ),
+    Equivalent(
+        "The accumulator that is set to zero before or after the wait is in this task's own registers.",
+        (("later", r"tlx\.(named_)?barrier_wait\(.*\) after acc = tl\.zeros\(.*\)"),),
+    ),
+    Equivalent(
+        "Under `if replica == 1`, 5 - replica is 4, the number that was there.",
+        (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 5 - replica"),),
+    ),
+    Equivalent(
+        "The consumers arrive on the barriers of A's and of B's slot side by side, after the wgmma that reads both is "
+        "done and after they have waited for both to be full: to have waited for either is to know that both slots are "
+        "free and that the full barrier's last phase is over.",
+        (
+            ("drop", r"tlx\.barrier_wait\(b_empty\[slot\], phase \^ 1\) dropped"),
+            ("alias", r"tlx\.barrier_wait: b_empty -> (a_empty|b_full)"),
+            ("alias", r"tlx\.barrier_wait: a_empty -> b_empty"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(b_full\[slot\], .*\) before tlx\.barrier_wait\(b_empty\[slot\].*"),
+            ("later", r"tlx\.barrier_wait\(b_empty\[slot\], .*\) after tlx\.barrier_expect_bytes\(b_full\[slot\].*"),
+        ),
+    ),
+    Equivalent(
+        "Two arrivals, or two waits, one directly after the other: their order is nobody's concern.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
+            ("later", r"tlx\.barrier_wait\(a_full\[slot\], phase\) after tlx\.barrier_wait\(b_full\[slot\], phase\)"),
+        ),
+    ),
+    Equivalent(
+        "Which of the cluster's two CTAs loads a shared tile for both is a matter of balance: the condition and its "
+        "opposite each hold in exactly one of them, and each has waited for the consumers of both.",
+        (("condition", r"tlx\.async_descriptor_load: \(count & 1\) == cta -> \(\(\(count & 1\) == cta\) == 0\)"),),
+        at=r"cluster_",
+    ),
+    Equivalent(
+        "The guard's barriers are allocated where nobody uses them; a task that has issued no store waits for none.",
+        (
+            ("condition", r"if EPILOGUE_TASK: c_full = .*: EPILOGUE_TASK -> True"),
+            ("condition", r"if not EPILOGUE_TASK: tlx\.async_descriptor_store_wait: not EPILOGUE_TASK -> True"),
+        ),
+    ),
+    Equivalent(
+        "The one task both loads and multiplies. Before it loads into a slot it has itself waited for the slot's last "
+        "load, and, with async_dot_wait, for the wgmma that read it; among its warps there is a bar.sync before each "
+        "TMA load (read in the PTX of these very mutants). The ring's empty barriers order what is ordered anyway.",
+        (
+            ("drop", r"tlx\.barrier_wait\(ab_empty\[(slot|next_slot)\], .*"),
+            ("alias", r"tlx\.barrier_wait: ab_empty -> ab_full"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(ab_full\[.*\) before tlx\.barrier_wait\(ab_empty\[.*"),
+            ("later", r"tlx\.barrier_wait\(ab_empty\[.*\) after tlx\.barrier_expect_bytes\(ab_full\[.*"),
+            ("sooner", r"tlx\.barrier_arrive\(ab_empty\[last\].*\) before acc = tlx\.async_dot_wait\([01], acc\)"),
+            ("later", r"acc = tlx\.async_dot_wait\([01], acc\) after tlx\.barrier_arrive\(ab_empty\[last\].*\)"),
+        ),
+        at=r"pipelined",
+    ),
+    Equivalent(
+        "`last` and `next_slot` are both (count + STAGES - 1) % STAGES here.",
+        (("index", r"(barrier_wait|barrier_expect_bytes|async_descriptor_load) \w+: next_slot -> last"),),
+    ),
+    Equivalent(
+        "The one task's items begin one earlier in each CTA: all are still done once, and item -1 is a tile above or "
+        "left of the matrix, of zeros, whose stores TMA clips.",
+        (("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),),
+        at=r"pipelined_persistent",
+    ),
+    Equivalent(
+        "The item past the last one is the first tile of a part past the last one: its K tiles lie outside of A and B, "
+        "which gives zeros, and its rows outside of the workspace (or of C, with one part), where TMA clips them.",
+        (("assignment", r"num_items = tl\.cdiv: (.*) \* SPLIT_K -> \1 \* SPLIT_K \+ 1"),),
+    ),
+    Equivalent(
+        "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
+        (("mask", r"tl\.load: other=0\.0 dropped"),),
+    ),
+    Equivalent(
+        "The count is raised before or after the wait, whose slot and phase are known by then.",
+        (("later", r"tlx\.barrier_wait\(ab_empty\[slot\], phase \^ 1\) after count \+= 1"),),
+    ),
+)
+
+
+def argument(mutant: Mutant) -> str | None:
+    """Why a mutant is no fault, when that has been argued."""
+    return next((e.reason for e in ARGUED if mutant in e), None)

@@ -1,0 +1,178 @@
+"""The kernels that are mutated, and the configs and shapes on which a mutant must show its fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.sim.support import ROOT, kernels
+from tlxgen.check import numerics
+from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.verify.structures import cases_of
+
+LIMITS = Limits(steps=100_000, seconds=30.0)
+MOST_PARTS = 4  # of K: more cost minutes and are the same
+Shape = tuple[int, int, int]
+
+# One module for each thing that the family's template can do: cooperation, turns on named barriers and on mbarriers,
+# clusters of either kind with either barrier, a task that stores behind a kept guard, no tasks, parts of K, stores
+# without TMA, operations of the epilogue, column-major operands on barriers of their own.
+GENERATED = (
+    "hopper_gemm/hopper_gemm_cooperative",
+    "hopper_gemm/hopper_gemm_pingpong",
+    "hopper_gemm_pingpong/hopper_gemm_pingpong_mbarrier_in_flight1_separate",
+    "hopper_gemm_cluster/hopper_gemm_cluster_m_2_cooperative_leader",
+    "hopper_gemm_cluster/hopper_gemm_cluster_n_2_pingpong_warp",
+    "hopper_gemm_store_task/hopper_gemm_store_task_cooperative_warp",
+    "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent",
+    "hopper_gemm_split_k/hopper_gemm_split_k_persistent",
+    "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_direct",
+    "hopper_gemm_epilogue/hopper_gemm_epilogue_relu_residual_subtiles2_tma",
+    "hopper_gemm_layouts/hopper_gemm_layouts_col_col_replicate2_separate",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One config and shape of a subject."""
+
+    config: int
+    shape: Shape
+
+    def __str__(self) -> str:
+        return f"config {self.config}, {'x'.join(map(str, self.shape))}"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel module at `path`. `verify` runs one case of a copy of it, mutated or not."""
+
+    at: str
+    path: Path
+    cases: tuple[Case, ...]
+    verify: Callable[[Path, Case, Sequence[Run]], Report] = field(repr=False)
+    ours: bool = True  # else no text of it may be written to a file of the project
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text()
+
+    def lines(self) -> set[int]:
+        """The lines that the cases execute."""
+        found: set[int] = set()
+        for case in self.cases:
+            found |= executed(self.path, lambda case=case: self.verify(self.path, case, RUNS[-1:]))  # type: ignore[misc]
+        return found
+
+
+@cache
+def generated(at: str) -> Subject:
+    """A module under generated/, on what `tlxgen verify` runs."""
+    name, structure = at.split("/")
+    found = kernels(name)
+    variants = next(s for s in found.structures if s.name == structure).variants
+    path = ROOT / "generated" / f"{at}.py"
+    problem = found.family.problem()
+
+    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
+        module = load_module(path)
+        arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config])
+        return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS)
+
+    configs = [c.kwargs for c in load_module(path).CONFIGS]
+    points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
+    cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
+    return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
+
+
+def _cost(case: tuple[int, Shape]) -> tuple[bool, int, int]:
+    """Small problems of several tiles first: they show most faults."""
+    m, n, k = case[1]
+    return m == 1, m * n * k, case[0]
+
+
+def executed(path: Path, run: Callable[[], Any]) -> set[int]:
+    """The lines of a source that `run` executes in the simulator, which keeps line numbers."""
+    import sys
+
+    lines: set[int] = set()
+
+    def in_function(frame: Any, event: str, _: Any) -> Any:
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return in_function
+
+    def on_call(frame: Any, event: str, _: Any) -> Any:
+        return in_function if frame.f_code.co_filename == str(path) else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@dataclass(frozen=True)
+class Tutorial:
+    """A kernel of the fbtriton wheel: host function, options for it, shapes."""
+
+    module: str
+    function: str
+    options: tuple[tuple[str, Any], ...] = ()
+    shapes: tuple[Shape, ...] = ((384, 320, 512), (256, 512, 64))
+
+
+_WS = {
+    "BM": 128, "BN": 128, "BK": 64, "GROUP_SIZE_M": 8, "NUM_STAGES": 3, "NUM_MMA_WARPS": 8, "NUM_MMA_GROUPS": 2,
+    "EPILOGUE_SUBTILE": True, "NUM_CTAS": 1,
+}  # fmt: skip
+_PIPELINED = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "NUM_STAGES": 4}
+TUTORIALS = (
+    Tutorial("hopper-persistent-gemm-ws-cooperative", "matmul_tlx_ws_persistent"),
+    Tutorial("hopper-persistent-gemm-ws-pingpong", "matmul_tlx_ws_persistent"),
+    Tutorial("hopper_gemm_ws", "matmul", (("config", _WS),)),
+    Tutorial("hopper_gemm_pipelined", "matmul", (("config", _PIPELINED),)),
+)
+
+
+def tutorial(it: Tutorial) -> Subject:
+    """A tutorial, on shapes of several tiles; fp16, (M, N, K) as elsewhere."""
+    import triton.language.extra.tlx as tlx
+
+    path = Path(tlx.__path__[0]) / "tutorials" / f"{it.module}.py"
+
+    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
+        module = load_module(path)
+        m, n, k = case.shape
+
+        def program(session: Session) -> None:
+            torch.manual_seed(session.seed)
+            a = torch.randn(m, k, dtype=torch.float16, device=DEVICE)
+            b = torch.randn(k, n, dtype=torch.float16, device=DEVICE)
+            c = getattr(module, it.function)(a, b, **dict(it.options))
+            reference = (a.double() @ b.double()).as_subclass(torch.Tensor)
+            verdict = numerics.compare(c.as_subclass(torch.Tensor), reference, float(reference.norm()), 5e-4)
+            if not verdict.passed:
+                session.findings.add("wrong-numbers", verdict.text)
+
+        return verify(program, runs, limits=LIMITS)
+
+    cases = tuple(Case(0, shape) for shape in it.shapes)
+    return Subject(f"tutorials/{it.module}", path, cases, run, ours=False)
+
+
+def subjects(names: Sequence[str] = ()) -> Iterator[Subject]:
+    """All of them, or those whose name contains one of `names`."""
+    for at in GENERATED:
+        if not names or any(n in at for n in names):
+            yield generated(at)
+    for it in TUTORIALS:
+        if any(n in f"tutorials/{it.module}" for n in names):
+            yield tutorial(it)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.tune import fake_child_times
+from tlxgen.spec import load
+from tlxgen.tune import worker
+from tlxgen.tune.space import Candidate, Space, space_of
+from tlxgen.verbs import tune as verb
+
+MODULE = "tests.tune.fake_child"
+SPEC = """\
+kernel: gemm
+name: g
+arch: sm90
+variants:
+  axes:
+    tasks.mma.split: [cooperative, pingpong]
+    tile.n: [128, 256]
+    rings.ab.stages: [3, 4, 5, 6]
+    schedule.group_m: [1, 4, 8, 16]
+"""
+
+
+@dataclass
+class Project:
+    """A spec, a cache of its own, and fake children that do what `faults` says."""
+
+    root: Path
+
+    @property
+    def spec(self) -> Path:
+        return self.root / "specs" / "g.yaml"
+
+    @property
+    def space(self) -> Space:
+        return space_of(load(self.spec, tuned=False))
+
+    @property
+    def table(self) -> Path:
+        return self.root / "tuned" / "fake_h200" / "g.yaml"
+
+    def faults(self, faults: dict[str, str]) -> None:
+        (self.root / "faults.json").write_text(json.dumps(faults))
+
+    @property
+    def log(self) -> list[str]:
+        path = self.root / "log"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def tune(self, *shapes: tuple[int, ...], **options: object) -> dict[str, object]:
+        """Runs the verb and gives the file as data."""
+        chosen = {"shapes": shapes or ((4096, 4096, 4096),), "module": MODULE, "timeout_s": 1.0, **options}
+        assert verb.run(self.spec, verb.Options(**chosen)) == 0  # type: ignore[arg-type]
+        data: dict[str, object] = YAML(typ="safe", pure=True).load(self.table.read_text())
+        return data
+
+    def best(self, *shape: int) -> Candidate:
+        """The fastest of all by the fake times."""
+        return min(self.space.candidates, key=lambda c: fake_child_times.us(c.key, list(shape)))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("FAKE_FAULTS", str(tmp_path / "faults.json"))
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+    made = Project(tmp_path)
+    made.faults({})
+    (tmp_path / "specs").mkdir()
+    made.spec.write_text(SPEC)
+    yield made
+    worker.SLOTS.close()

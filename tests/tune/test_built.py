@@ -1,0 +1,118 @@
+"""What `build` makes of a tuned spec: tables in the modules, and a package that chooses among them and runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.tune.conftest import Project  # noqa: E402
+from tlxgen.build import DISPATCHER, build  # noqa: E402
+from tlxgen.check.child import import_file  # noqa: E402
+from tlxgen.files import write_atomic  # noqa: E402
+from tlxgen.sim import DEVICE, Session  # noqa: E402
+from tlxgen.tune.classes import class_of  # noqa: E402
+from tlxgen.tune.lab import Device  # noqa: E402
+from tlxgen.tune.results import Result  # noqa: E402
+from tlxgen.tune.search import Outcome  # noqa: E402
+from tlxgen.tune.space import Candidate  # noqa: E402
+from tlxgen.tune.table import Won, render  # noqa: E402
+from tlxgen.verbs import tune as verb  # noqa: E402
+
+SHAPES = ((64, 64, 64), (200, 72, 64), (64, 304, 128), (128, 128, 512))
+
+
+def winners(project: Project) -> dict[tuple[int, ...], Candidate]:
+    """From both structures, whichever are the fastest."""
+    candidates = project.space.candidates
+    return {shape: candidates[i] for shape, i in zip(SHAPES, (0, 9, len(candidates) - 1, 3), strict=True)}
+
+
+@pytest.fixture
+def folder(project: Project) -> Path:
+    """The modules of a spec of which a tuned file says that `winners` won."""
+    won = []
+    for shape, candidate in winners(project).items():
+        result = Result(us=10.0, baseline="torch", baseline_us=12.0)
+        won.append(Won(class_of(shape), (shape,), Outcome([candidate], {candidate.key: {shape: result}})))
+    text = render(project.space, Device("Fake H200", 132, (9, 0), {}), "specs/g.yaml", 0, won)
+    write_atomic(project.table, text.encode())
+    project.spec.write_text(project.spec.read_text() + "tuned: tuned/fake_h200/g.yaml\n")
+    return build(project.spec).folder
+
+
+def values(config: Any) -> dict[str, int]:
+    return {k: v for k, v in config.kwargs.items() if k in ("BLOCK_N", "STAGES", "GROUP_M")}
+
+
+def test_every_class_gets_its_winner_and_every_shape_something(project: Project, folder: Path) -> None:
+    package = import_file(folder / DISPATCHER)
+    names = {"tile.n": "BLOCK_N", "rings.ab.stages": "STAGES", "schedule.group_m": "GROUP_M"}
+    for shape, best in winners(project).items():
+        module, config = package.pick(*shape, 0)
+        assert module.__name__.endswith(best.structure)
+        assert values(config) == {names[p]: v for p, v in best.values.items() if p in names}
+    for module in package.MODULES:
+        for shape, index in getattr(module, "TUNED", {}).items():
+            assert package.TUNED[shape] == (module, index)
+            assert module.pick_config(*shape, 132) is module.CONFIGS[index]
+    assert len(package.TUNED) == len(SHAPES)
+
+
+def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = import_file(folder / DISPATCHER)
+    monkeypatch.setattr(package.MODULES[0], "sm_count", lambda index: 132)
+    module, config = package.pick(5000, 5000, 5000, 0)
+    clocks = [(m.clocks(c, 5000, 5000, 5000, 132), m, c) for m in package.MODULES for c in m.CONFIGS]
+    assert module.clocks(config, 5000, 5000, 5000, 132) == min(c for c, _, _ in clocks)
+
+
+def test_the_package_multiplies(folder: Path) -> None:
+    """In the simulator, as it stands: by one module or another."""
+    package = import_file(folder / DISPATCHER)
+    for m, n, k in SHAPES[:3]:
+        session = Session("random", 0)
+        with session.active():
+            a, b = (torch.randn(*s, device=DEVICE).to(torch.bfloat16) for s in ((m, k), (k, n)))
+            out = package.g(a, b)
+        assert not session.findings.all
+        plain = [t.as_subclass(torch.Tensor).double() for t in (a, b, out)]
+        assert torch.allclose(plain[0] @ plain[1], plain[2], rtol=2e-2, atol=2e-1)
+
+
+def test_the_package_refuses_what_no_module_can_take(folder: Path) -> None:
+    package = import_file(folder / DISPATCHER)
+    with pytest.raises(ValueError, match="expected a CUDA device"):
+        package.g(torch.zeros(8, 8), torch.zeros(8, 8))
+    with pytest.raises(ValueError, match="expected .M, K. @ .K, N."):
+        package.g(torch.zeros(8, 8), torch.zeros(9, 8))
+
+
+def test_the_lock_knows_the_package_and_untuning_removes_it(project: Project, folder: Path) -> None:
+    assert "dispatcher" in json.loads((folder / "lock.json").read_text())
+    project.spec.write_text(project.spec.read_text().replace("tuned: tuned/fake_h200/g.yaml\n", ""))
+    build(project.spec)
+    assert not (folder / DISPATCHER).exists()
+    assert len(list(folder.glob("*.py"))) == 2
+
+
+def test_a_child_spec_does_not_inherit_what_was_measured_of_its_parent(project: Project, folder: Path) -> None:
+    other = project.spec.with_name("h.yaml")
+    other.write_text("extends: g.yaml\nname: h\n")
+    assert build(other).variants == len(project.space.candidates)
+
+
+@pytest.mark.compiles
+def test_a_dry_run_compiles_what_would_be_measured_first(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    options = verb.Options(shapes=((4096, 4096, 4096), (128, 128, 8192)), candidates=1, workers=1)
+    assert verb.dry_run(project.spec, options) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"40 variants fit; rejected by the plan, by rule: accumulator \d+, smem \d+", shown)
+    assert re.search(r"\d of \d compile; not measured", shown)
+    assert "4096x4096x4096" in shown and "128x128x8192" in shown

@@ -1,0 +1,127 @@
+"""What the search decides, on times that are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.tune.conftest import Project
+from tlxgen.tune.classes import class_of, classes
+from tlxgen.tune.results import Result
+from tlxgen.tune.search import Effort, Outcome, Search
+from tlxgen.tune.space import Candidate, Shape
+
+SHAPE = (4096, 4096, 4096)
+SMALL = Effort(ranked=12, drawn=4, rungs=((6, 20), (2, 60)))
+
+
+class Bench:
+    """Times by rank: the candidate at place i takes 100 + cost[i] microseconds; those in `faulty` fail."""
+
+    def __init__(self, ranked: Sequence[Candidate], fastest: int, faulty: Mapping[int, int] | None = None) -> None:
+        self.place = {c.key: i for i, c in enumerate(ranked)}
+        self.fastest, self.faulty, self.calls = fastest, faulty or {}, list[tuple[list[int], int]]()
+
+    def __call__(self, some: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> dict[str, Result]:
+        self.calls.append(([self.place[c.key] for c in some], turns))
+        return {c.key: self.result(self.place[c.key], turns) for c in some}
+
+    def result(self, place: int, turns: int) -> Result:
+        if self.faulty.get(place, 1000) <= turns:
+            return Result(fault="hang", text="")
+        return Result(us=100.0 + abs(place - self.fastest), baseline="torch", baseline_us=100.0)
+
+
+def search(project: Project, bench: Bench, effort: Effort = SMALL, seed: int = 0, **options: object) -> Outcome:
+    ranked = project.space.ranked([SHAPE], 132)
+    return Search(ranked, [SHAPE], bench, effort=effort, seed=seed, **options).run()  # type: ignore[arg-type]
+
+
+def ranked(project: Project) -> list[Candidate]:
+    return project.space.ranked([SHAPE], 132)
+
+
+def test_the_fastest_of_the_best_ranked_wins_and_the_next_is_runner_up(project: Project) -> None:
+    line = ranked(project)
+    outcome = search(project, Bench(line, fastest=7))
+    assert outcome.order[0] is not None and outcome.order[0].key == line[7].key
+    assert outcome.order[1].key in {line[6].key, line[8].key}
+
+
+def test_each_rung_measures_fewer_for_longer(project: Project) -> None:
+    bench = Bench(ranked(project), fastest=7)
+    search(project, bench)
+    sizes = {turns: sum(len(some) for some, t in bench.calls if t == turns) for turns in (6, 20, 60)}
+    assert sizes == {6: 16, 20: 6, 60: 2}
+    assert all(len(some) <= 8 for some, _ in bench.calls)
+
+
+def test_drawn_candidates_find_what_the_estimate_misjudges_and_depend_on_the_seed(project: Project) -> None:
+    drawn = []
+    for seed in (0, 0, 1):
+        bench = Bench(ranked(project), fastest=0)
+        search(project, bench, seed=seed)
+        drawn.append([p for some, t in bench.calls if t == 6 for p in some if p >= 12])
+    assert drawn[0] == drawn[1] != drawn[2]
+    lucky = drawn[0][0]
+    bench = Bench(ranked(project), fastest=lucky)
+    assert search(project, bench).order[0].key == ranked(project)[lucky].key
+
+
+def test_an_exhaustive_search_measures_all(project: Project) -> None:
+    line = ranked(project)
+    outcome = search(project, Bench(line, fastest=len(line) - 1), Effort.exhaustive(len(line)))
+    assert outcome.order[0].key == line[-1].key
+    assert len(outcome.results) == len(line)
+
+
+@pytest.mark.parametrize("turns", [6, 20, 60])
+def test_a_fault_in_any_rung_leaves_the_search_as_if_that_candidate_had_never_been(
+    project: Project, turns: int
+) -> None:
+    line = ranked(project)
+    sick = Bench(line, fastest=7, faulty={3: turns, 7: turns})
+    with_fault = search(project, sick)
+    without = [c for i, c in enumerate(line) if i not in (3, 7)]
+    places = {c.key: i for i, c in enumerate(line)}
+    healthy = Bench(line, fastest=7)
+    healthy.place = places
+    clean = Search(without, [SHAPE], healthy, effort=SMALL, seed=0).run()
+    assert {c.key for c, _, _ in with_fault.faults.values()} <= {line[3].key, line[7].key}
+    assert line[7].key in with_fault.faults
+    assert [c.key for c in with_fault.order[:2]] == [c.key for c in clean.order[:2]]
+    assert with_fault.score(with_fault.order[0]) == clean.score(clean.order[0])
+
+
+def test_a_budget_ends_it_with_the_best_so_far(project: Project) -> None:
+    asked = iter([True, False])
+    outcome = search(project, Bench(ranked(project), fastest=2), in_time=lambda: next(asked, False))
+    assert outcome.stopped
+    assert len(outcome.results) == 8
+    assert outcome.order[0].key == ranked(project)[2].key
+
+
+def test_no_time_at_all_is_an_outcome_without_a_winner(project: Project) -> None:
+    outcome = search(project, Bench(ranked(project), fastest=2), in_time=lambda: False)
+    assert (outcome.stopped, outcome.order) == (True, [])
+
+
+def test_a_class_is_won_over_all_of_its_shapes(project: Project) -> None:
+    """Twice as fast on one shape and three times as slow on the other is no win."""
+    line = ranked(project)
+    times = {line[0].key: (50.0, 300.0), line[1].key: (90.0, 100.0)}
+
+    def measure(some: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> dict[str, Result]:
+        i = 0 if shape == SHAPE else 1
+        return {c.key: Result(us=times.get(c.key, (200, 200))[i], baseline_us=100.0) for c in some}
+
+    outcome = Search(line, [SHAPE, (3000, 3000, 3000)], measure, effort=SMALL, seed=0).run()
+    assert outcome.order[0].key == line[1].key
+
+
+def test_classes_are_powers_of_two() -> None:
+    assert class_of((3000, 4096, 1)) == (4096, 4096, 1)
+    assert class_of((4097, 100, 65)) == (8192, 128, 128)
+    found = classes([(3000, 10, 10), (4096, 16, 9), (10, 10, 10), (3000, 10, 10)])
+    assert found == {(16, 16, 16): ((10, 10, 10),), (4096, 16, 16): ((3000, 10, 10), (4096, 16, 9))}

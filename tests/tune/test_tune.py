@@ -1,0 +1,165 @@
+"""Whole runs of the verb with fake children, which are real processes: they hang, crash and are killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.tune.conftest import MODULE, Project
+from tests.tune.fake_child_times import us
+from tlxgen.build import build
+from tlxgen.errors import DeviceError, SpecError, TlxgenError
+from tlxgen.tune import worker
+from tlxgen.tune.space import space_of
+from tlxgen.verbs import tune as verb
+
+A, B = (4096, 4096, 4096), (512, 512, 512)
+
+
+def test_the_file_names_winner_figures_and_everything_that_was_rejected(project: Project) -> None:
+    table: Any = project.tune(A, B, candidates=24)
+    assert [row["class"] for row in table["classes"]] == [list(B), list(A)]
+    row = table["classes"][1]
+    assert set(row["winner"]) == {"structure", "values", "speedup", "shapes"}
+    assert row["winner"]["shapes"][0]["torch"] == 50.0
+    assert row["winner"]["speedup"] == pytest.approx(50 / row["winner"]["shapes"][0]["us"], rel=1e-3)
+    assert row["winner"]["speedup"] >= row["runner_up"]["speedup"]
+    assert row["tried"] == {"measured": 32}
+    assert row["conditions"] == {"sm_mhz": 1500.0}
+    assert table["variants"]["fit"] == len(project.space.candidates)
+    assert sum(table["variants"]["rejected"].values()) > 0
+    assert (table["device"], table["kernel"], table["faults"]) == ("Fake H200", "g", [])
+
+
+def test_an_exhaustive_run_finds_the_fastest_of_all(project: Project) -> None:
+    table: Any = project.tune(A, exhaustive=True)
+    best = project.best(*A)
+    winner = table["classes"][0]["winner"]
+    assert (winner["structure"], winner["values"]) == (best.structure, best.values)
+
+
+def test_a_second_run_measures_nothing_and_writes_the_same_bytes_at_once(project: Project) -> None:
+    project.tune(A, B)
+    before, count = project.table.read_bytes(), len(project.log)
+    project.table.unlink()
+    start = time.perf_counter()
+    project.tune(A, B)
+    assert time.perf_counter() - start < 4  # 2 s on a machine of its own
+    assert project.table.read_bytes() == before
+    assert len(project.log) == count > 0
+
+
+def test_the_file_does_not_depend_on_workers_order_or_process(project: Project) -> None:
+    project.tune(A, B, workers=1)
+    one = project.table.read_bytes()
+    subprocess.run(["rm", "-r", str(project.root / "cache")], check=True)
+    project.tune(B, A, workers=3)
+    assert project.table.read_bytes() == one
+
+
+def test_another_seed_draws_others(project: Project) -> None:
+    project.tune(A, candidates=8)
+    first = set(project.log)
+    project.tune(A, candidates=8, seed=1)
+    assert set(project.log) - first
+
+
+def test_a_run_that_a_budget_ended_goes_on_where_it_was(project: Project) -> None:
+    code = verb.run(project.spec, verb.Options(shapes=(A,), module=MODULE, budget_s=1e-6, out=project.table))
+    assert code == 1 and not project.log
+    project.tune(A, candidates=8)
+    half = list(project.log)
+    project.tune(A, candidates=24)
+    again = [line for line in project.log[len(half) :] if line in set(half)]
+    assert len(project.log) > len(half) and not again
+
+
+def test_a_damaged_result_is_measured_again(project: Project) -> None:
+    project.tune(A)
+    before, count = project.table.read_bytes(), len(project.log)
+    some = next((project.root / "cache" / "tune" / "results").rglob("*.json"))
+    some.write_text("{")
+    project.tune(A)
+    assert len(project.log) == count + 1
+    assert project.table.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["hang", "crash", "wrong", "memory", "compile"])
+def test_a_faulty_candidate_is_recorded_and_skipped_and_the_rest_is_the_same(project: Project, kind: str) -> None:
+    clean: Any = project.tune(A)
+    ranked = project.space.ranked([A], 132)
+    sickly = sorted(ranked[:10], key=lambda c: us(c.key, list(A)))[-2:]  # the slowest of those that are tried first
+    project.faults({c.key: kind for c in sickly})
+    subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "results")], check=True)
+    sick: Any = project.tune(A)
+    assert sick["classes"][0]["winner"] == clean["classes"][0]["winner"]
+    assert sick["classes"][0]["runner_up"] == clean["classes"][0]["runner_up"]
+    assert [(f["fault"], f["values"]) for f in sick["faults"]] == [
+        (kind, c.values) for c in sorted(sickly, key=lambda c: c.key)
+    ]
+    assert sick["classes"][0]["tried"] == {"measured": 32, kind: 2}
+    assert all(fault["text"] for fault in sick["faults"])
+
+
+def test_when_nothing_runs_it_says_so(project: Project) -> None:
+    project.faults({c.key: "wrong" for c in project.space.candidates})
+    with pytest.raises(TlxgenError, match=r"no variant runs on 4096x4096x4096: .* \(wrong\)"):
+        project.tune(A)
+
+
+def test_without_a_gpu_it_says_what_can_be_done(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(DeviceError, match="no GPU here"):
+        verb.run(project.spec, verb.Options(shapes=(A,)))
+
+
+def test_a_child_that_cannot_start_is_no_candidates_fault(project: Project) -> None:
+    project.tune(B, candidates=2)
+    (project.root / "faults.json").unlink()  # the fake child ends at once without it
+    worker.SLOTS.close()
+    subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "devices")], check=False)
+    with pytest.raises(DeviceError):
+        verb.run(project.spec, verb.Options(shapes=(A,), module=MODULE))
+
+
+def test_axes_that_change_the_result_cannot_be_tuned_together(project: Project) -> None:
+    from tlxgen.spec import load
+
+    project.spec.write_text(project.spec.read_text() + "    problem.c.dtype: [bf16, fp16]\n")
+    with pytest.raises(SpecError, match="change what is computed"):
+        space_of(load(project.spec))
+
+
+def test_a_shape_of_another_rank_is_refused(project: Project) -> None:
+    with pytest.raises(TlxgenError, match="takes shapes of"):
+        verb.run(project.spec, verb.Options(shapes=((1, 2),), module=MODULE))
+
+
+def test_a_tuned_spec_builds_its_winners_and_what_chooses_among_them(project: Project) -> None:
+    table: Any = project.tune(A, B, (64, 8192, 512), (8192, 64, 512), exhaustive=True)
+    project.spec.write_text(project.spec.read_text() + "tuned: tuned/fake_h200/g.yaml\n")
+    built = build(project.spec)
+    won = {(row["winner"]["structure"], json.dumps(row["winner"]["values"])) for row in table["classes"]}
+    assert {name.removesuffix(".py") for name in built.modules if name != "__init__.py"} >= {name for name, _ in won}
+    assert len(won) <= built.variants <= len(won) + 4 < len(project.space.candidates)
+    assert build(project.spec).up_to_date
+    assert build(project.spec, check=True).up_to_date
+
+
+def test_a_table_that_no_longer_fits_the_spec_is_an_error_with_the_line(project: Project) -> None:
+    project.tune(A)
+    text = project.table.read_text()
+    project.spec.write_text(project.spec.read_text() + "tuned: tuned/fake_h200/g.yaml\n")
+    project.table.write_text(text.replace("tile.n: ", "tile.n: 1"))
+    with pytest.raises(SpecError, match=r"g.yaml:\d+:\d+: no variant of g fits this winner(.|\n)*tlxgen tune"):
+        build(project.spec)
+    project.table.write_text(text.replace("kernel: g", "kernel: h"))
+    with pytest.raises(SpecError, match="this is the table of h, not of g"):
+        build(project.spec)
+    project.table.unlink()
+    with pytest.raises(SpecError, match=r"g.yaml:\d+:\d+: tuned: no file"):
+        build(project.spec)

@@ -1,0 +1,116 @@
+"""Timers on a GPU: CUDA graphs over rotated inputs, and the host's time a launch. The one module here with torch."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from . import device as readings
+
+Run = Callable[[], Any]
+COLD_BYTES = 160 << 20  # a rotation reads more than three times an H200's L2 before an input comes again
+MEMORY_BYTES = 8 << 30  # of all copies of the inputs together
+MOST_SETS = 64
+REPLAY_US = 2000.0  # of one replay: long against the launch of a graph, short against a change of clocks
+MOST_LAUNCHES = 256  # in one graph
+HOST_CALLS = 40  # launches in a burst that host time is averaged over; far fewer than a stream can queue
+HOST_BURSTS = 9
+
+
+class Replay:
+    """A CUDA graph of several launches of one candidate, its inputs in turns; a call gives microseconds a launch."""
+
+    def __init__(self, runs: Sequence[Run], launches: int) -> None:
+        self.launches = launches
+        for run in runs:  # compiles, loads and autotunes whatever needs it: none of that may happen in a capture
+            run()
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            for i in range(launches):
+                runs[i % len(runs)]()
+        self.begin, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def __call__(self) -> float:
+        self.begin.record()
+        self.graph.replay()
+        self.end.record()
+        self.end.synchronize()
+        return float(self.begin.elapsed_time(self.end)) * 1e3 / self.launches
+
+
+class Gpu:
+    """The GPU of this process: what `bench` and `tune` ask of a device."""
+
+    def __init__(self, index: int = 0) -> None:
+        self.device = torch.device("cuda", index)
+        torch.cuda.set_device(self.device)
+        properties = torch.cuda.get_device_properties(self.device)
+        self.name: str = properties.name
+        self.sms: int = properties.multi_processor_count
+
+    def sets(self, bytes_moved: float) -> int:
+        """How many copies of the inputs keep L2 cold from one launch to the next."""
+        wanted = math.ceil(COLD_BYTES / max(1.0, bytes_moved)) + 1
+        return max(1, min(wanted, MOST_SETS, int(MEMORY_BYTES // max(1.0, bytes_moved))))
+
+    def launches(self, sets: int, us: float) -> int:
+        """Launches of about `us` microseconds each that make up a replay: whole rotations of the inputs."""
+        rotations = math.ceil(REPLAY_US / max(us, 0.1) / sets)
+        return sets * max(1, min(rotations, MOST_LAUNCHES // sets))
+
+    def timer(self, runs: Sequence[Run], us: float) -> Replay:
+        """A timer of `runs`, one a copy of the inputs, each a launch of about `us` microseconds."""
+        return Replay(runs, self.launches(len(runs), us))
+
+    def roughly(self, run: Run) -> float:
+        """Microseconds of a launch, once warm: enough to choose how many make a replay."""
+        run()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(3):
+            run()
+        end.record()
+        end.synchronize()
+        return float(begin.elapsed_time(end)) * 1e3 / 3
+
+    def host_us(self, run: Run) -> float:
+        """Microseconds that the host spends on an eager launch, while the GPU's queue takes all that it is given."""
+        run()
+        bursts = []
+        for _ in range(HOST_BURSTS):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(HOST_CALLS):
+                run()
+            bursts.append((time.perf_counter() - start) / HOST_CALLS * 1e6)
+        torch.cuda.synchronize()
+        return statistics.median(bursts)
+
+    def dead(self) -> bool:
+        """Whether the CUDA context is beyond use: after an illegal access, say, every call fails."""
+        try:
+            torch.cuda.synchronize()
+            torch.zeros(1, device=self.device)
+        except Exception:
+            return True
+        return False
+
+    def release(self) -> None:
+        """Gives back the memory of graphs and inputs that nobody holds any more."""
+        torch.cuda.empty_cache()
+
+    def conditions(self) -> dict[str, float]:
+        """Clocks, power and temperature now. nvidia-smi does not know of CUDA_VISIBLE_DEVICES: we translate."""
+        visible = [v for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v]
+        index = self.device.index or 0
+        return readings.conditions(visible[index] if index < len(visible) else str(index))
+
+    def versions(self) -> dict[str, str]:
+        return readings.versions() | {"cuda": str(torch.version.cuda)}

@@ -1,0 +1,107 @@
+"""The record of a run as JSON, CSV, a markdown table and a plot."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tlxgen.errors import ToolchainError
+from tlxgen.files import write_atomic
+
+from .run import Row
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Rows, and what they were measured with: command, device, versions, conditions before and after."""
+
+    head: Json
+    rows: tuple[Row, ...]
+
+    def write(self, *, json_path: Path | None, csv_path: Path | None, markdown: Path | None, plot: Path | None) -> None:
+        """Writes what is asked for. Raises ToolchainError for a plot without matplotlib."""
+        if json_path:
+            write_atomic(json_path, self.as_json().encode())
+        if csv_path:
+            write_atomic(csv_path, self.as_csv().encode())
+        if markdown:
+            write_atomic(markdown, self.as_markdown().encode())
+        if plot:
+            _plot(self, plot)
+
+    def as_json(self) -> str:
+        rows = ",\n  ".join(json.dumps(_rounded(row.to_json())) for row in self.rows)
+        return json.dumps(self.head, indent=1)[:-2] + ',\n "rows": [\n  ' + rows + "\n ]\n}\n"
+
+    def as_csv(self) -> str:
+        out = io.StringIO()
+        writer = csv.DictWriter(out, [f.name for f in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        for row in self.rows:
+            writer.writerow({**_rounded(row.to_json()), "shape": text(row.shape)})
+        return out.getvalue()
+
+    def as_markdown(self) -> str:
+        lines = [f"| {' | '.join(COLUMNS)} |", "|" + " --- |" * len(COLUMNS)]
+        lines += [f"| {' | '.join(c.replace('|', '/') for c in cells(row))} |" for row in self.rows]
+        return "\n".join([*(f"{key}: {value}  " for key, value in self.head.items()), "", *lines, ""])
+
+
+COLUMNS = ("shape", "kernel", "config", "ms", "TFLOP/s", "GB/s", "speedup", "spread", "host us", "")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of a table, as text."""
+    if row.latency is None:
+        return text(row.shape), row.name, row.config, *[""] * 6, row.error
+    numbers = (
+        f"{row.latency:.4f}",
+        f"{row.tflops:.1f}",
+        f"{row.gbps:.0f}",
+        "" if row.speedup is None else f"{row.speedup:.3f}",
+        f"{row.spread:.1%}",
+        "" if row.host_us is None else f"{row.host_us:.1f}",
+    )
+    return text(row.shape), row.name, row.config, *numbers, "noisy" if row.noisy else ""
+
+
+def text(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape))
+
+
+def _rounded(row: Json) -> Json:
+    return {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
+
+
+def _plot(record: Record, path: Path) -> None:
+    """Bars of TFLOP/s, a group a shape."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ToolchainError("matplotlib is not installed", remedy="run: pip install tlxgen[plot]") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    shapes = list(dict.fromkeys(row.shape for row in record.rows))
+    names = list(dict.fromkeys(row.name for row in record.rows))
+    figure, axes = pyplot.subplots(figsize=(max(6, 1.5 * len(shapes)), 4.5), layout="constrained")
+    width = 0.8 / len(names)
+    for i, name in enumerate(names):
+        best = [max((r.tflops or 0 for r in record.rows if (r.name, r.shape) == (name, s)), default=0) for s in shapes]
+        axes.bar([x + i * width for x in range(len(shapes))], best, width, label=name)
+    axes.set_xticks(
+        [x + 0.4 - width / 2 for x in range(len(shapes))], [text(s) for s in shapes], rotation=30, ha="right"
+    )
+    axes.set_ylabel("TFLOP/s")
+    axes.set_title(str(record.head.get("device", "")))
+    axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    pyplot.close(figure)

@@ -1,0 +1,113 @@
+"""What there is to time of a spec: its modules' host functions, and the baselines that its family names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tlxgen import families
+from tlxgen.build import DISPATCHER
+from tlxgen.check import numerics
+from tlxgen.check.child import import_file
+from tlxgen.errors import TlxgenError
+from tlxgen.families import Kernels, Structure
+from tlxgen.spec import load
+
+from .run import Case, Problem, Tensors
+
+Shape = tuple[int, ...]
+
+
+class Bench:
+    """The cases and problems of a spec, whose modules are in `folder`.
+
+    `baselines`: names of those to keep, None for all. `every_config`: time each config, not only the one that a module
+    picks for a shape.
+    """
+
+    def __init__(
+        self, spec: Path, folder: Path, *, baselines: Sequence[str] | None = None, every_config: bool = False
+    ) -> None:
+        self.spec, self.folder, self.every_config = spec, folder, every_config
+        document = load(spec)
+        self.family = families.of(document)
+        self.kernels: Kernels = self.family.kernels(document).some()
+        self._wanted = baselines
+
+    @cached_property
+    def how(self) -> Any:
+        """The family's benchmark module."""
+        return self.family.benchmark()
+
+    @cached_property
+    def first(self) -> Any:
+        """The spec of the first variant: the work and the inputs are the same for all of a structure."""
+        return self.kernels.structures[0].variants[0].spec
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return self.family.shapes
+
+    def problem(self, shape: Shape, device: Any) -> Problem:
+        """One shape on `device`: inputs are fresh at each call; the reference is that of the inputs it is given."""
+        spec, problem = self.first, self.family.problem()
+
+        def wrong(tensors: Tensors, out: Any) -> str:
+            outputs = out if isinstance(out, tuple) else (out,)
+            for (name, (expected, scale)), made in zip(problem.reference(spec, tensors).items(), outputs, strict=False):
+                bound = 2 * problem.tolerance(spec, name)  # baselines round after each operation
+                verdict = numerics.compare(made, expected, scale, bound)
+                if not verdict.passed:
+                    return f"{name}: {verdict.text}"
+            return ""
+
+        return Problem(
+            shape,
+            self.family.flops(spec, shape),
+            self.family.bytes_moved(spec, shape),
+            lambda: problem.inputs(spec, shape, device),
+            wrong,
+        )
+
+    @cached_property
+    def baselines(self) -> dict[str, Callable[[Tensors], Any]]:
+        """Raises TlxgenError for a name that is none of them."""
+        found = dict(self.how.baselines(self.first))
+        for name in self._wanted or ():
+            if name not in found:
+                raise TlxgenError(f"no baseline {name!r} here", remedy=f"there are {', '.join(found) or 'none'}")
+        return {n: b for n, b in found.items() if self._wanted is None or n in self._wanted}
+
+    def cases(self, shape: Shape) -> list[Case]:
+        """Baselines first, then the structures, each with its own pick or with every config."""
+        made = [Case(name, make, baseline=True) for name, make in self.baselines.items()]
+        if (self.folder / DISPATCHER).is_file():
+            package = self._module(DISPATCHER.removesuffix(".py"))
+            made.append(Case(self.kernels.name, lambda t: self.how.call(package, self.first, shape, t)))
+        return made + [case for structure in self.kernels.structures for case in self._structure(structure, shape)]
+
+    def case(self, name: str, shape: Shape) -> Case:
+        return next(case for case in self.cases(shape) if case.name == name)
+
+    def _structure(self, structure: Structure, shape: Shape) -> Iterator[Case]:
+        module = self._module(structure.name)
+        configs = module.CONFIGS if self.every_config else [None]
+        for variant, config in zip(structure.variants, configs, strict=False):
+            label = variant.label if self.every_config else ""
+            name = f"{structure.name} | {label}" if label else structure.name
+
+            def make(tensors: Tensors, spec: Any = variant.spec, config: Any = config) -> Any:
+                return self.how.call(module, spec, shape, tensors, config)
+
+            yield Case(name, make, label)
+
+    def _module(self, name: str) -> Any:
+        if name not in self._modules:
+            self._modules[name] = import_file(self.folder / f"{name}.py")
+        return self._modules[name]
+
+    @cached_property
+    def _modules(self) -> dict[str, Any]:
+        return {}

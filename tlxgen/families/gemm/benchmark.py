@@ -1,0 +1,112 @@
+"""How a GEMM is timed: a call to time, and what to hold it against. Imports torch."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from tlxgen.arch import DTYPES
+
+from .problem import Shape, Tensors, arguments
+from .spec import GemmSpec
+
+Run = Callable[[], torch.Tensor]
+Baseline = Callable[[Tensors], Run]
+
+
+def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
+    """A launch of the generated host function, into one C where its rows allow that; `config` None lets it pick."""
+    host = getattr(module, spec.name)
+    m, n, _ = shape
+    dtype = DTYPES[spec.problem.c.dtype]
+    given: dict[str, Any] = {} if config is None else {"config": config}
+    if n * dtype.bytes % 16 == 0:
+        given["out"] = torch.empty((m, n), dtype=getattr(torch, dtype.torch), device=tensors["a"].device)
+    given |= arguments(module, tensors)
+    return lambda: host(**given)
+
+
+def baselines(spec: GemmSpec) -> Mapping[str, Baseline]:
+    """What to compare with, the one that ratios refer to first; those that are not installed are left out."""
+    ops, a, b = spec.epilogue.ops, spec.problem.a, spec.problem.b
+    if spec.problem.scaling == "mx":
+        return {}
+    if DTYPES[a.dtype].is_fp8:
+        return {"torch._scaled_mm": _scaled} if ops == ("scale_rowwise",) else {}
+    found: dict[str, Baseline] = {"torch": lambda t: _torch(spec, t)}
+    if not ops and a.layout == b.layout == "row" and spec.problem.c.dtype != "fp32":
+        if spec.arch == "sm90" and (path := tutorial("hopper_gemm_ws")) is not None:
+            found["tlx_hopper_gemm_ws"] = lambda t: _tutorial(path, t)
+        if importlib.util.find_spec("quack"):
+            found["quack"] = _quack
+    return found
+
+
+def _torch(spec: GemmSpec, t: Tensors) -> Run:
+    """cuBLAS, and each operation of the epilogue as torch has it."""
+    kind = getattr(torch, DTYPES[spec.problem.c.dtype].torch)
+    out = torch.empty((t["a"].shape[0], t["b"].shape[1]), dtype=kind, device=t["a"].device)
+    steps = [_EAGER[op] for op in spec.epilogue.ops]
+    a, b, same = t["a"], t["b"], kind == t["a"].dtype
+
+    def run() -> torch.Tensor:
+        c = torch.mm(a, b, out=out) if same else torch.mm(a, b, out_dtype=kind)
+        for step in steps:
+            c = step(c, t)
+        return c
+
+    return run
+
+
+_EAGER: dict[str, Callable[[torch.Tensor, Tensors], torch.Tensor]] = {
+    "bias": lambda c, t: c.add_(t["bias"]),
+    "relu": lambda c, t: c.relu_(),
+    "gelu": lambda c, t: torch.nn.functional.gelu(c),
+    "silu": lambda c, t: torch.nn.functional.silu(c, inplace=True),
+    "residual": lambda c, t: c.add_(t["residual"]),
+    "scale": lambda c, t: c.mul_(t["scale"]),
+    "scale_rowwise": lambda c, t: c.mul_(t["scale_a"][:, None]).mul_(t["scale_b"][None, :]),
+}
+
+
+def _scaled(t: Tensors) -> Run:
+    """Rowwise FP8 with fast accumulation, which is how wgmma accumulates in the generated kernel too."""
+    a, b, scale_a, scale_b = t["a"], t["b"], t["scale_a"][:, None], t["scale_b"][None, :]
+    return lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+
+def tutorial(name: str) -> Path | None:
+    """The file of one of the tutorials that fbtriton's wheel brings; None when it lacks it."""
+    spec = importlib.util.find_spec("triton")
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent / "language" / "extra" / "tlx" / "tutorials" / f"{name}.py"
+    return path if path.is_file() else None
+
+
+def _tutorial(path: Path, t: Tensors) -> Run:
+    """Meta's tutorial, with the configs that its own autotuner picks (minutes a shape); its C is fp16 always."""
+    module = _load(path)
+    return lambda: module.matmul(t["a"], t["b"])
+
+
+@functools.cache
+def _load(path: Path) -> Any:
+    """Once a process: what its autotuner has found must last from one input to the next."""
+    spec = importlib.util.spec_from_file_location(f"tlx_tutorial_{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _quack(t: Tensors) -> Run:
+    gemm = importlib.import_module("quack.gemm_interface").gemm
+    return lambda: gemm(t["a"], t["b"], tuned=False)

@@ -1,0 +1,125 @@
+"""What a GEMM costs: the work in a problem, and an estimate of a variant's clocks to rank variants with.
+
+The estimate is arithmetic on the plan: rounds of tiles over the SMs with their tail, what tensor cores, SMEM, L2 and
+memory each need for a slot of the ring, the latency that a short ring leaves bare, epilogue and reduction. It times
+nothing and need not be right, only in the right order: what it ranks first is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tlxgen.arch import DTYPES, Sm100
+from tlxgen.plan import Plan
+
+from .facts import GemmFacts
+from .spec import GemmSpec
+
+Shape = tuple[int, ...]
+
+# Square, wide, tall, skinny, few tiles, long K: what a GEMM meets in a model.
+SHAPES: tuple[tuple[int, ...], ...] = (
+    (2048, 2048, 2048),
+    (4096, 4096, 4096),
+    (8192, 8192, 8192),
+    (8192, 1024, 8192),
+    (1024, 8192, 8192),
+    (512, 4096, 16384),
+    (16384, 4096, 4096),
+    (1024, 1024, 1024),
+    (256, 8192, 8192),
+    (64, 16384, 4096),
+    (4096, 128, 4096),
+)
+
+# An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
+SMEM_BYTES = 128
+L2_BYTES = 48  # sustained, all SMs loading
+DRAM_BYTES = 18  # 4.2 TB/s measured
+L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
+LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
+TILE_START = 800  # clocks from the first load of a tile to its first product
+EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
+LAUNCH = 6000  # clocks of a second kernel
+
+
+def flops(shape: Shape) -> float:
+    """Floating-point operations, a multiply-add as two; the epilogue is not counted."""
+    m, n, k = shape
+    return 2.0 * m * n * k
+
+
+def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
+    """Bytes that must cross to or from memory: A, B, C and what the epilogue reads, each once."""
+    m, n, k = shape
+    problem = spec.problem
+    a, b, c = (DTYPES[x.dtype].bytes for x in (problem.a, problem.b, problem.c))
+    scales = (m + n) * k // Sm100.mx_block if problem.scaling == "mx" else 0
+    return float(m * k * a + k * n * b + scales + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
+
+
+def clocks(plan: Plan, shape: Shape, sms: int) -> float:
+    """Estimated clocks of the plan's kernels on a problem (M, N, K)."""
+    facts = cast(GemmFacts, plan.facts)
+    m, n, k = shape
+    size = {p.name: int(p.value) for p in plan.parameters}
+    split = size["SPLIT_K"]
+    tiles_m = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
+    tiles_n = math.ceil(n / (size["BLOCK_N"] * facts.cluster_n)) * facts.cluster_n
+    items = tiles_m * tiles_n * split
+    slots = math.ceil(math.ceil(k / size["BLOCK_K"]) / split)
+    resident = max(1, sms // facts.cluster) * facts.cluster
+    rounds = math.ceil(items / resident)
+    at_work = min(items, resident)
+    main = slots * (_slot(facts, size, (m, n, k), at_work) + _stall(facts, size, at_work))
+    return rounds * (main + _around(facts, size, rounds)) + _reduction(m, n, split, sms)
+
+
+def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
+    """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory."""
+    block_m, block_n, block_k = size["BLOCK_M"], size["BLOCK_N"], size["BLOCK_K"]
+    width = facts.a.tile.dtype.bytes
+    multiply = block_m * block_n * block_k / facts.products
+    # Each warpgroup's wgmma reads its 64 rows of A and all of B; tcgen05 reads those of a row group, or of both CTAs.
+    b_reads = facts.row_groups if facts.tensor_memory else math.ceil(block_m / 64)
+    read = block_k * width * (block_m + b_reads * block_n / (2 if facts.pair else 1)) / SMEM_BYTES
+    a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
+    load = (a_loaded + b_loaded) * block_k * width / L2_BYTES
+    memory = _unique(facts, size, shape, at_work) * block_k * width / at_work / DRAM_BYTES
+    wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
+    return max(multiply + wait, read, load, memory)
+
+
+def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
+    """Rows of A and of B's transpose that the CTAs at work read between them, and that L2 does not have yet."""
+    m, n, k = shape
+    rows = math.ceil(m / size["BLOCK_M"])
+    columns = math.ceil(n / size["BLOCK_N"])
+    high = min(size["GROUP_M"] * facts.cluster_m, rows, at_work)
+    wide = min(math.ceil(at_work / high), columns)
+    read = high * size["BLOCK_M"] + wide * size["BLOCK_N"]
+    if (m + n) * k * facts.a.tile.dtype.bytes > L2_CAPACITY:
+        return read
+    return min(read, (m + n) * at_work / (rows * columns))  # everything stays: it is read once
+
+
+def _stall(facts: GemmFacts, size: dict[str, int], at_work: int) -> float:
+    """Clocks a slot that the latency of loads leaves bare, because the ring is short of it."""
+    multiply = size["BLOCK_M"] * size["BLOCK_N"] * size["BLOCK_K"] / facts.products
+    stages = size["STAGES"]
+    return max(0.0, LATENCY - (stages - 1) * multiply) / stages
+
+
+def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
+    """Clocks of a tile outside its main loop: start, and the epilogue where nothing hides it."""
+    store = size["BLOCK_M"] * size["BLOCK_N"] * facts.c_dtype.bytes / SMEM_BYTES * 2
+    if not facts.tma_store:
+        store *= 1.5
+    hidden = (facts.pingpong or size.get("ACC_STAGES", 1) > 1) and rounds > 1
+    return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.3 * store if hidden else store)
+
+
+def _reduction(m: int, n: int, split: int, sms: int) -> float:
+    """Clocks of the kernel that adds the parts of K: fp32 sums from L2 or memory."""
+    return LAUNCH + m * n * 4 * (split + 1) / (L2_BYTES / 2 * sms) if split > 1 else 0.0

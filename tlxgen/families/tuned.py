@@ -1,0 +1,108 @@
+"""What a tuned file makes of a spec's kernels: the variants that won a shape class, and a few for all other shapes.
+
+The file is that of `tlxgen tune`; here it is only read, so that `build` stays a pure function of checked-in files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tlxgen.errors import SpecError
+from tlxgen.spec import Source
+
+if TYPE_CHECKING:
+    from .base import Kernels, Structure, Variant
+
+GENERAL = 4  # variants at most that are kept for shapes outside of all classes
+NEAR = 1.05  # how close to the best estimate for each shape those must come, on the geometric mean
+EXTENTS = (64, 256, 1024, 4096, 16384)  # of the shapes that they are chosen by
+
+Shape = tuple[int, ...]
+
+
+def keep(kernels: Kernels, table: Source) -> Kernels:
+    """`kernels` with the winners of the table and the general variants alone; structures without any are dropped.
+
+    Raises SpecError where the table names what the spec does not have.
+    """
+    if table.data.get("kernel") != kernels.name:
+        where = table.where(("kernel",))
+        raise SpecError(f"this is the table of {table.data.get('kernel')}, not of {kernels.name}", location=where)
+    winners = dict(_winners(kernels, table))
+    general = _general(kernels, list(winners.values()), int(table.data.get("sms") or 132))
+    wanted = {id(variant) for _, variant in [*winners.values(), *general]}
+    structures = []
+    for structure in kernels.structures:
+        variants = tuple(v for v in structure.variants if id(v) in wanted)
+        if variants:
+            index = {id(v): i for i, v in enumerate(variants)}
+            won = {shape: index[id(v)] for shape, (owner, v) in winners.items() if owner is structure}
+            structures.append(replace(structure, variants=variants, tuned=won))
+    return replace(kernels, structures=tuple(structures))
+
+
+def _winners(kernels: Kernels, table: Source) -> Iterator[tuple[Shape, tuple[Structure, Variant]]]:
+    """Shape class -> the structure and the variant that won it."""
+    remedy = f"the spec has changed since: run tlxgen tune {kernels.document.path}"
+    rows = table.data.get("classes")
+    for i, row in enumerate(rows if isinstance(rows, list) else ()):
+        try:
+            shape, name, values = tuple(row["class"]), row["winner"]["structure"], row["winner"]["values"]
+        except (KeyError, TypeError):
+            raise SpecError("not a class with a winner", location=table.where(("classes", i)), remedy=remedy) from None
+        for structure in kernels.structures:
+            found = [v for v in structure.variants if structure.name == name and _same(v.values, values)]
+            if found:
+                yield shape, (structure, found[0])
+                break
+        else:
+            where = table.where(("classes", i, "winner"))
+            raise SpecError(f"no variant of {kernels.name} fits this winner", location=where, remedy=remedy)
+
+
+def _same(values: Mapping[str, Any], given: Any) -> bool:
+    """Whether a variant's axis values are those of a table, where tuples are lists."""
+    return bool(_plain(dict(values)) == _plain(given))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _general(kernels: Kernels, winners: list[tuple[Structure, Variant]], sms: int) -> list[tuple[Structure, Variant]]:
+    """The variants to add to the winners for shapes outside of all classes, by the family's estimate.
+
+    One at a time, the one that helps most over a grid of shapes, until NEAR the best of all or until there are GENERAL.
+    """
+    ranks = {len(shape) for shape in kernels.family.shapes}
+    if len(ranks) != 1:
+        return []
+    shapes = list(itertools.product(EXTENTS, repeat=ranks.pop()))
+    choices = [(s, v) for s in kernels.structures for v in s.variants if v.plan]
+    cost = {id(v): [kernels.family.cost(v.plan, shape, sms) for shape in shapes] for _, v in choices if v.plan}
+    best = [min(column) for column in zip(*cost.values(), strict=True)]
+    if not all(best):
+        return []
+    reached = [min((cost[id(v)][i] for _, v in winners), default=math.inf) for i in range(len(shapes))]
+    chosen: list[tuple[Structure, Variant]] = []
+    while len(chosen) < GENERAL and _behind(reached, best) > NEAR:
+        chosen.append(min(choices, key=lambda c: _behind(_lower(reached, cost[id(c[1])]), best)))
+        reached = _lower(reached, cost[id(chosen[-1][1])])
+    return chosen
+
+
+def _lower(a: list[float], b: list[float]) -> list[float]:
+    return [min(pair) for pair in zip(a, b, strict=True)]
+
+
+def _behind(reached: list[float], best: list[float]) -> float:
+    """Geometric mean of reached over best."""
+    if math.inf in reached:
+        return math.inf
+    return math.exp(sum(math.log(r / b) for r, b in zip(reached, best, strict=True)) / len(best))

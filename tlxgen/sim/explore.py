@@ -1,0 +1,190 @@
+"""Every schedule that can make a difference: a systematic search over the scheduler's decisions.
+
+Greenlets cannot be copied, so a run is done again from its first decision. Runs that differ only in the order of steps
+that commute (`order` says which do) are one *trace*, and the search runs a schedule of each, most often one (dynamic
+partial-order reduction with source sets and sleep sets: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial
+order reduction", POPL 2014). A correct pipeline whose barriers decide everything is a single trace. No set of visited
+states prunes a run: what the rest of it would have asked to be tried earlier would be lost.
+
+What is claimed: a search that is complete and found nothing has no deadlock, race, lifetime or barrier fault, and the
+same numbers, on every schedule of this program on these inputs. What is not: that all faults are listed when there is
+one, which may end its run early; anything about what tasks tell each other through global memory, or about a fence that
+comes after the release of what it should fence: such orders are left as they come.
+
+A state, as counted here, is a set of steps at barriers, with the phase of each: what has happened, in whatever order.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from tlxgen.errors import TlxgenError
+
+from .case import Case, Recorded
+from .engine import Actor, Chooser, Event, Task
+from .findings import Finding, Stop
+from .launch import Session
+from .order import Order, Touches, commute
+from .script import Script, in_order, take
+from .watch import Watch
+
+LONGEST = 20_000  # decisions of a run that can be searched: what is kept of them grows with the square
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where a search ends that is not complete by then."""
+
+    states: int = 200_000
+    seconds: float = 60.0
+
+
+@dataclass
+class Node:
+    """A state of the stack: who could go on, who did, whom to try, and who need not be tried, with what each does."""
+
+    enabled: tuple[str, ...]
+    chosen: str
+    wanted: set[str]
+    asleep: dict[str, Touches]
+    touches: Touches = field(default_factory=dict)  # of the step that was chosen
+
+    @property
+    def untried(self) -> list[str]:
+        return sorted(self.wanted - self.asleep.keys())
+
+
+class Unrepeatable(TlxgenError):
+    """A program that cannot be searched."""
+
+
+class Redundant(Stop):
+    """Whatever comes next, another run has shown."""
+
+
+class Search:
+    """Decides on one run after the other: the decisions of the stack, then an order of its own."""
+
+    def __init__(self) -> None:
+        self.states: set[int] = set()
+        self.stack: list[Node] = []
+        self.order = Order(self.states)
+        self.too_long = False  # a run had more steps than are kept
+        self._fixed = 0  # nodes of the stack that this run repeats
+        self._last: Actor | None = None
+
+    def begin(self) -> None:
+        """A run begins."""
+        self._fixed = len(self.stack)
+        self.order = Order(self.states)
+        self._last = None
+
+    # Of one run, as its director and chooser.
+
+    def chooser(self, launch: int) -> Chooser:
+        return self
+
+    def watch(self, launch: int) -> Watch | None:
+        return self.order
+
+    def admit(self, actor: Actor) -> None:
+        """Nothing depends on when someone began."""
+
+    def choose(self, ready: list[Task], events: list[Event]) -> Actor:
+        depth = len(self.order.actors)
+        if depth > LONGEST:
+            self.too_long = True
+            raise Stop
+        if depth < self._fixed:
+            name = self.stack[depth].chosen
+        else:
+            name = self._open([self.order.name(actor) for actor in in_order(ready, events, self._last)], depth)
+        same = depth != self._fixed - 1 or len(self.stack[depth].enabled) == len(ready) + len(events)
+        self._last = take(name.partition(":")[2], ready, events) if same else None
+        if self._last is None:
+            raise Unrepeatable("the program does not do the same in every run: its inputs must come from session.seed")
+        return self._last
+
+    def _open(self, enabled: list[str], depth: int) -> str:
+        """A state that is new; raises Redundant when whatever can go on need not be tried."""
+        asleep = {}
+        if depth:
+            last, touches, missing = self.stack[-1], self.order.touches[-1], self.order.missing[-1]
+            asleep = {q: t for q, t in last.asleep.items() if q != last.chosen and commute(t, touches, missing)}
+        awake = [name for name in enabled if name not in asleep]
+        if not awake:
+            raise Redundant
+        self.stack.append(Node(tuple(enabled), awake[0], {awake[0]}, asleep))
+        return awake[0]
+
+    # Between runs.
+
+    def advance(self) -> bool:
+        """Takes in the run that has ended and goes to the next; False when there is none."""
+        for node, touches in zip(self.stack, self.order.touches, strict=False):
+            node.touches = touches
+        for race in self.order.races:
+            node, first = self.stack[race[0]], self.order.first(race)
+            if not (node.wanted | node.asleep.keys()).intersection(first):
+                later = self.order.actors[race[1]]
+                wanted = later if later in first else first[0]
+                node.wanted.update([wanted] if wanted in node.enabled else node.enabled)
+        while self.stack:
+            node = self.stack[-1]
+            node.asleep[node.chosen] = node.touches
+            if node.untried:
+                node.chosen = node.untried[0]
+                return True
+            self.stack.pop()
+        return False
+
+
+@dataclass
+class Explored:
+    """What a search found: each finding with the decisions that lead to it, and their steps. `limit` is what ended it,
+    if it is not complete."""
+
+    found: list[tuple[Finding, Script, int]] = field(default_factory=list)
+    runs: int = 0
+    steps: int = 0
+    states: int = 0
+    limit: str = ""
+
+
+def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored:
+    """Runs the case on one schedule of every trace, or until the budget is spent. Raises UnsupportedOp."""
+    budget = budget or Budget()
+    search, result, known = Search(), Explored(), set()
+    deadline = time.monotonic() + budget.seconds
+    while True:
+        search.begin()
+        recorded = Recorded(search)
+        session: Session = case.run(recorded, seed)
+        result.runs += 1
+        result.steps += session.steps
+        result.states = len(search.states)
+        for finding in session.findings.all:
+            if finding.key not in known:
+                known.add(finding.key)
+                result.found.append((finding, Script.of(seed, recorded.logs), session.noticed[finding.key]))
+        result.limit = _beyond(search, session)
+        if result.limit:
+            return result
+        if not search.advance():
+            return result
+        if result.states >= budget.states:
+            result.limit = f"{budget.states} states"
+            return result
+        if time.monotonic() > deadline:
+            result.limit = f"{budget.seconds:g} s"
+            return result
+
+
+def _beyond(search: Search, session: Session) -> str:
+    """What in the last run cannot be searched, if anything."""
+    if search.too_long:
+        return f"{LONGEST} decisions a run"
+    if search.order.shared:
+        return "two tasks in one queue"
+    return "atomics, whose order is not searched" if session.synchronised else ""

@@ -1,0 +1,229 @@
+"""Which steps of a run lie before which, which could have come the other way, and which commute.
+
+A step is what a task does from one pause to the next, or the completion of an event. A task's step comes to one barrier
+at most (`Hub.enter` pauses between two), and two steps commute unless they come to the same barrier so that the order
+shows:
+  - arrivals in different phases do not commute. In one phase they do: the last arrival is the last in every order, as a
+    phase needs all its arrivals, and with them come all expected bytes. Where a run ends by too many arrivals or bytes,
+    they are taken not to;
+  - a wait that passes when v phases are complete gives the same whenever it begins after phase v-1 and before phase v+1
+    is complete. So it does not commute with the arrivals of phase v-1, nor with all of phase v+1.
+Two accesses to a buffer need no decision: the simulator compares those that no barrier orders, whichever comes first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from .engine import Actor, Event, Hub, Task, rank
+from .findings import Finding, Place
+from .watch import Amount, Barrier, Watch
+
+Touches = dict[str, Amount | None]  # barrier, by name -> what a step brings to it; None for a wait
+Missing = dict[str, Amount]  # barrier -> what was missing before the step
+_UNSETTLED = {"over-arrival", "tx-mismatch", "barrier-misuse"}  # findings that depend on the order within a phase
+
+
+class Order(Watch):
+    """Which steps of one run lie before which, as sets of bits, and which pairs of steps could have come the other way.
+
+    What a step takes from a barrier holds for the steps after it: itself, it would have done the same before.
+    """
+
+    def __init__(self, states: set[int] | None = None) -> None:
+        self.actors: list[str] = []  # of each step
+        self.before: list[int] = []
+        self.touches: list[Touches] = []
+        self.missing: list[Missing] = []
+        self.races: list[tuple[int, int]] = []
+        self._states = set[int]() if states is None else states  # all that any run came through
+        self._state = 0
+        self._next: dict[str, int] = defaultdict(int)  # what lies before the next step of an actor
+        self._queues: dict[int, int] = {}
+        self._issuers: dict[int, str] = {}
+        self.shared = False  # whether two tasks have issued into one queue, whose order the search leaves as it comes
+        self._arrivals: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._waits: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._touched: dict[str, int] = defaultdict(int)
+        self._launch = -1
+
+    # The steps.
+
+    def attach(self, hub: Hub) -> None:
+        self.close()
+        super().attach(hub)
+        self._launch += 1
+        self._queues.clear()
+        self._issuers.clear()
+
+    def name(self, actor: Actor) -> str:
+        return f"{self._launch}:{actor.key}"
+
+    def acts(self, actor: Actor) -> None:
+        self.close()
+        name = self.name(actor)
+        self.actors.append(name)
+        self.before.append(self._next[name])
+        self.touches.append({})
+        self.missing.append({})
+        if isinstance(actor, Event) and actor.queue is not None:
+            self.before[-1] |= self._queues.get(id(actor.queue), 0)
+
+    def close(self) -> None:
+        """The last step is at its end."""
+        if self.actors:
+            self._next[self.actors[-1]] |= self._past()
+
+    def _past(self) -> int:
+        """All that lies before what the actor makes or wakes now."""
+        if self.hub.actor is None:  # a launch begins: all of the one before
+            return (1 << len(self.actors)) - 1
+        return self.before[-1] | 1 << (len(self.actors) - 1) | self._next[self.actors[-1]]
+
+    def _after(self, mask: int) -> None:
+        """What the actor does now comes after `mask`; what it did at a barrier, in this step, need not."""
+        if self.touches[-1]:
+            self._next[self.actors[-1]] |= mask
+        else:
+            self.before[-1] |= mask
+
+    def spawned(self, task: Task) -> None:
+        self._next[self.name(task)] = self._past()
+
+    def issued(self, event: Event) -> None:
+        self._next[self.name(event)] = self._past()
+        if event.queue is not None and self.actors:
+            self.shared |= self._issuers.setdefault(id(event.queue), self.actors[-1]) != self.actors[-1]
+
+    def completed(self, event: Event) -> None:
+        if event.queue is not None:
+            self._queues[id(event.queue)] = self._past()
+
+    def woken(self, task: Task, barrier: Barrier | None) -> None:
+        self._next[self.name(task)] |= self._past()
+        if barrier is not None:
+            self._next[self.name(task)] |= self._closed(self._of(barrier)[barrier.phase])
+
+    def follows(self, other: Actor) -> None:
+        self._after(self._next[self.name(other)])
+
+    # Barriers.
+
+    def _named(self, barrier: Barrier) -> str:
+        return f"{self._launch}:{barrier.key}"
+
+    def _of(self, barrier: Barrier) -> dict[int, list[int]]:
+        return self._arrivals[self._named(barrier)]
+
+    def _closed(self, steps: Iterable[int]) -> int:
+        mask = 0
+        for step in steps:
+            mask |= self.before[step] | 1 << step
+        return mask
+
+    def _touch(self, name: str, missing: Amount, amount: Amount | None, phase: int) -> int:
+        """Notes a touch by the step; returns the step's number."""
+        step = len(self.actors) - 1
+        actor = self.actors[step]
+        self._touched[actor] += 1
+        self._state = (self._state + hash((actor, self._touched[actor], name, amount, phase))) & (1 << 64) - 1
+        self._states.add(self._state)
+        again = self.touches[step].get(name)
+        self.touches[step][name] = (again[0] + amount[0], again[1] + amount[1]) if again and amount else amount
+        self.missing[step].setdefault(name, missing)
+        return step
+
+    def _conflict(self, earlier: list[int], step: int) -> None:
+        """The step does not commute with any of `earlier`."""
+        base = self.before[step]
+        earlier = [s for s in earlier if s != step]
+        for other in earlier:
+            rest = base | self._closed(s for s in earlier if s != other)
+            if not rest >> other & 1:
+                self.races.append((other, step))
+        self.before[step] |= self._closed(earlier)
+
+    def waits(self, barrier: Barrier, phase: int, place: Place) -> None:
+        step = self._touch(self._named(barrier), barrier.missing, None, phase)
+        self._conflict(self._of(barrier)[phase - 1], step)
+        self._waits[self._named(barrier)].append((step, phase))
+
+    def passes(self, barrier: Barrier) -> None:
+        self._after(self._closed(self._of(barrier)[barrier.phase]))
+
+    def arrives(self, barrier: Barrier, amount: Amount, place: Place) -> None:
+        if self.hub.actor is None:
+            return
+        phase = barrier.phase + 1
+        step = self._touch(self._named(barrier), barrier.missing, amount, phase)
+        self._conflict(self._of(barrier)[phase - 1], step)
+        self._of(barrier)[phase].append(step)
+
+    def takes(self, what: str) -> None:
+        if self.hub.actor is None:
+            return
+        name = f"{self._launch}:{what}"
+        taken = self._arrivals[name]  # as of a barrier of which each arrival is a phase
+        step = self._touch(name, (1, 0), (1, 0), len(taken) + 1)
+        self._conflict(taken.get(len(taken), []), step)
+        taken[len(taken) + 1] = [step]
+
+    def completes(self, barrier: Barrier) -> None:
+        if self.hub.actor is None:
+            return
+        step, phase = len(self.actors) - 1, barrier.phase
+        arrived = 0
+        for other in self._of(barrier)[phase]:
+            arrived |= self.before[other]
+        late = [w for w, v in self._waits[self._named(barrier)] if v == phase - 1 and not arrived >> w & 1]
+        self._conflict(late, step)
+
+    def found(self, finding: Finding) -> None:
+        if finding.id in _UNSETTLED:
+            self.races += [pair for phases in self._arrivals.values() for pair in self._unordered(phases)]
+
+    def _unordered(self, phases: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
+        """The pairs of arrivals in a barrier's last phase that nothing orders."""
+        last = phases[max(phases)]
+        return ((a, b) for a in last for b in last if a < b and not self.before[b] >> a & 1)
+
+    def first(self, race: tuple[int, int]) -> list[str]:
+        """Who may go first in a run like this one, but with the later step of the pair before the earlier one."""
+        earlier, later = race
+        steps = [k for k in range(earlier + 1, later) if not self.before[k] >> earlier & 1] + [later]
+        mask = sum(1 << k for k in steps)
+        return [self.actors[k] for k in steps if not self.before[k] & mask]
+
+    def calm(self, ended: bool) -> list[list[str]]:
+        """The same steps with fewer changes between actors, as the keys of who goes on, for each launch.
+
+        Each actor goes on for as long as what must lie before its next step has been. When a finding has `ended` the
+        run, its last step stays the last.
+        """
+        todo: dict[str, list[int]] = defaultdict(list)
+        for step in reversed(range(len(self.actors) - ended)):
+            todo[self.actors[step]].append(step)
+        logs: list[list[str]] = [[] for _ in range(self._launch + 1)]
+        done, now = 0, ""
+        while todo:
+            able = (a for a, steps in todo.items() if not self.before[steps[-1]] & ~done)
+            now = now if now in todo and not self.before[todo[now][-1]] & ~done else min(able, key=rank)
+            done |= 1 << todo[now].pop()
+            logs[int(now.partition(":")[0])].append(now.partition(":")[2])
+            if not todo[now]:
+                del todo[now]
+        if ended:
+            logs[-1].append(self.actors[-1].partition(":")[2])
+        return logs
+
+
+def commute(a: Touches, b: Touches, missing: Missing) -> bool:
+    """Whether two steps that can go on, at a state in which barriers miss so much, give the same in both orders."""
+    return all(_together([x for x in (a[name], b[name]) if x], missing[name]) for name in a.keys() & b.keys())
+
+
+def _together(amounts: list[Amount], missing: Amount) -> bool:
+    """Whether all of these fit into the phase, and none, on its own, completes it."""
+    arrivals, size = missing
+    return arrivals >= sum(n for n, _ in amounts) and not any(n == arrivals and b >= size for n, b in amounts)

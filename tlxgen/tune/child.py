@@ -1,0 +1,270 @@
+"""`python -m tlxgen.tune.child`: compiles or measures candidates, in a process that may hang, crash or be killed.
+
+Served by tlxgen.bounded. Each answer ends with a message that has "done".
+
+    {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
+    {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
+    {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
+                                          they are found, then {"done": {key: result}} with the times of all others
+
+A candidate is {key, source, options, spec}: the digest of its module in `sources`, the arguments of its triton.Config,
+and its spec as JSON. After an error that leaves the CUDA context unusable the child says so and ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tlxgen import families
+from tlxgen.bounded.serve import Say, serve
+from tlxgen.check.child import import_file
+
+Json = dict[str, Any]
+
+
+def handle(request: Json, say: Say) -> None:
+    """Answers one request."""
+    {"describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, say)
+
+
+def describe(request: Json, say: Say) -> None:
+    """What GPU this is, and the versions of all that a time depends on."""
+    from tlxgen.bench.gpu import Gpu
+
+    gpu = Gpu()
+    torch = importlib.import_module("torch")
+    capability = list(torch.cuda.get_device_capability())
+    say({"done": {"name": gpu.name, "sms": gpu.sms, "capability": capability, "versions": gpu.versions()}})
+
+
+class Candidate:
+    """A candidate as its host function is called: module, config and spec."""
+
+    def __init__(self, data: Json, request: Json) -> None:
+        from triton import Config
+
+        self.key: str = data["key"]
+        family = families.load(request["family"])
+        self.spec = family.model.model_validate_json(json.dumps(data["spec"]))
+        self.module = _module(data["source"], request["sources"][data["source"]])
+        options = dict(data["options"])
+        if "ctas_per_cga" in options:
+            options["ctas_per_cga"] = tuple(options["ctas_per_cga"])
+        self.config = Config(options.pop("kwargs"), **options)
+
+
+_MODULES: dict[str, Any] = {}
+
+
+def _module(name: str, text: str) -> Any:
+    """The module of a source, in a file that stays: Triton reads functions from where they stand."""
+    if name not in _MODULES:
+        path = Path(_folder()) / f"tuned_{name[:16]}.py"
+        path.write_text(text, encoding="utf-8")
+        _MODULES[name] = import_file(path)
+    return _MODULES[name]
+
+
+@lru_cache(maxsize=1)
+def _folder() -> str:
+    return tempfile.mkdtemp(prefix="tlxgen-tune-")
+
+
+def compile_(request: Json, say: Say) -> None:
+    """Calls the host function with everything but the launch: Triton compiles, and keeps it in its cache."""
+    try:
+        candidate = Candidate(request["candidate"], request)
+        family = families.load(request["family"])
+        shape = tuple(request["shape"])
+        with _compiling_only(request["capability"], request["sms"]) as device:
+            tensors = family.problem().inputs(candidate.spec, shape, device)
+            family.benchmark().call(candidate.module, candidate.spec, shape, tensors, candidate.config)()
+    except Exception as error:  # the compiler's: whatever it is, it is this candidate's result
+        say({"done": {"fault": "compile", "text": _one_line(error)}})
+    else:
+        say({"done": {"fault": None, "text": ""}})
+
+
+@contextlib.contextmanager
+def _compiling_only(capability: int, sms: int) -> Iterator[Any]:
+    """While it lasts, tensors for a GPU have no memory, and kernels are compiled for `capability` and not launched."""
+    import torch
+    from triton.runtime.driver import driver
+    from triton.runtime.jit import JITFunction
+
+    from tlxgen.compile.child import OfflineDriver
+
+    from .meta import DEVICE, WithoutMemory, properties
+
+    offline: Any = OfflineDriver(capability)
+    offline.get_current_stream = lambda device: 0
+    compile_and_launch = JITFunction.run
+
+    def run(kernel: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+        compile_and_launch(kernel, *arguments, grid=grid, warmup=True, **options)
+
+    driver.set_active(offline)
+    with (
+        WithoutMemory(),
+        mock.patch.object(JITFunction, "run", run),
+        mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties(sms)),
+        mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+    ):
+        yield DEVICE
+
+
+def measure(request: Json, say: Say) -> None:
+    """Proves the numbers of each candidate if asked to, then times those that are right with the first baseline."""
+    from tlxgen.bench.gpu import Gpu
+
+    gpu = Gpu()
+    Session(request, say, gpu).run()
+    gpu.release()
+
+
+class Session:
+    """One measurement: a shape, its inputs, the baseline and the candidates. `gpu` has the methods of bench.gpu.Gpu."""
+
+    def __init__(self, request: Json, say: Say, gpu: Any) -> None:
+        self.request, self.say, self.gpu = request, say, gpu
+        self.family = families.load(request["family"])
+        self.shape = tuple(request["shape"])
+        self.problem, self.how = self.family.problem(), self.family.benchmark()
+        self.timers: dict[str, Any] = {}
+        self.runs: dict[str, Any] = {}
+
+    def run(self) -> None:
+        from tlxgen.bench.timing import interleave
+
+        candidates = [c for data in self.request["candidates"] if (c := self._candidate(data))]
+        if not candidates:
+            self.say({"done": {}})
+            return
+        self.say({"begin": None})  # what goes wrong from here on is no candidate's
+        tensors = self._tensors(candidates[0].spec)
+        baseline = self._baseline(candidates[0].spec, tensors)
+        for candidate in candidates:
+            self._prepare(candidate, tensors)
+        timers = {key: self._noted(key, timer) for key, timer in self.timers.items()}
+        figures = interleave(timers, turns=self.request["turns"], seed=self.request["seed"]) if self.timers else {}
+        conditions = self.gpu.conditions()
+        base = figures.pop("", None)
+        self.say(
+            {
+                "done": {
+                    key: {
+                        "us": figure.us,
+                        "spread": figure.spread,
+                        "noisy": figure.noisy,
+                        "baseline": baseline,
+                        "baseline_us": base.us if base else None,
+                        "conditions": conditions,
+                    }
+                    for key, figure in figures.items()
+                }
+            }
+        )
+
+    def _candidate(self, data: Json) -> Candidate | None:
+        self.say({"begin": data["key"]})
+        try:
+            return Candidate(data, self.request)
+        except Exception as error:
+            self._fault(data["key"], error)
+            return None
+
+    def _tensors(self, spec: Any) -> list[Any]:
+        import torch
+
+        torch.manual_seed(self.request["seed"])
+        count = self.gpu.sets(self.family.bytes_moved(spec, self.shape))
+        return [self.problem.inputs(spec, self.shape, self.gpu.device) for _ in range(count)]
+
+    def _baseline(self, spec: Any, tensors: list[Any]) -> str:
+        """Its name, "" if the family has none for this spec; its timer is the one without a key."""
+        for name, make in self.how.baselines(spec).items():
+            runs = [make(t) for t in tensors]
+            self.rough_us = self.gpu.roughly(runs[0])
+            self.timers[""] = self.gpu.timer(runs, self.rough_us)
+            return str(name)
+        self.rough_us = 0.0
+        return ""
+
+    def _prepare(self, candidate: Candidate, tensors: list[Any]) -> None:
+        """The candidate's timer, or its fault."""
+        self.say({"begin": candidate.key})
+        try:
+            if self.request["prove"] and (wrong := self._wrong(candidate, tensors[0])):
+                self.say({"fault": {candidate.key: {"fault": "wrong", "text": wrong}}})
+                return
+            runs = [self.how.call(candidate.module, candidate.spec, self.shape, t, candidate.config) for t in tensors]
+            us = max(self.rough_us, 1.0) if self.rough_us else self.gpu.roughly(runs[0])
+            self.timers[candidate.key] = self.gpu.timer(runs, us)
+        except Exception as error:
+            self._fault(candidate.key, error)
+
+    def _wrong(self, candidate: Candidate, tensors: Any) -> str:
+        """What is wrong with the candidate's numbers, on outputs that were NaN before; "" if nothing."""
+        from tlxgen.check import numerics
+
+        outputs, strays = self.problem.launch(candidate.module, candidate.spec, self.shape, tensors, candidate.config)
+        if strays:
+            return f"{strays} elements written outside of the outputs"
+        reference = self._reference(candidate.spec, tensors)
+        for name, out in outputs.items():
+            expected, scale = reference[name]
+            verdict = numerics.compare(out, expected, scale, self.problem.tolerance(candidate.spec, name))
+            if not verdict.passed:
+                return f"{name}: {verdict.text}"
+        return ""
+
+    def _reference(self, spec: Any, tensors: Any) -> Any:
+        """Of the first inputs, once: all candidates compute the same."""
+        if "reference" not in self.runs:
+            self.runs["reference"] = self.problem.reference(spec, tensors)
+        return self.runs["reference"]
+
+    def _noted(self, key: str, timer: Callable[[], float]) -> Callable[[], float]:
+        """A timer that says whose it is before it runs: a kernel may hang in its hundredth replay only."""
+
+        def noted() -> float:
+            if key:
+                self.say({"begin": key})
+            return timer()
+
+        return noted
+
+    def _fault(self, key: str, error: Exception) -> None:
+        """Reports an error of a candidate. One that the CUDA context did not survive ends this process."""
+        text = _one_line(error)
+        kind = "memory" if "out of memory" in text.lower() else "error"
+        dead = self.gpu.dead()
+        if dead:
+            kind = "crash"
+        self.say({"fault": {key: {"fault": kind, "text": text}}})
+        if dead:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+            os._exit(3)
+
+
+def _one_line(error: BaseException) -> str:
+    while error.__cause__ is not None:  # Triton wraps one CompilationError a call
+        error = error.__cause__
+    return " ".join(f"{type(error).__name__}: {error}".split())[:400]
+
+
+if __name__ == "__main__":
+    for slow in ("torch", "triton.compiler"):  # more than a minute on a cold disk: before any clock runs
+        importlib.import_module(slow)
+    serve(handle)

@@ -1,0 +1,161 @@
+"""Where candidates are compiled and measured: two Executors, and the cache of results in front of them.
+
+By default both are pools of threads, each of which keeps a child process busy (worker.py): as many compilers as asked
+for, one measuring child a GPU. With Dask both are a running cluster. Compiling runs ahead of measuring.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from tlxgen import digest
+from tlxgen.errors import ToolchainError
+
+from . import worker
+from .results import Result, Results
+from .space import Candidate, Shape, Space
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Device:
+    """The GPU that is tuned for, and the versions of all that a time depends on."""
+
+    name: str
+    sms: int
+    capability: tuple[int, int]
+    versions: Mapping[str, str]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Device:
+        """Raises KeyError on what a worker did not write."""
+        first, second = data["capability"]
+        return cls(str(data["name"]), int(data["sms"]), (first, second), dict(data["versions"]))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds: of one compilation, and of one step of a measurement; and compilers at a time."""
+
+    compile_s: float = 120.0
+    measure_s: float = 30.0
+    workers: int = 2
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting."""
+
+    compiler: Executor
+    measurer: Executor
+    gpus: int
+    close: Callable[[], object]
+
+
+class Lab:
+    """Compiles and measures the candidates of one space on one kind of device. Safe for several threads.
+
+    `module` is the program of the child processes.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        device: Device,
+        results: Results,
+        pools: Pools,
+        *,
+        limits: Limits,
+        seed: int = 0,
+        module: str = worker.MODULE,
+    ) -> None:
+        self.space, self.device, self.results, self.limits, self.seed = space, device, results, limits, seed
+        self._pools = pools
+        self._module = module
+        self._compiling: dict[str, Future[Json]] = {}
+        self._lock = threading.Lock()
+
+    def compile_ahead(self, candidates: Sequence[Candidate], shape: Shape, turns: int) -> None:
+        """Starts to compile those that have no result for the shape yet."""
+        for candidate in candidates:
+            if self.results.load(candidate.key, shape, turns) is None:
+                self._compile(candidate, shape)
+
+    def measure(self, candidates: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> dict[str, Result]:
+        """A result for each candidate, by key: from the cache, or by compiling and measuring them together."""
+        known = {c.key: r for c in candidates if (r := self.results.load(c.key, shape, turns)) is not None}
+        missing = [c for c in candidates if c.key not in known]
+        found: dict[str, Result] = {}
+        compiled = [(c, self._compile(c, shape).result()) for c in missing]
+        for candidate, outcome in compiled:
+            if outcome["fault"]:
+                found[candidate.key] = Result(fault="compile", text=outcome["text"])
+        ready = [c for c in missing if c.key not in found]
+        if ready:
+            task = self._task(ready, shape) | {"turns": turns, "prove": prove, "limit_s": self.limits.measure_s}
+            task["candidates"] = [self._data(c) for c in ready]
+            answer = self._pools.measurer.submit(worker.measure_task, task).result()
+            found |= {key: Result.from_json(value) for key, value in answer.items()}
+        for key, result in found.items():
+            self.results.store(key, shape, turns, result)
+        return known | found
+
+    def _compile(self, candidate: Candidate, shape: Shape) -> Future[Json]:
+        """Of one candidate for one kind of shape: Triton specialises on divisibility by 16 and on ones."""
+        kind = [(extent % 16 == 0, extent == 1) for extent in shape]
+        key = digest.of_text(f"{candidate.key} {kind}")
+        with self._lock:
+            if key not in self._compiling:
+                task = self._task([candidate], shape) | {"candidate": self._data(candidate)}
+                major, minor = self.device.capability
+                task |= {"capability": 10 * major + minor, "sms": self.device.sms, "limit_s": self.limits.compile_s}
+                task["workers"] = self.limits.workers
+                self._compiling[key] = self._pools.compiler.submit(worker.compile_task, task)
+            return self._compiling[key]
+
+    def _task(self, candidates: Sequence[Candidate], shape: Shape) -> Json:
+        sources = {c.source: self.space.sources[c.source] for c in candidates}
+        name = self.space.family.name
+        return {"module": self._module, "family": name, "sources": sources, "shape": list(shape), "seed": self.seed}
+
+    @staticmethod
+    def _data(candidate: Candidate) -> Json:
+        assert candidate.variant.spec
+        spec = candidate.variant.spec.model_dump(mode="json", exclude_unset=True)
+        return {"key": candidate.key, "source": candidate.source, "options": candidate.options, "spec": spec}
+
+
+def local_pools(workers: int, gpus: int) -> Pools:
+    """Threads for so many compilers, and one for each GPU; their child processes are worker.py's."""
+    compiler = ThreadPoolExecutor(workers, "compile")
+    measurer = ThreadPoolExecutor(max(1, gpus), "measure")
+
+    def close() -> None:
+        for pool in (compiler, measurer):
+            pool.shutdown(wait=False, cancel_futures=True)
+        worker.SLOTS.close()
+
+    return Pools(compiler, measurer, max(1, gpus), close)
+
+
+def dask_pools(address: str) -> Pools:
+    """Both from the Dask cluster at `address`; it is taken to have a GPU for each of its workers.
+
+    Its workers need tlxgen, and each sees the GPU that it is to measure on (CUDA_VISIBLE_DEVICES). Raises
+    ToolchainError when Dask is not installed or the cluster does not answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ToolchainError("Dask is not installed", remedy="run: pip install tlxgen[dask]") from None
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)
+    except OSError as error:
+        raise ToolchainError(f"no Dask scheduler answers at {address}: {error}") from None
+    executor: Executor = client.get_executor(pure=False)
+    return Pools(executor, executor, max(1, len(client.scheduler_info()["workers"])), client.close)

@@ -1,0 +1,45 @@
+"""Tensors that say they are on a GPU and have no memory, so that a host function can run up to its launches.
+
+Imports torch.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+DEVICE = torch.device("cuda", 0)
+
+
+class OnGpu(torch.Tensor):  # type: ignore[misc]
+    """A meta tensor that says it is on `cuda:0`. Its address is 0, which is as well aligned as an allocator's."""
+
+    @property
+    def device(self) -> torch.device:
+        return DEVICE
+
+    @property
+    def is_cuda(self) -> bool:
+        return True
+
+    def data_ptr(self) -> int:
+        return 0
+
+
+class WithoutMemory(TorchFunctionMode):  # type: ignore[misc]
+    """Every tensor made for a CUDA device is an OnGpu."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if kwargs.get("device") is None or torch.device(kwargs["device"]).type != "cuda":
+            return func(*args, **kwargs)
+        made = func(*args, **{**kwargs, "device": "meta"})
+        return made.as_subclass(OnGpu)
+
+
+def properties(sms: int) -> SimpleNamespace:
+    """What a host function asks of a GPU."""
+    return SimpleNamespace(multi_processor_count=sms)

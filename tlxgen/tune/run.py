@@ -1,0 +1,152 @@
+"""One tuning run: the classes side by side, each a search; the file at the end.
+
+Classes are independent of each other, so that the result is the same whatever the number of GPUs and compilers.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tlxgen import stamp
+from tlxgen.bench import device as readings
+from tlxgen.errors import DeviceError, TlxgenError
+from tlxgen.files import write_atomic
+from tlxgen.tune.classes import classes
+
+from . import worker
+from .lab import Device, Lab
+from .search import Effort, Outcome, Search
+from .space import Candidate, Shape, Space
+from .table import Won
+
+Progress = Callable[[Shape, Outcome], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of wall time that a run may take; None for as long as it needs."""
+
+    seconds: float | None
+    start: float
+
+    @classmethod
+    def of(cls, seconds: float | None) -> Budget:
+        return cls(seconds, time.monotonic())
+
+    def left(self) -> bool:
+        return self.seconds is None or time.monotonic() - self.start < self.seconds
+
+
+def tune(
+    space: Space,
+    lab: Lab,
+    shapes: Sequence[Shape],
+    *,
+    effort: Effort,
+    seed: int,
+    budget: Budget,
+    at_once: int,
+    on_step: Progress = lambda shape_class, outcome: None,
+) -> list[Won]:
+    """The search of every class of `shapes`, in the order of the classes; `at_once` of them side by side.
+
+    Raises DeviceError when a GPU cannot be used at all, and TlxgenError for a class in which no candidate is healthy.
+    """
+    grouped = classes(shapes)
+
+    def one(item: tuple[Shape, tuple[Shape, ...]]) -> Won:
+        shape_class, members = item
+        outcome = _search(space, lab, members, effort, seed, budget, lambda o: on_step(shape_class, o))
+        return Won(shape_class, members, outcome)
+
+    pool = ThreadPoolExecutor(max(1, at_once), "class")
+    try:
+        done = list(pool.map(one, grouped.items()))
+    except BaseException:  # KeyboardInterrupt included: what hangs in a child would keep its thread waiting
+        pool.shutdown(wait=False, cancel_futures=True)
+        worker.SLOTS.close()
+        raise
+    pool.shutdown()
+    return [won for won in done if _worth(won)]
+
+
+def _worth(won: Won) -> bool:
+    """Whether the class has a winner. Raises TlxgenError if there is none and the budget is not why."""
+    if not won.outcome.order and not won.outcome.stopped:
+        kinds = sorted({str(result.fault) for _, _, result in won.outcome.faults.values()})
+        shape = "x".join(map(str, won.shape_class))
+        raise TlxgenError(f"no variant runs on {shape}: every one that was tried failed ({', '.join(kinds)})")
+    return bool(won.outcome.order)
+
+
+def _search(
+    space: Space,
+    lab: Lab,
+    shapes: tuple[Shape, ...],
+    effort: Effort,
+    seed: int,
+    budget: Budget,
+    on_step: Callable[[Outcome], None],
+) -> Outcome:
+    ranked = space.ranked(shapes, lab.device.sms)
+    for shape in shapes:
+        lab.compile_ahead(ranked[: effort.ranked], shape, effort.turns)
+
+    def measure(some: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> Mapping[str, Any]:
+        return lab.measure(some, shape, turns, prove)
+
+    search = Search(ranked, shapes, measure, effort=effort, seed=seed, in_time=budget.left, on_step=on_step)
+    return search.run()
+
+
+def device(module: str = worker.MODULE) -> Device:
+    """The GPU here and its versions.
+
+    What a child says of it is kept under what nvidia-smi says, which takes a tenth of the time: a run that finds all
+    its results in the cache never starts a child. Raises DeviceError when there is none.
+    """
+    identity = _identity()
+    path = stamp.cache_folder() / "tune" / "devices" / f"{readings.slug(identity or 'unknown')}.json"
+    versions = readings.versions()
+    try:
+        known = Device.from_json(json.loads(path.read_text(encoding="utf-8")))
+        if identity and {k: v for k, v in known.versions.items() if k != "cuda"} == versions:
+            return known
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    found = worker.describe_task({"limit_s": 60.0, "module": module})
+    if identity:
+        write_atomic(path, json.dumps(found).encode())
+    return Device.from_json(found)
+
+
+def _identity() -> str:
+    """Name and driver of the first GPU that this process may use; empty where nvidia-smi is missing."""
+    gpus = worker.gpus()
+    return " ".join([readings.gpu_name(gpus[0]), readings.driver()]).strip() if gpus else ""
+
+
+def require(space: Space, device: Device) -> None:
+    """Raises DeviceError unless the space's kernels run on the device."""
+    arch = space.candidates[0].plan.arch
+    if device.capability != arch.capability:
+        ours, theirs = (".".join(map(str, c)) for c in (arch.capability, device.capability))
+        raise DeviceError(f"{device.name} has capability {theirs}; {arch.name} is {ours}")
+
+
+def effort_of(ranked: int | None, exhaustive: bool, space: Space) -> Effort:
+    """The default effort, or with another number of candidates, or with all of them."""
+    if exhaustive:
+        return Effort.exhaustive(len(space.candidates))
+    return Effort() if ranked is None else replace(Effort(), ranked=ranked, drawn=ranked // 3)
+
+
+def default_path(root: Path, device_name: str, spec: Path) -> Path:
+    """tuned/DEVICE/SPEC.yaml below the folder that holds specs/."""
+    return root / "tuned" / readings.slug(device_name) / f"{spec.stem}.yaml"

@@ -1,0 +1,126 @@
+"""The search of one shape class: successive halving over the best-ranked candidates and some drawn at random.
+
+Its decisions depend on the candidates, their results and the seed, never on time, the number of workers or the order in
+which results arrive; only a budget ends it early. A candidate with a fault does not count: the next in line takes its
+place, so that all others are measured as if it had never been there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tlxgen import digest
+
+from .results import Result
+from .space import Candidate, Shape
+
+BATCH = 8  # candidates that are timed together in the first rung
+
+# (candidates, shape, turns, prove) -> results by key; `prove`: the numbers too, before anything is timed
+Measure = Callable[[Sequence[Candidate], Shape, int, bool], Mapping[str, Result]]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: `ranked` best by estimate and `drawn` at random, for `turns` replays.
+
+    Then, rung by rung, so many of the best again, for so many turns.
+    """
+
+    ranked: int = 24
+    drawn: int = 8
+    turns: int = 6
+    rungs: tuple[tuple[int, int], ...] = ((8, 20), (3, 60))
+
+    @classmethod
+    def exhaustive(cls, count: int) -> Effort:
+        """Every candidate is measured, however it is ranked."""
+        return cls(ranked=count, drawn=0)
+
+
+@dataclass
+class Outcome:
+    """A class's search: the healthy candidates, best first, with the latest result on each shape; and the faults."""
+
+    order: list[Candidate] = field(default_factory=list)
+    results: dict[str, dict[Shape, Result]] = field(default_factory=dict)
+    faults: dict[str, tuple[Candidate, Shape, Result]] = field(default_factory=dict)
+    stopped: bool = False  # the budget ended it before its last rung
+
+    def score(self, candidate: Candidate) -> float:
+        """Geometric mean over the shapes of time relative to the baseline; less is better."""
+        found = self.results[candidate.key].values()
+        return math.exp(sum(math.log(r.score) for r in found) / len(found))
+
+
+class Search:
+    """Finds the fastest of `ranked` candidates on `shapes`.
+
+    `in_time` is asked before each batch and ends the search when it says no; `on_step` is told after each.
+    """
+
+    def __init__(
+        self,
+        ranked: Sequence[Candidate],
+        shapes: Sequence[Shape],
+        measure: Measure,
+        *,
+        effort: Effort,
+        seed: int,
+        in_time: Callable[[], bool] = lambda: True,
+        on_step: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> None:
+        self.ranked, self.shapes, self.measure, self.effort, self.seed = ranked, shapes, measure, effort, seed
+        self.in_time, self.on_step = in_time, on_step
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """All rungs, or as many as there is time for."""
+        effort, known = self.effort, self.outcome.results
+        by_digest = sorted(self.ranked, key=lambda c: digest.of_text(f"{self.seed} {c.key}"))
+        for count, line in ((effort.ranked, self.ranked), (effort.drawn, by_digest)):
+            self._rung((c for c in line if c.key not in known), count, effort.turns, prove=True)
+        for count, turns in effort.rungs:
+            finalists = self._rung(list(self.outcome.order), count, turns, prove=False)
+            rest = [c for c in self.outcome.order if c not in finalists]
+            self.outcome.order = self._by_score(finalists) + rest
+        return self.outcome
+
+    def _rung(self, line: Iterable[Candidate], count: int, turns: int, prove: bool) -> list[Candidate]:
+        """Measures candidates of the line until `count` of them are healthy, and gives those."""
+        waiting: Iterator[Candidate] = (c for c in line if c.key not in self.outcome.faults)
+        healthy: list[Candidate] = []
+        while len(healthy) < count:
+            size = min(BATCH, count - len(healthy))
+            batch = list(itertools.islice(waiting, size))
+            if not batch:
+                break
+            if self.outcome.stopped or not self.in_time():
+                self.outcome.stopped = True
+                break
+            self._batch(batch, turns, prove)
+            healthy += [c for c in batch if c.key not in self.outcome.faults]
+            self.on_step(self.outcome)
+        return healthy
+
+    def _batch(self, batch: Sequence[Candidate], turns: int, prove: bool) -> None:
+        """Measures a batch on every shape; who fails on one is out."""
+        found: dict[str, dict[Shape, Result]] = {}
+        faults = self.outcome.faults
+        for shape in self.shapes:
+            for key, result in self.measure([c for c in batch if c.key not in faults], shape, turns, prove).items():
+                if result.fault:
+                    faults[key] = (next(c for c in batch if c.key == key), shape, result)
+                else:
+                    found.setdefault(key, {})[shape] = result
+        for candidate in batch:
+            self.outcome.results.pop(candidate.key, None)
+        self.outcome.results |= {key: results for key, results in found.items() if key not in faults}
+        known = {c.key: c for c in [*self.outcome.order, *batch] if c.key in self.outcome.results}
+        self.outcome.order = self._by_score(known.values())
+
+    def _by_score(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        return sorted(candidates, key=lambda c: (self.outcome.score(c), c.key))

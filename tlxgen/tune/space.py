@@ -1,0 +1,181 @@
+"""What a tuning run chooses from: the variants of a spec that fit, as modules to compile and configs to launch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from tlxgen import digest, families, stamp
+from tlxgen.errors import SpecError
+from tlxgen.families import Family, Kernels, Structure, Variant
+from tlxgen.files import write_atomic
+from tlxgen.plan import Plan
+from tlxgen.spec import Document
+
+Shape = tuple[int, ...]
+NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
+PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One variant as it is measured. `key` is a digest of all that decides its speed on a given GPU and shape."""
+
+    structure: str
+    variant: Variant = field(repr=False)
+    source: str  # digest of its module's text
+    options: Mapping[str, Any]  # of its triton.Config: {kwargs, num_warps, num_stages, ctas_per_cga}
+    key: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.structure}: {self.variant.label}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return dict(self.variant.values)
+
+    @property
+    def plan(self) -> Plan:
+        assert self.variant.plan
+        return self.variant.plan
+
+
+@dataclass(frozen=True)
+class Space:
+    """The candidates of a spec in the order of its axes, the texts of their modules, and what the plan rejected."""
+
+    document: Document
+    family: Family
+    name: str
+    candidates: tuple[Candidate, ...]
+    sources: Mapping[str, str] = field(repr=False)  # digest -> text
+    rejected: Mapping[str, int]  # rule -> how many variants broke it
+
+    def ranked(self, shapes: Sequence[Shape], sms: int) -> list[Candidate]:
+        """Best first by the family's estimate, its geometric mean over `shapes`; ties in an order of their own."""
+        costs: dict[str, float] = {}
+        for candidate in self.candidates:
+            product = 1.0
+            for shape in shapes:
+                product *= self.family.cost(candidate.plan, shape, sms) ** (1 / len(shapes))
+            costs[candidate.key] = product
+        return sorted(self.candidates, key=lambda c: (costs[c.key], c.key))
+
+
+def space_of(document: Document) -> Space:
+    """Of a document that was loaded without its tuned file, so that every variant is there.
+
+    Raises SpecError when the axes change what is computed, and NoVariantError when nothing fits.
+    """
+    family = families.of(document)
+    kernels = family.kernels(document).some()
+    _refuse_two_problems(kernels)
+    sources: dict[str, str] = {}
+    candidates = []
+    for structure, text in zip(kernels.structures, _sources(kernels), strict=True):
+        source = digest.of_text(text)
+        sources[source] = text
+        candidates += [_candidate(structure, variant, source) for variant in structure.variants]
+    rejected = Counter(reason.partition(":")[0] for v in kernels.rejected for reason in v.reasons)
+    return Space(document, family, kernels.name, tuple(candidates), sources, dict(sorted(rejected.items())))
+
+
+def _candidate(structure: Structure, variant: Variant, source: str) -> Candidate:
+    assert variant.plan and variant.spec
+    options = options_of(variant.plan)
+    spec = variant.spec.model_dump(mode="json", exclude=NO_MATTER)
+    key = digest.of_text(json.dumps([source, options, spec], sort_keys=True))
+    return Candidate(structure.name, variant, source, options, key)
+
+
+def options_of(plan: Plan) -> dict[str, Any]:
+    """The arguments of the triton.Config that a module has for this plan."""
+    options: dict[str, Any] = {
+        "kwargs": {p.name: p.value for p in plan.parameters if not p.baked},
+        "num_warps": plan.launches[0].num_warps,
+        "num_stages": 1,
+    }
+    return options | ({"ctas_per_cga": list(plan.cluster)} if max(plan.cluster) > 1 else {})
+
+
+def _refuse_two_problems(kernels: Kernels) -> None:
+    """A table says which variant is fastest; two variants that compute different things cannot be in one."""
+    first = kernels.kept[0].spec
+    for variant in kernels.kept:
+        for path in kernels.family.computes:
+            if _at(variant.spec, path) != _at(first, path):
+                where = kernels.document.where(("variants", "axes"), key=True)
+                text = f"the axes change what is computed ({path}): there is no fastest among different results"
+                raise SpecError(text, location=where, remedy="tune a spec for each; `extends` keeps them short")
+
+
+def _at(spec: Any, path: str) -> Any:
+    for key in path.split("."):
+        spec = getattr(spec, key)
+    return spec
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A structure's module to render: with one row of CONFIGS and no provenance, so that other axis values leave it.
+
+    Rendered texts are kept by a digest of all that goes into one; a damaged entry is made anew.
+    """
+
+    structure: Structure
+    templates: Path
+    template: str
+
+    @classmethod
+    def of(cls, kernels: Kernels, structure: Structure) -> _Module:
+        one = replace(structure, variants=structure.variants[:1], values={}, tuned={})
+        return cls(one, families.templates(kernels.family), kernels.family.template)
+
+    @cached_property
+    def name(self) -> str:
+        folders = dict.fromkeys((self.templates, stamp.templates()))
+        made_by = [stamp.generator(), *(digest.of_tree(folder, ("**/*.j2",)) for folder in folders)]
+        one = self.structure
+        return digest.of_text("\n".join([*made_by, repr((one.name, one.plan, one.baked, one.variants[0].plan))]))
+
+    @property
+    def path(self) -> Path:
+        return stamp.cache_folder() / "tune" / "sources" / f"{self.name}.py"
+
+    def load(self) -> str | None:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except OSError:
+            return None
+        body, mark, name = text.rpartition("# ")
+        return body if mark and name == f"{self.name}\n" else None
+
+    def render(self) -> str:
+        from tlxgen.render.module import render
+
+        title = f"{self.structure.name}, to be measured."
+        text = render(self.structure, title=title, provenance={}, templates=self.templates, template=self.template)
+        write_atomic(self.path, f"{text}# {self.name}\n".encode())
+        return text
+
+
+def _sources(kernels: Kernels) -> list[str]:
+    """The text of each structure's module; those that are not known yet are rendered in parallel."""
+    modules = [_Module.of(kernels, structure) for structure in kernels.structures]
+    texts = [module.load() for module in modules]
+    missing = [module for module, text in zip(modules, texts, strict=True) if text is None]
+    if len(missing) < PARALLEL_FROM:
+        made = iter([module.render() for module in missing])
+    else:
+        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), mp_context=get_context("spawn")) as pool:
+            made = iter(list(pool.map(_Module.render, missing)))
+    return [next(made) if text is None else text for text in texts]

@@ -1,0 +1,111 @@
+"""The tuned file: what won each shape class, by how much, over what, and what was rejected and why.
+
+The same results give the same bytes: there is no date in it, and nothing of the machine but the device.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .lab import Device
+from .search import Outcome
+from .space import Candidate, Shape, Space
+
+
+@dataclass(frozen=True)
+class Won:
+    """The search of one shape class."""
+
+    shape_class: Shape
+    shapes: tuple[Shape, ...]
+    outcome: Outcome
+
+
+def render(space: Space, device: Device, spec: str, seed: int, classes: Sequence[Won]) -> str:
+    """The file's text. `spec` is the path to show."""
+    faults = [fault for won in classes for _, fault in sorted(won.outcome.faults.items())]
+    lines = [
+        f"# Written by `tlxgen tune {spec}`, read by `tlxgen build`. Times are medians in microseconds a launch,",
+        "# measured in turns with the baseline's; speedup is the baseline's time over the variant's.",
+        f"kernel: {space.name}",
+        f"device: {device.name}",
+        f"sms: {device.sms}",
+        f"seed: {seed}",
+        f"versions: {_flow(device.versions)}",
+        f"variants: {_flow({'fit': len(space.candidates), 'rejected': dict(space.rejected)})}",
+        "classes:" if classes else "classes: []",
+    ]
+    for won in classes:
+        lines += _class(space, won)
+    lines.append("faults:" if faults else "faults: []")
+    for candidate, shape, result in faults:
+        lines.append(f"- fault: {result.fault}")
+        lines += [f"  {key}: {value}" for key, value in _variant(candidate)]
+        lines += [f"  shape: {_flow(shape)}", f"  text: {json.dumps(result.text)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _class(space: Space, won: Won) -> Iterator[str]:
+    outcome = won.outcome
+    yield f"- class: {_flow(won.shape_class)}"
+    for what, candidate in zip(("winner", "runner_up"), outcome.order, strict=False):
+        yield f"  {what}:"
+        for key, value in _variant(candidate):
+            yield f"    {key}: {value}"
+        if _has_baseline(outcome, candidate):
+            yield f"    speedup: {_number(1 / outcome.score(candidate))}"
+        yield "    shapes:"
+        for shape in won.shapes:
+            yield f"    - {_flow(_figures(space, candidate, shape, outcome))}"
+    counts = Counter(str(result.fault) for _, _, result in outcome.faults.values())
+    yield f"  tried: {_flow({'measured': len(outcome.results), **dict(sorted(counts.items()))})}"
+    if outcome.stopped:
+        yield "  stopped: the budget was spent before the last rung"
+    first = outcome.results[outcome.order[0].key][won.shapes[0]]
+    yield f"  conditions: {_flow(first.conditions)}"
+
+
+def _has_baseline(outcome: Outcome, candidate: Candidate) -> bool:
+    return all(r.baseline_us for r in outcome.results[candidate.key].values())
+
+
+def _variant(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    yield "structure", candidate.structure
+    yield "values", _flow(candidate.values)
+
+
+def _figures(space: Space, candidate: Candidate, shape: Shape, outcome: Outcome) -> Mapping[str, Any]:
+    result = outcome.results[candidate.key][shape]
+    assert result.us is not None
+    figures: dict[str, Any] = {"shape": shape, "us": result.us}
+    figures["tflops"] = space.family.flops(candidate.variant.spec, shape) / result.us / 1e6
+    figures["spread"] = round(result.spread, 4)
+    if result.noisy:
+        figures["noisy"] = True
+    if result.baseline_us:
+        figures |= {result.baseline: result.baseline_us}
+    return figures
+
+
+def _flow(value: Any) -> str:
+    """A value on one line: YAML that is JSON but for the quotes of plain keys."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_plain(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, float):
+        return _number(value)
+    return json.dumps(value)
+
+
+def _plain(key: str) -> str:
+    return key if key.replace("_", "").replace(".", "").replace("-", "").isalnum() else json.dumps(key)
+
+
+def _number(value: float) -> str:
+    """Five digits: more is noise, and a diff of noise hides what changed."""
+    return f"{float(f'{value:.5g}'):.12g}"

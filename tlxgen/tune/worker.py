@@ -1,0 +1,135 @@
+"""Child processes that compile and measure, as their parent sees them: started when needed, killed when they hang.
+
+Whatever a child says about a candidate, or becomes of it while a candidate is at work, is that candidate's result; the
+others go to a new child. The functions `compile_task`, `describe_task` and `measure_task` are what an Executor runs, in
+this process or, by Dask, on another host: they take and give plain data.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Any, cast
+
+from tlxgen import stamp
+from tlxgen.bench.device import listed
+from tlxgen.bounded import Child
+from tlxgen.errors import DeviceError
+
+Json = dict[str, Any]
+MODULE = "tlxgen.tune.child"
+
+
+class Slots:
+    """Children to share among the threads of this process, each with an environment of its own."""
+
+    def __init__(self) -> None:
+        self._free: dict[str, queue.SimpleQueue[Child]] = {}  # by module and environments
+        self._all: list[Child] = []
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    @contextlib.contextmanager
+    def child(self, module: str, environments: list[dict[str, str]]) -> Iterator[Child]:
+        """A child that is nobody else's meanwhile; of this module there are as many as `environments`."""
+        kind = json.dumps([module, environments])
+        with self._lock:
+            if kind not in self._free:
+                self._free[kind] = queue.SimpleQueue()
+                for environment in environments:
+                    self._all.append(Child(module, self._stop, environment))
+                    self._free[kind].put(self._all[-1])
+            free = self._free[kind]
+        child = free.get()
+        try:
+            yield child
+        finally:
+            free.put(child)
+
+    def close(self) -> None:
+        """Ends all children, and whoever waits for one of them hears that it was interrupted."""
+        self._stop.set()
+        with self._lock:
+            for child in self._all:
+                child.close()
+            self._all.clear()
+            self._free.clear()
+            self._stop = threading.Event()
+
+
+SLOTS = Slots()
+
+
+def shared_environment() -> dict[str, str]:
+    """What makes a measuring child find what a compiling child has compiled."""
+    return {"TRITON_CACHE_DIR": str(stamp.cache_folder().resolve() / "tune" / "triton")}
+
+
+def gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them. Empty if there are none."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [name.strip() for name in visible.split(",") if name.strip() not in ("", "-1")]
+    return [gpu.index for gpu in listed()]
+
+
+def compile_task(task: Json) -> Json:
+    """Compiles one candidate for one kind of shape: {"fault": None} or {"fault": "compile", "text": why}.
+
+    What comes out is in Triton's cache, where the child that measures finds it.
+    """
+    environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": str(i)} for i in range(int(task["workers"]))]
+    with SLOTS.child(task.get("module", MODULE), environments) as child:
+        answer = child.ask({"do": "compile", **task}, float(task["limit_s"]))
+    if answer.fate:
+        return {"fault": "compile", "text": " ".join([answer.fate, answer.last_line]).strip()}
+    return cast(Json, answer.messages[-1]["done"])
+
+
+def describe_task(task: Json) -> Json:
+    """Name, SMs, capability and versions of a GPU here. Raises DeviceError when there is none."""
+    with _gpu(task) as child:
+        answer = child.ask({"do": "describe"}, float(task["limit_s"]))
+    if answer.fate:
+        raise DeviceError(f"no GPU could be asked what it is: {answer.fate} {answer.last_line}".strip())
+    return cast(Json, answer.messages[-1]["done"])
+
+
+def measure_task(task: Json) -> Json:
+    """Measures the task's candidates on its shape: results by candidate key.
+
+    A candidate at which the child hangs or dies has a fault, and the others are measured by another child. Raises
+    DeviceError when it hangs or dies at none of them.
+    """
+    results: Json = {}
+    with _gpu(task) as child:
+        left = list(task["candidates"])
+        while left:
+            answer = child.ask({"do": "measure", **task, "candidates": left}, float(task["limit_s"]), each=True)
+            at: str | None = None
+            for message in answer.messages:
+                at = message.get("begin", at)
+                results |= message.get("fault", {}) | message.get("done", {})
+            text = " ".join([answer.fate, answer.last_line]).strip()
+            if answer.fate and at is None:
+                raise DeviceError(f"a GPU could not be used: {text}")
+            if answer.fate and at is not None:
+                kind = "hang" if answer.fate.startswith("timed out") else "crash"
+                results.setdefault(at, {"fault": kind, "text": text})
+            left = [c for c in left if c["key"] not in results]
+    return results
+
+
+@contextlib.contextmanager
+def _gpu(task: Json) -> Iterator[Child]:
+    found = gpus()
+    if not found:
+        raise DeviceError("no GPU here; tlxgen tune measures on one", remedy="without one: tlxgen tune --dry-run SPEC")
+    environments = [shared_environment() | {"CUDA_VISIBLE_DEVICES": name} for name in found]
+    with SLOTS.child(task.get("module", MODULE), environments) as child:
+        yield child

@@ -1,0 +1,83 @@
+"""`tlxgen bench` for people: a table as the shapes are done, and the record in the forms that are asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlxgen.bench.device import describe
+from tlxgen.bench.operator import source
+from tlxgen.bench.report import COLUMNS, Record, cells
+from tlxgen.bench.run import Row, time_problem
+from tlxgen.bench.spec import Bench
+from tlxgen.build import build
+from tlxgen.check import require_device
+from tlxgen.compile import check_torch, check_triton
+from tlxgen.files import write_atomic
+from tlxgen.review.tables import Table, show
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write; None for those that are not asked for."""
+
+    json: Path | None = None
+    csv: Path | None = None
+    markdown: Path | None = None
+    plot: Path | None = None
+    tritonbench: Path | None = None
+
+
+def run(
+    spec: Path,
+    shapes: Sequence[tuple[int, ...]],
+    baselines: Sequence[str] | None,
+    every_config: bool,
+    turns: int,
+    outputs: Outputs,
+) -> int:
+    """Builds what is stale and times it; 0 unless something failed or gave wrong numbers."""
+    check_torch()
+    built = build(spec)
+    bench = Bench(spec, built.folder, baselines=baselines, every_config=every_config)
+    chosen = tuple(shapes) or bench.shapes
+    if outputs.tritonbench:
+        check_triton()
+        named = [(case.name, case.baseline) for case in bench.cases(chosen[0])]
+        text = source(bench.kernels.name, spec, built.folder, chosen, named)
+        write_atomic(outputs.tritonbench, text.encode())
+        print(f"wrote {outputs.tritonbench}; TritonBench wants it at operators/{bench.kernels.name}/__init__.py")
+        if outputs == Outputs(tritonbench=outputs.tritonbench):
+            return 0
+    arch = bench.kernels.structures[0].plan.arch
+    require_device(arch.name, arch.capability, "bench")
+    check_triton()
+    record = _time(bench, chosen, turns)
+    record.write(json_path=outputs.json, csv_path=outputs.csv, markdown=outputs.markdown, plot=outputs.plot)
+    return int(any(row.error for row in record.rows))
+
+
+def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int) -> Record:
+    from tlxgen.bench.gpu import Gpu
+
+    gpu = Gpu()
+    rows: list[Row] = []
+    readings = []
+    for shape in shapes:
+        done = time_problem(bench.problem(shape, gpu.device), bench.cases(shape), gpu, turns=turns)
+        readings.append({"shape": shape, **gpu.conditions()})
+        rows += done
+        table = Table(describe(readings[-1]) or gpu.name, COLUMNS)
+        for row in done:
+            table.add(*cells(row))
+        show([table])
+    head = {
+        "command": " ".join(["tlxgen", *(Path(a).name if a.startswith("/") else a for a in sys.argv[1:])]),
+        "device": gpu.name,
+        "versions": gpu.versions(),
+        "conditions": readings,
+        "turns": turns,
+    }
+    return Record(head, tuple(rows))
