@@ -14,13 +14,14 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.support import kernels, source  # noqa: E402
 from tlxgen.check import case  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
+from tlxgen.sim.launch import Scheduled  # noqa: E402
 
 AT = "hopper_attention_fwd/hopper_attention_fwd_causal"
 SHAPE = (1, 2, 1, 70, 90)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None) -> dict[str, Any]:
-    """The case, twice; `after` is called with the outputs of each launch and its number."""
+def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None, **other: Any) -> dict[str, Any]:
+    """The case, twice; `after` is called with the outputs of each launch and its number; `other` replaces functions."""
     found = kernels("hopper_attention_fwd")
     variant = next(s for s in found.structures if s.name == AT.split("/")[1]).variants[0]
     module, problem = load_module(path), found.family.problem()
@@ -33,8 +34,8 @@ def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None) -> dict[
         return outputs, strays
 
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    watched = SimpleNamespace(**{**vars(problem), "launch": launch})
-    with Session("eager", 0).active():
+    watched = SimpleNamespace(**{**vars(problem), "launch": launch, **other})
+    with Session(Scheduled("eager", 0), 0).active():
         return case.run(watched, module, variant.spec, SHAPE, module.CONFIGS[0], 2, 0)
     raise AssertionError("the simulator ended the run")
 
@@ -58,3 +59,15 @@ def test_a_repeat_that_differs_fails_by_name(monkeypatch: pytest.MonkeyPatch) ->
 
     result = run(monkeypatch, source(AT), disturb)
     assert not result["passed"] and result["text"].startswith("lse: repeat 1 differs from the first")
+
+
+@pytest.mark.parametrize(("off", "passed"), [(1e-6, True), (1e-1, False)])
+def test_an_output_of_no_fixed_order_may_differ_but_must_be_right(
+    monkeypatch: pytest.MonkeyPatch, off: float, passed: bool
+) -> None:
+    def disturb(outputs: dict[str, torch.Tensor], number: int) -> None:
+        if number == 1:
+            outputs["lse"] += off
+
+    result = run(monkeypatch, source(AT), disturb, reproducible=lambda spec, output: output != "lse")
+    assert result["passed"] == passed

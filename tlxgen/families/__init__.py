@@ -19,6 +19,8 @@ from .base import Family, Kernels, Structure, Variant
 
 BUILT_IN = {
     "gemm": "tlxgen.families.gemm:Gemm",
+    "attention_bwd": "tlxgen.families.attention_bwd:AttentionBwd",
+    "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
 }
 

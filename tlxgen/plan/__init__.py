@@ -13,6 +13,7 @@ from .model import (
     Drain,
     Fill,
     Launch,
+    Meeting,
     Parameter,
     Plan,
     Reason,
@@ -26,10 +27,11 @@ from .model import (
 
 
 def complete(plan: Plan) -> Plan:
-    """`plan` with everything that follows from its roles and rings: barriers, turns, budgets, reasons."""
+    """`plan` with everything that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
     roles = {r.name: r for r in plan.roles}
     plan = replace(plan, rings=tuple(barriers.derive(r, roles) for r in plan.rings))
     plan = replace(plan, turns=budget.assign_turns(plan))
+    plan = replace(plan, meetings=budget.assign_meetings(plan))
     plan = replace(plan, tmem=budget.tmem_columns(plan))
     plan = replace(plan, budgets=budget.budgets(plan))
     return replace(plan, reasons=(*plan.reasons, *budget.over_budget(plan)))
@@ -42,6 +44,7 @@ __all__ = [
     "Drain",
     "Fill",
     "Launch",
+    "Meeting",
     "Parameter",
     "Plan",
     "Reason",

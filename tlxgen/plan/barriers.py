@@ -17,14 +17,14 @@ WARP = 32
 
 
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
-    """`ring` with its full, empty and meeting barriers.
+    """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
     TMA loads and MMAs does somebody wait until they are complete.
     """
     full = _full(ring, roles) if ring.drains or ring.fill.kind != "store" else None
     empty = _empty(ring, roles) if ring.drains else None
-    return replace(ring, full_barrier=full, empty_barrier=empty, meeting_barrier=_meeting(ring, roles))
+    return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 
 
 def hand_out(name: str, consumers: int, who: str) -> tuple[Barrier, Barrier]:
@@ -63,12 +63,12 @@ def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     return Barrier(name, ring.empty, slots, arrivals * per_arrival, arrivals, warps.pop(), who)
 
 
-def _meeting(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
-    if not ring.meets:
+def _ready(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
+    if not ring.rendezvous:
         return None
     role = ring.drains[0].role
-    who = f"{role} x {ring.meets} CTAs, at the first"
-    return Barrier(f"{ring.name}_met", "leader", ring.slots, ring.meets, ring.meets, roles[role].warps, who)
+    who = f"{role} x {ring.rendezvous} CTAs, at the first"
+    return Barrier(f"{ring.name}_ready", "leader", ring.slots, ring.rendezvous, ring.rendezvous, roles[role].warps, who)
 
 
 def _who(drain: Drain) -> str:

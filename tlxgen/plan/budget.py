@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tlxgen.arch import Sm100
 
-from .model import Budget, Columns, Plan, Reason, Ring, Role, Turn, Use
+from .model import Budget, Columns, Meeting, Plan, Reason, Ring, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
@@ -44,6 +44,15 @@ def assign_turns(plan: Plan) -> tuple[Turn, ...]:
             free += turn.replicas
         turns.append(turn)
     return tuple(turns)
+
+
+def assign_meetings(plan: Plan) -> tuple[Meeting, ...]:
+    """The meetings with their named barriers, after those of the turns: counted in threads of all replicas."""
+    free = first_free_barrier(plan) + sum(t.replicas for t in plan.turns if t.kind == "named")
+    return tuple(
+        replace(m, id=free + i, threads=m.replicas * plan.role(m.role).warps * plan.arch.warp_threads)
+        for i, m in enumerate(plan.meetings)
+    )
 
 
 def register_split(plan: Plan) -> RegisterSplit:
@@ -108,6 +117,8 @@ def _named_barriers(plan: Plan) -> Iterator[Use]:
     for turn in plan.turns:
         if turn.kind == "named":
             yield Use(turn.name, turn.replicas)
+    for meeting in plan.meetings:
+        yield Use(meeting.name, 1)
 
 
 def over_budget(plan: Plan) -> Iterator[Reason]:
@@ -163,8 +174,9 @@ def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
 def _aliases(plan: Plan) -> Iterator[Reason]:
     """A reason for each ring that may not use another's buffers.
 
-    It may where every buffer has the same shape and type, the role that fills it is the only one that still reads the
-    buffer then, and that role releases the buffer only when what it put there has left.
+    It may where every buffer has the same shape and type (or, reshaped, every bank the same bytes), the role that fills
+    it is the only one that still reads the buffer then, and that role releases the buffer only when what it put there
+    has left.
     """
     for ring in (r for r in plan.rings if r.alias):
         parent = plan.ring(str(ring.alias))
@@ -175,9 +187,12 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
 def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.space != parent.space:
         yield f"{ring.space} against {parent.space}"
-    if _shapes(ring) != _shapes(parent):
+    if ring.reshaped and (ring.banks, ring.bank_bytes) != (parent.banks, parent.bank_bytes):
+        banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, parent))
+        yield " against ".join(banks)
+    if not ring.reshaped and _shapes(ring) != _shapes(parent):
         yield f"{_shapes(ring)} against {_shapes(parent)}"
-    if (ring.slots.value, ring.banks) != (parent.slots.value, parent.banks):
+    if not ring.reshaped and (ring.slots.value, ring.banks) != (parent.slots.value, parent.banks):
         counts = (f"{r.slots.value} slots in {r.banks} banks" for r in (ring, parent))
         yield " against ".join(counts)
     for drain in parent.drains:

@@ -155,9 +155,10 @@ class Ring:
 
     `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
-    `banks` rings of the same kind lie side by side, one for each replica that has its own. `alias` names the ring whose
-    buffers it uses, one for one; `budget` says when that is safe. `meets` CTAs tell the first of them that their slot
-    is full before it reads the slots of all.
+    `banks` rings of the same kind lie side by side, one for each replica that has its own.
+    `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
+    shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
+    full, before it reads the slots of all.
     """
 
     name: str
@@ -170,15 +171,16 @@ class Ring:
     guard: str | None = None
     space: Literal["smem", "tmem"] = "smem"
     alias: str | None = None
-    meets: int = 0
+    reshaped: bool = False
+    rendezvous: int = 0
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
-    meeting_barrier: Barrier | None = None
+    ready_barrier: Barrier | None = None
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
         """Its barrier arrays, in the order of the source."""
-        return tuple(b for b in (self.full_barrier, self.empty_barrier, self.meeting_barrier) if b)
+        return tuple(b for b in (self.full_barrier, self.empty_barrier, self.ready_barrier) if b)
 
     @property
     def released_remotely(self) -> bool:
@@ -192,9 +194,12 @@ class Ring:
 
     @property
     def smem_bytes(self) -> int:
-        if self.alias or self.space != "smem":
-            return 0
-        return sum(t.bytes.value for t in self.tiles) * self.slots.value * self.banks
+        return 0 if self.alias or self.space != "smem" else self.bank_bytes * self.banks
+
+    @property
+    def bank_bytes(self) -> int:
+        """Bytes of all slots of one bank, whoever owns them."""
+        return sum(t.bytes.value for t in self.tiles) * self.slots.value
 
 
 @dataclass(frozen=True)
@@ -209,6 +214,21 @@ class Turn:
     kind: Literal["named", "mbarrier"]
     replicas: int
     first_id: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A point in each step at which the replicas of a role wait for each other, by one named barrier.
+
+    What each has stored before it, all may read after it. A slot that all read between two meetings is free after the
+    second: a ring that they fill and read in step needs two slots, and no barriers of its own.
+    """
+
+    name: str
+    role: str
+    replicas: int
+    id: int = 0
     threads: int = 0
 
 
@@ -308,6 +328,7 @@ class Plan:
     rings: tuple[Ring, ...]
     turns: tuple[Turn, ...]
     parameters: tuple[Parameter, ...]
+    meetings: tuple[Meeting, ...] = ()
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch

@@ -209,6 +209,9 @@ def _facts(plan: Plan, name: str) -> dict[str, Facts]:
             }
             for t in plan.turns
         },
+        "Meetings": {
+            m.name: {"role": m.role, "replicas": m.replicas, "id": m.id, "threads": m.threads} for m in plan.meetings
+        },
         "Parameters": {
             p.name: {"": p.value, "in the source": "constant (baked)" if p.baked else "tl.constexpr (kept)"}
             for p in plan.parameters

@@ -89,6 +89,9 @@ def _barriers(plan: Plan) -> Table:
     for turn in plan.turns:
         ids = f"ids {turn.first_id}..{turn.first_id + turn.replicas - 1}" if turn.kind == "named" else turn.replicas
         table.add(turn.name, turn.kind, ids, turn.threads or 1, f"{turn.role}, the replica whose turn it was", "")
+    for meeting in plan.meetings:
+        who = f"{meeting.role} x {meeting.replicas} replicas, which wait for each other"
+        table.add(meeting.name, "named", f"id {meeting.id}", meeting.threads, who, "")
     return table
 
 

@@ -85,7 +85,7 @@ def test_the_leader_expects_the_bytes_of_both_ctas_and_half_of_b_from_each() -> 
 
 def test_ctas_that_meet_expect_their_own_bytes_and_tell_the_first() -> None:
     plan = plan_of({"cluster": {"m": 2, "protocol": "rendezvous"}, "rings.ab.full": "separate"})
-    assert {b.name: b.count for b in plan.barriers if b.name.endswith("_met")} == {"a_met": 2}
+    assert {b.name: b.count for b in plan.barriers if b.name.endswith("_ready")} == {"a_ready": 2}
     full = plan.ring("a").full_barrier
     assert full and full.bytes and full.bytes.value == 128 * 64 * 2
 

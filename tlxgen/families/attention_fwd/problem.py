@@ -200,6 +200,11 @@ def tolerance(spec: AttentionSpec, output: str) -> float:
     return {"bf16": 5e-3, "fp16": 6e-4}[spec.problem.dtype]
 
 
+def reproducible(spec: AttentionSpec, output: str) -> bool:
+    """Whether every run gives the same bits: every sum has its order."""
+    return True
+
+
 def flops(spec: AttentionSpec, shape: Shape) -> int:
     """Floating-point operations of both products over the pairs that are seen; lengths are taken as the longest."""
     b, h, _, n, m = shape

@@ -89,8 +89,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
     for name in dict.fromkeys(o.ring for o in facts.loads):
         tiles = tuple(o.tile for o in facts.loads if o.ring == name)
         fill, drain = Fill("load", "tma", ctas=2 if leader else 1), Drain("mma", by="commit")
-        meets = 2 if facts.protocol == "rendezvous" and not made else 0  # one meeting tells of all operands
-        made.append(Ring(name, tiles, sizes["STAGES"], fill, (drain,), meets=meets))
+        rendezvous = 2 if facts.protocol == "rendezvous" and not made else 0  # one tells of all operands
+        made.append(Ring(name, tiles, sizes["STAGES"], fill, (drain,), rendezvous=rendezvous))
     accumulator = Tile("acc", (sizes["BLOCK_M"], sizes["BLOCK_N"]), DTYPES["fp32"], facts.row_groups)
     made.append(
         Ring(

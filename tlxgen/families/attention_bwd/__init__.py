@@ -1,0 +1,38 @@
+"""Backward attention: dQ, dK and dV of O = softmax(scale Q K^T) V, warp-specialised, a tile of keys a CTA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tlxgen.families.base import Family, Value
+from tlxgen.plan import Plan
+
+from .plan import BLAME, CONFIG_AXES, build
+from .spec import AttentionBwdSpec
+
+
+class AttentionBwd(Family):
+    """The attention_bwd family."""
+
+    name = "attention_bwd"
+    template = "attention_bwd.py.j2"
+    model = AttentionBwdSpec
+    config_axes = CONFIG_AXES
+    blame = BLAME
+
+    def guards(self, spec: AttentionBwdSpec) -> tuple[str, ...]:
+        return ()
+
+    def common(self, specs: Sequence[AttentionBwdSpec]) -> Mapping[str, Any]:
+        return {}
+
+    def plan(
+        self, spec: AttentionBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any
+    ) -> Plan:
+        return build(spec, baked=baked)
+
+    def problem(self) -> Any:
+        from . import problem
+
+        return problem

@@ -1,0 +1,179 @@
+"""A backward attention problem with numbers in it: inputs, reference, tolerance, launch and operation counts.
+
+That of every family of the backward: a spec says which gradients it has. Imports torch; the families do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from tlxgen.arch import DTYPES
+
+from .spec import BackwardSpec
+
+Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk
+Tensors = dict[str, Any]
+GAP = 8  # elements of NaN between rows: strides are those of no contiguous tensor
+LIKE = {"dq": "q", "dk": "k", "dv": "v"}
+
+# Aligned, ragged, one query, one key, Nq != Nk both ways, several heads to a head of K; up to some tiles a CTA.
+SHAPES: tuple[Shape, ...] = (
+    (2, 4, 4, 512, 512),
+    (1, 1, 1, 1, 1),
+    (3, 2, 1, 1, 300),
+    (2, 2, 2, 300, 1),
+    (1, 6, 2, 129, 257),
+    (2, 3, 1, 400, 77),
+    (1, 2, 2, 65, 640),
+    (2, 8, 2, 1000, 1111),
+    (5, 16, 4, 777, 777),
+)
+
+
+def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
+    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    own = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
+    return tuple(dict.fromkeys((*own, *SHAPES)))
+
+
+def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Problems that a CPU runs at once: fewer keys than queries; heads that share keys, ragged, with more steps than
+    slots; one query and key."""
+    stages = max(constants.values())
+    yield 2, 2, 2, 129, 65
+    yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
+    yield 1, 1, 1, 1, 1
+
+
+def inputs(spec: BackwardSpec, shape: Shape, device: torch.device) -> Tensors:
+    """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
+    b, h, kv, n, m = shape
+    d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
+    rows = {"q": (h, n), "k": (kv, m), "v": (kv, m), "dout": (h, n)}
+    made: Tensors = {name: _heads(b, *extents, d, dtype, device) for name, extents in rows.items()}
+    out, made["lse"] = _forward(spec, made)
+    made["out"] = _heads(b, h, n, d, dtype, device)
+    made["out"].copy_(out)
+    return made
+
+
+def _heads(b: int, heads: int, rows: int, columns: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Random (B, H, N, D) whose heads lie between the rows, as a projection leaves them."""
+    whole = torch.full((b, rows, heads, columns + GAP), float("nan"), device=device, dtype=dtype)
+    view = whole[..., :columns]
+    view.copy_(torch.randn(b, rows, heads, columns, device=device).to(dtype))
+    return view.transpose(1, 2)
+
+
+def _forward(spec: BackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+    """O float64 and the log-sum-exp float32."""
+    outs, sums = [], []
+    for b, h, g in _each_head(t):
+        x = _scores(spec, t, b, h, g)
+        lse = torch.logsumexp(x, dim=1)
+        outs.append(_probabilities(x, lse) @ t["v"][b, g].double())
+        sums.append(lse)
+    lead = t["q"].shape[:2]
+    return torch.stack(outs).unflatten(0, lead), torch.stack(sums).unflatten(0, lead).float()
+
+
+def _each_head(t: Tensors) -> Iterator[tuple[int, int, int]]:
+    """Batch entry, head of Q and the head of K that it shares; one at a time, since the scores of all would not fit."""
+    batches, heads, ratio = t["q"].shape[0], t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
+    return ((b, h, h // ratio) for b in range(batches) for h in range(heads))
+
+
+def _scores(spec: BackwardSpec, t: Tensors, b: int, h: int, g: int) -> torch.Tensor:
+    q, k = t["q"][b, h].double(), t["k"][b, g].double()
+    return (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~_seen(spec, len(q), len(k), q.device), float("-inf"))
+
+
+def _seen(spec: BackwardSpec, n: int, m: int, device: torch.device) -> torch.Tensor:
+    """(Nq, Nk): whether a query sees a key."""
+    if spec.mask.kind == "none":
+        return torch.ones(n, m, dtype=torch.bool, device=device)
+    at = torch.arange(n, device=device)[:, None] + (m - n if spec.mask.align == "bottom_right" else 0)
+    return torch.arange(m, device=device)[None, :] <= at
+
+
+def _probabilities(x: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
+    """exp(x - lse); of a row that sees no key, zeros."""
+    return torch.exp(x - lse.clamp(min=-1e300)[:, None])
+
+
+def launch(
+    module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any
+) -> tuple[dict[str, torch.Tensor], int]:
+    """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
+    buffers = {name: _around(tensors[of]) for name, of in _outputs(spec)}
+    outputs = {name: inside for name, (_, inside) in buffers.items()}
+    getattr(module, spec.name)(**tensors, **outputs, config=config)
+    torch.cuda.synchronize()
+    return outputs, sum(_strays(whole, inside) for whole, inside in buffers.values())
+
+
+def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
+    """The gradients of a spec and what they are the gradients by."""
+    return ((name, LIKE[name]) for name in spec.gradients)
+
+
+def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor of NaN, and its part of the shape of `like`."""
+    b, h, n, d = like.shape
+    whole = torch.full((b, h, n + 3, d + GAP), float("nan"), device=like.device, dtype=like.dtype)
+    return whole, whole[:, :, :n, :d]
+
+
+def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
+    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
+    written = ~torch.isnan(whole)
+    part = written.as_strided(inside.shape, inside.stride(), inside.storage_offset() - whole.storage_offset())
+    part.fill_(False)
+    return int(written.sum())
+
+
+def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+    """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
+
+    dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
+    as P dP is. They are held against a hundredth of what P dP alone would make, if that is more than their own norm.
+    """
+    grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in LIKE.items()}
+    terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk")}
+    scale = 1 / math.sqrt(t["q"].shape[-1])
+    for b, h, g in _each_head(t):
+        q, k, v, do = t["q"][b, h].double(), t["k"][b, g].double(), t["v"][b, g].double(), t["dout"][b, h].double()
+        x = _scores(spec, t, b, h, g)
+        p = _probabilities(x, torch.logsumexp(x, dim=1))
+        term = p * (do @ v.T) * scale
+        ds = term - p * term.sum(1, keepdim=True)
+        grads["dv"][b, g] += p.T @ do
+        for made, factor in ((grads, ds), (terms, term)):
+            made["dq"][b, h] += factor @ k
+            made["dk"][b, g] += factor.T @ q
+    scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100) for name, x in grads.items()}
+    return {name: (grads[name], scales[name]) for name in spec.gradients}
+
+
+def tolerance(spec: BackwardSpec, output: str) -> float:
+    """The largest error norm, relative to that of `reference`, that is right: twice what rounding P, dS, O costs."""
+    if spec.check.rtol != "auto":
+        return float(spec.check.rtol)
+    return {"bf16": 1e-2, "fp16": 1.2e-3}[spec.problem.dtype]
+
+
+def reproducible(spec: BackwardSpec, output: str) -> bool:
+    """Whether every run gives the same bits: beside dK and dV, dQ is added up in whatever order its parts come."""
+    return output != "dq" or len(spec.gradients) == 1
+
+
+def flops(spec: BackwardSpec, shape: Shape) -> int:
+    """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
+    b, h, _, n, m = shape
+    pairs = int(_seen(spec, n, m, torch.device("cpu")).sum())
+    return (2 + len(spec.gradients)) * 2 * b * h * pairs * spec.problem.head_dim

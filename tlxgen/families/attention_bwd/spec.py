@@ -1,0 +1,156 @@
+"""What an attention_bwd spec may say: the parameter model, with every default that a good engineer would choose."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tlxgen.spec import CommonSpec, SpecFault, SpecModel
+
+# What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
+_IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx"}
+_KERNEL = {"ring_slot", "item_at", "probabilities", "rows_at"}
+_HOST = {"describe", "check", "heads_together", "like"}
+MODULE_NAMES = _IMPORTS | _KERNEL | _HOST
+
+
+class Operands(SpecModel):
+    """dQ (B, H, Nq, D), dK and dV (B, Hkv, Nk, D) from Q, K, V, O, dO and the log-sum-exp of the scores; Hkv divides H.
+
+    Multi-head, grouped-query and multi-query attention are one kernel: Hkv is an argument.
+    """
+
+    dtype: Literal["fp16", "bf16"] = Field("bf16", description="Element type of Q, K, V, O and of all gradients.")
+    head_dim: Literal[64, 128] = Field(128, description="D: elements of a row of Q, K, V and O.")
+    accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
+
+
+class Problem(Operands):
+    gradients: Literal["qkv", "kv"] = Field(
+        "qkv",
+        description="qkv: all three; the parts of dQ are added up by TMA in no fixed order. kv: dK and dV, the same "
+        "bits every time; the family attention_bwd_dq makes dQ.",
+    )
+
+
+class Mask(SpecModel):
+    """Which keys a query sees, besides those past the end of the sequence, which none does."""
+
+    kind: Literal["none", "causal"] = Field("none", description="causal: keys up to the query's own.")
+    align: Literal["top_left", "bottom_right"] = Field(
+        "top_left",
+        description="Where Nq and Nk differ: query i stands at key i, as in torch's is_causal, or at i + Nk - Nq.",
+    )
+
+
+class TileShape(SpecModel):
+    m: int | None = Field(
+        None, ge=64, le=128, description="Queries of a step. Default: 8192 / head_dim, a part of dQ for each consumer."
+    )
+    n: int = Field(128, ge=64, le=256, description="Keys a CTA, 64 a consumer. Rows.")
+
+
+class LoadTask(SpecModel):
+    default: Literal[True] = Field(
+        True, description="The TMA producer is the default task: leftover registers suffice."
+    )
+
+
+class MmaTask(SpecModel):
+    replicate: Literal[2] = Field(2, description="Consumers: each has dK and dV of its own keys, and a part of dQ.")
+    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
+    registers: int | None = Field(
+        240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
+    )
+
+
+class Tasks(SpecModel):
+    load: LoadTask = Field(LoadTask(), description="TMA producer.")
+    mma: MmaTask = Field(MmaTask(), description="Consumers.")
+
+
+class StepRing(SpecModel):
+    stages: int = Field(2, ge=1, le=16, description="Slots of the ring.")
+
+
+class Rings(SpecModel):
+    q: StepRing = Field(StepRing(), description="Tiles of Q, and the log-sum-exp of their rows.")
+    do: StepRing = Field(StepRing(), description="Tiles of dO, and rowsum(O * dO) of their rows.")
+    empty: Literal["warp", "leader"] = Field(
+        "warp", description="How a slot is released: one arrival a thread, or one a task after a task-wide sync."
+    )
+
+
+class BackwardSpec(CommonSpec):
+    """What the families of the backward have in common."""
+
+    problem: Operands = Field(Operands(), description="Operands and results.")
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        """The outputs, in order."""
+        raise NotImplementedError
+
+
+class AttentionBwdSpec(BackwardSpec):
+    """dQ, dK and dV of O = softmax(scale Q K^T) V."""
+
+    kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and results.")
+    tile: TileShape = Field(TileShape(), description="Extents of a tile.")
+    tasks: Tasks = Field(Tasks(), description="Who does what.")
+    rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
+
+    @property
+    def queries(self) -> int:
+        """Queries of a step."""
+        return self.tile.m or 8192 // self.problem.head_dim
+
+    @model_validator(mode="after")
+    def _combinations(self) -> AttentionBwdSpec:
+        faults = faults_of(self, self.tasks.mma.registers)
+        if faults:
+            raise SpecFault(*faults)
+        return self
+
+
+Fault = tuple[tuple[str | int, ...], str]
+
+
+def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
+    """What is wrong with names, registers and shapes, for a family of the backward."""
+    return [*_names(spec), *_registers(registers), *_shapes(spec)]
+
+
+def _names(spec: BackwardSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.arch != "sm90":
+        faults.append((("arch",), f"the {spec.kernel} family does not target {spec.arch} yet; it targets sm90"))
+    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
+        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
+    for name in spec.guards:
+        faults.append((("guards", name), f"no task is guarded by {name}: no task of this family has a guard"))
+    return faults
+
+
+def _registers(registers: int | None) -> list[Fault]:
+    if registers is not None and (registers % 8 or not 24 <= registers <= 240):
+        return [(("tasks", "mma", "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}")]
+    return []
+
+
+def _shapes(spec: BackwardSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    for i, shape in enumerate(spec.check.shapes):
+        if len(shape) != 5:
+            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
+        elif shape[1] % shape[2]:
+            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
+    return faults

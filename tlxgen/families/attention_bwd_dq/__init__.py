@@ -1,0 +1,38 @@
+"""Backward attention, dQ alone: each sum over keys in one CTA and in order, so the same bits every time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tlxgen.families.base import Family, Value
+from tlxgen.plan import Plan
+
+from .plan import BLAME, CONFIG_AXES, build
+from .spec import AttentionBwdDqSpec
+
+
+class AttentionBwdDq(Family):
+    """The attention_bwd_dq family."""
+
+    name = "attention_bwd_dq"
+    template = "attention_bwd_dq.py.j2"
+    model = AttentionBwdDqSpec
+    config_axes = CONFIG_AXES
+    blame = BLAME
+
+    def guards(self, spec: AttentionBwdDqSpec) -> tuple[str, ...]:
+        return ()
+
+    def common(self, specs: Sequence[AttentionBwdDqSpec]) -> Mapping[str, Any]:
+        return {}
+
+    def plan(
+        self, spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any
+    ) -> Plan:
+        return build(spec, baked=baked)
+
+    def problem(self) -> Any:
+        from tlxgen.families.attention_bwd import problem
+
+        return problem
