@@ -14,7 +14,6 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.support import kernels, source  # noqa: E402
 from tlxgen.check import case  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
-from tlxgen.sim.launch import Scheduled  # noqa: E402
 
 AT = "hopper_attention_fwd/hopper_attention_fwd_causal"
 SHAPE = (1, 2, 1, 70, 90)
@@ -35,7 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None, **other:
 
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     watched = SimpleNamespace(**{**vars(problem), "launch": launch, **other})
-    with Session(Scheduled("eager", 0), 0).active():
+    with Session("eager", 0).active():
         return case.run(watched, module, variant.spec, SHAPE, module.CONFIGS[0], 2, 0)
     raise AssertionError("the simulator ended the run")
 

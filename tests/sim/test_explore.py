@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.sim import litmus
@@ -104,7 +104,7 @@ UNSETTLED = {"over-arrival", "barrier-misuse"}  # end a run, and with it what wo
 
 
 @given(programs, st.tuples(st.integers(1, 3), st.integers(1, 3)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_schedule_ends_otherwise_than_one_that_was_searched(
     tasks: tuple[tuple[Op, ...], ...], counts: tuple[int, int]
 ) -> None:

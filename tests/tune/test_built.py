@@ -17,7 +17,6 @@ from tlxgen.build import DISPATCHER, build  # noqa: E402
 from tlxgen.check.child import import_file  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.sim import DEVICE, Session  # noqa: E402
-from tlxgen.sim.launch import Scheduled  # noqa: E402
 from tlxgen.tune.classes import class_of  # noqa: E402
 from tlxgen.tune.lab import Device  # noqa: E402
 from tlxgen.tune.results import Result  # noqa: E402
@@ -78,7 +77,7 @@ def test_the_package_multiplies(folder: Path) -> None:
     """In the simulator, as it stands: by one module or another."""
     package = import_file(folder / DISPATCHER)
     for m, n, k in SHAPES[:3]:
-        session = Session(Scheduled("random", 0), 0)
+        session = Session("random", 0)
         with session.active():
             a, b = (torch.randn(*s, device=DEVICE).to(torch.bfloat16) for s in ((m, k), (k, n)))
             out = package.g(a, b)

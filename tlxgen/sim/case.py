@@ -28,7 +28,16 @@ class Case:
 
     def run(self, director: Director, seed: int, until: Key | None = None) -> Session:
         """One run, ended by the finding `until`. Raises UnsupportedOp; other exceptions of the program are findings."""
-        session = Session(director, seed, self.sms, self.config, self.limits, self.arch, until, self.races)
+        session = Session(
+            seed=seed,
+            sms=self.sms,
+            config=self.config,
+            limits=self.limits,
+            arch=self.arch,
+            director=director,
+            until=until,
+            races=self.races,
+        )
         with session.active():
             try:
                 self.program(session)

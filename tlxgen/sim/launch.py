@@ -51,11 +51,15 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
 
-class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
-    every tensor whose address is taken."""
+class OnCpu(TorchFunctionMode):  # type: ignore[misc]
+    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory`, if
+    given, hears of every tensor whose address is taken.
 
-    def __init__(self, memory: GlobalMemory) -> None:
+    `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
+    that is called so enters one of its own.
+    """
+
+    def __init__(self, memory: GlobalMemory | None = None) -> None:
         super().__init__()
         self._memory = memory
 
@@ -67,7 +71,7 @@ class _OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
-        if func is torch.Tensor.data_ptr:
+        if func is torch.Tensor.data_ptr and self._memory is not None:
             self._memory.register(args[0])
         wanted = kwargs.get("device")
         if wanted is None:
@@ -106,18 +110,20 @@ class Scheduled:
 
 @dataclass(eq=False)
 class Session:
-    """Launches as `director` says; programs draw their inputs from `seed`. Host functions are told of `sms` SMs.
+    """Launches on one schedule and seed, or as a `director` says; programs draw their inputs from `seed`.
 
-    Ends at the finding `until`. `races` false leaves out the comparing of accesses to shared memory: it is there to
-    measure what that costs.
+    Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
+    the arguments of a launch. The session ends at the finding `until`. `races` false leaves out the comparing of
+    accesses to shared memory: it is there to measure what that costs.
     """
 
-    director: Director
+    schedule: Schedule = "random"
     seed: int = 0
     sms: int = SMS
     config: int = 0
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
+    director: Director | None = None
     until: Key | None = None
     races: bool = True
     findings: Findings = field(init=False)
@@ -170,7 +176,8 @@ class Session:
     def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
         """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
         found = len(self.findings.all)
-        chooser, watch = self.director.chooser(self._attempts), self.director.watch(self._attempts)
+        director = self.director or Scheduled(self.schedule, self.seed)
+        chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
         machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
         self._attempts += 1
         self._machine = machine
@@ -241,7 +248,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
-                _OnCpu(self.memory),
+                OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
                 yield self

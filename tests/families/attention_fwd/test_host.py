@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tlxgen.sim import Session, load_module  # noqa: E402
-from tlxgen.sim.launch import Scheduled  # noqa: E402
 
 ROOT = Path(__file__).parents[3] / "generated"
 DEVICE = torch.device("cuda", 0)
@@ -26,7 +25,7 @@ def module(name: str) -> ModuleType:
 def call(name: str, host: str, shapes: tuple[tuple[int, ...], ...], **options: Any) -> Any:
     """The host function on zeros of these shapes, on the simulated GPU."""
     loaded = module(name)
-    with Session(Scheduled("eager", 0), 0).active():
+    with Session("eager", 0).active():
         q, k, v = (torch.zeros(s, dtype=torch.bfloat16, device=DEVICE) for s in shapes)
         return getattr(loaded, host)(q, k, v, **options)
 
@@ -86,7 +85,7 @@ def test_the_output_has_the_order_of_dimensions_of_q() -> None:
 @pytest.mark.parametrize(("sink", "expected"), [(None, float("-inf")), (2.5, 2.5)])
 def test_without_keys_o_is_0_and_lse_that_of_the_sink(sink: float | None, expected: float) -> None:
     name = f"{BASE}_softmax_none_no_softcap_{'no_sink' if sink is None else 'sink'}_lse"
-    with Session(Scheduled("eager", 0), 0).active():
+    with Session("eager", 0).active():
         options = {} if sink is None else {"sink": torch.full((4,), sink, device=DEVICE)}
     shapes = ((1, 4, 70, 128), (1, 2, 0, 128), (1, 2, 0, 128))
     out, lse = call(name, f"{BASE}_softmax", shapes, **options)

@@ -25,7 +25,7 @@ LARGE = (2700, 3100, 1000)  # several tiles for each of 132 SMs
 
 def cases(results: Sequence[Result], subjects: dict[str, Subject], workers: int) -> list[dict[str, Any]]:
     """Every structure unmutated, then mutants, spread over modules and mutators; the same ones for the same results."""
-    hopper = [(name, s) for name, s in structures() if s.plan.arch.name == "sm90"]
+    hopper = [(name, s) for name, s in structures() if s.plan.arch.name == "sm90" and s.plan.family == "gemm"]
     chosen = [_case(f"{name}/{s.name}", 0, [list(LARGE), [300, 264, 200]]) for name, s in hopper]
     caught = _spread([r for r in results if r.status == "caught" and set(r.outcome.ids) <= ENDS])
     jobs = parallel(caught[: 3 * FAULTS], lambda r: _all_ids(subjects[r.mutant.at], r), None, workers, 240.0)

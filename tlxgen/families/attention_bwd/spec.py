@@ -12,7 +12,7 @@ from tlxgen.spec import CommonSpec, SpecFault, SpecModel
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
 _IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx"}
 _KERNEL = {"ring_slot", "item_at", "probabilities", "rows_at"}
-_HOST = {"describe", "check", "heads_together", "like"}
+_HOST = {"describe", "check", "heads_together", "like", "addressable", "check_arguments", "attention"}
 MODULE_NAMES = _IMPORTS | _KERNEL | _HOST
 
 

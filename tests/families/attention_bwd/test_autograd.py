@@ -1,0 +1,170 @@
+"""The operator: what autograd and torch.compile make of it, and what it refuses.
+
+On the CPU functions of torch stand in for the kernels; in the simulator the kernels themselves run.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.sim import Session, load_module  # noqa: E402
+from tlxgen.sim.launch import CudaLike, OnCpu  # noqa: E402
+
+GENERATED = Path(__file__).parents[3] / "generated"
+DEVICE = torch.device("cuda", 0)
+Tensor = Any
+
+
+def path_of(name: str) -> Path:
+    return next(p for p in GENERATED.glob("*/*.py") if p.stem == name)
+
+
+def forward(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> tuple[Tensor, Tensor]:
+    """A causal forward as the generated ones are, by torch alone, without autograd."""
+    x = scores(q, k, scale)
+    return heads_between_rows(torch.softmax(x, -1) @ heads_of(v, q)), torch.logsumexp(x, -1)
+
+
+def heads_between_rows(x: Tensor) -> Tensor:
+    """As the operands of `operands` lie, and so what the kernels' host functions make of them."""
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
+    x = q @ heads_of(k, q).transpose(-1, -2) * scale
+    seen = torch.arange(x.shape[-1])[None, :] <= torch.arange(x.shape[-2])[:, None]
+    return x.masked_fill(~seen, float("-inf"))
+
+
+def heads_of(k: Tensor, q: Tensor) -> Tensor:
+    return k.repeat_interleave(q.shape[1] // k.shape[1], 1)
+
+
+def backward(
+    q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, dout: Tensor, *, scale: float
+) -> tuple[Tensor, ...]:
+    """Its gradients, from what the generated backward is given."""
+    p = torch.exp(scores(q, k, scale) - lse[..., None])
+    ds = p * (dout @ heads_of(v, q).transpose(-1, -2) - (dout * out).sum(-1, keepdim=True)) * scale
+    dk, dv = ds.transpose(-1, -2) @ q, p.transpose(-1, -2) @ dout
+    shared = (k.shape[0], k.shape[1], -1, *k.shape[2:])
+    found = ds @ heads_of(k, q), dk.reshape(shared).sum(2), dv.reshape(shared).sum(2)
+    return tuple(heads_between_rows(x) for x in found)
+
+
+@pytest.fixture(scope="module")
+def module() -> Iterator[ModuleType]:
+    """The generated causal backward, its host function replaced by `backward`."""
+    spec = importlib.util.spec_from_file_location("causal_backward", path_of("hopper_attention_bwd_causal"))
+    assert spec and spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    made.hopper_attention_bwd = backward  # type: ignore[attr-defined]
+    yield made
+
+
+def operands(dtype: Any = torch.float32) -> tuple[Tensor, ...]:
+    """q, k, v of 4 and 2 heads, the heads between the rows."""
+    torch.manual_seed(0)
+    shapes = ((2, 40, 4, 128), (2, 56, 2, 128), (2, 56, 2, 128))
+    return tuple(torch.randn(s).to(dtype).transpose(1, 2).requires_grad_() for s in shapes)
+
+
+def gradients(attention: Callable[..., Tensor], weights: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """O, and the gradients of its weighted sum; of the sum itself, whose dO is expanded, without weights."""
+    q, k, v = operands()
+    out = attention(q, k, v, is_causal=True, enable_gqa=True)
+    loss = out.sum() if weights is None else (out * weights).sum()
+    return out, torch.autograd.grad(loss, (q, k, v))
+
+
+WEIGHTS = torch.randn(2, 4, 40, 128)
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, None], ids=["weighted", "expanded"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_gradients_are_those_of_torchs_attention(module: ModuleType, weights: Tensor | None, compiled: bool) -> None:
+    attention = module.attention(forward)
+    if compiled:
+        attention = torch.compile(attention, backend="aot_eager", fullgraph=True)
+    found, expected = (gradients(f, weights) for f in (attention, torch.nn.functional.scaled_dot_product_attention))
+    torch.testing.assert_close(found[0], expected[0])
+    for a, b in zip(found[1], expected[1], strict=True):
+        torch.testing.assert_close(a, b, atol=2e-5, rtol=1e-4)
+
+
+def test_the_operators_keep_what_they_promise_to_torch(module: ModuleType) -> None:
+    module.attention(forward)
+    name = f"{forward.__module__}_{module.__name__}".replace(".", "_")
+    found = getattr(torch.ops.tlx_attention, name)
+    q, k, v = operands()
+    torch.library.opcheck(found, (q, k, v, 0.1))
+    out, lse = forward(q.detach(), k.detach(), v.detach(), scale=0.1)
+    both = getattr(torch.ops.tlx_attention, f"{name}_backward")
+    torch.library.opcheck(both, (*(x.detach() for x in (q, k, v)), out, lse, torch.randn_like(out), 0.1))
+
+
+def test_one_operator_for_one_forward(module: ModuleType) -> None:
+    assert module.attention(forward) is module.attention(forward)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"attn_mask": torch.ones(40, 56)}, "attn_mask: expected None; these kernels have the causal mask alone"),
+        ({"dropout_p": 0.1}, "dropout_p: 0.1"),
+        ({"is_causal": False}, "is_causal: False; these kernels were generated for True"),
+        ({"enable_gqa": False}, "4 heads of query, 2 of key: that needs enable_gqa=True"),
+    ],
+)
+def test_what_the_kernels_do_not_know_is_refused(module: ModuleType, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        module.attention(forward)(*operands(), **{"enable_gqa": True, **options})
+
+
+def host_of(module: ModuleType, name: str) -> Callable[..., Any]:
+    """A generated host function on the simulated GPU, which torch leaves when it calls an operator."""
+    found = getattr(module, name.rpartition("_causal")[0])
+
+    @functools.wraps(found)
+    def call(*tensors: Tensor, **options: Any) -> Any:
+        with torch._C._EnableTorchFunction(), OnCpu():
+            return found(*(x.as_subclass(CudaLike) for x in tensors), **options)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("backward", "more"),
+    [
+        ("hopper_attention_bwd_causal", ()),
+        ("hopper_attention_bwd_kv_causal_head_dim128", ("hopper_attention_bwd_dq_causal_head_dim128",)),
+    ],
+    ids=["dq added up", "deterministic"],
+)
+def test_generated_forward_and_backward_together(
+    monkeypatch: pytest.MonkeyPatch, backward: str, more: tuple[str, ...]
+) -> None:
+    modules = {name: load_module(path_of(name)) for name in (backward, "hopper_attention_fwd_causal", *more)}
+    made, *others = (host_of(module, name) for name, module in modules.items())
+    monkeypatch.setattr(modules[backward], made.__name__, made)
+    attention = modules[backward].attention(*others)
+    with Session("random", 0).active():
+        leaves = [x.detach().to(torch.bfloat16) for x in operands()]
+        q, k, v = (x.to(DEVICE).requires_grad_() for x in leaves)
+        out = attention(q, k, v, enable_gqa=True)
+        found = torch.autograd.grad(out.sum(), (q, k, v))
+    exact = [x.double().requires_grad_() for x in leaves]
+    expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=True, enable_gqa=True)
+    for a, b in zip(found, torch.autograd.grad(expected.sum(), exact), strict=True):
+        assert float((a.double() - b).norm() / b.norm()) < 1e-2

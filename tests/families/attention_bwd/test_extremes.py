@@ -1,0 +1,53 @@
+"""Scores so far from zero that a probability that no query has would not be finite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.sim.support import kernels, source  # noqa: E402
+from tlxgen.families.attention_bwd import problem  # noqa: E402
+from tlxgen.sim import Session, load_module  # noqa: E402
+
+PLAIN = "hopper_attention_bwd/hopper_attention_bwd_none"
+LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
+DQ = "hopper_attention_bwd_dq/hopper_attention_bwd_dq_none_head_dim128"
+
+
+def errors(at: str, path: Path, shape: tuple[int, ...]) -> dict[str, float]:
+    """The error of each gradient, relative to its norm, where all scores are near -140."""
+    found = kernels(at.split("/")[0])
+    variant = next(s for s in found.structures if s.name == at.split("/")[1]).variants[0]
+    module = load_module(path)
+    plain = torch.Tensor
+    with Session("random", 0).active():
+        t = problem.inputs(variant.spec, shape, torch.device("cuda", 0))
+        t["q"] += 3.5
+        t["k"] -= 3.5
+        raw = {name: x.as_subclass(plain) for name, x in t.items()}
+        with torch._C.DisableTorchFunction():
+            out, lse = problem._forward(variant.spec, raw)
+            raw["out"].copy_(out)
+            raw["lse"].copy_(lse)
+            assert float(lse[torch.isfinite(lse)].max()) < -100
+            reference = problem.reference(variant.spec, raw)
+        outputs, _ = problem.launch(module, variant.spec, shape, t, module.CONFIGS[0])
+        with torch._C.DisableTorchFunction():
+            made = {name: x.as_subclass(plain).double() for name, x in outputs.items()}
+            return {name: float((x - reference[name][0]).norm()) / reference[name][1] for name, x in made.items()}
+    raise AssertionError("the simulator ended the run")
+
+
+@pytest.mark.parametrize("at", [PLAIN, LOWER, DQ])
+def test_keys_past_the_end_have_no_probability(at: str) -> None:
+    assert all(error < 3e-2 for error in errors(at, source(at), (1, 1, 1, 70, 100)).values())
+
+
+def test_without_the_mask_they_would(tmp_path: Path) -> None:
+    unmasked = tmp_path / "unmasked.py"
+    unmasked.write_text(source(PLAIN).read_text().replace("p = tl.where(keys < N_K, p, 0.0)", "pass"))
+    assert not errors(PLAIN, unmasked, (1, 1, 1, 70, 100))["dq"] < 1

@@ -1,0 +1,84 @@
+"""Faults put into generated backward kernels by hand: the simulator finds each, if only by wrong numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.sim.mutants import Mutant
+from tests.sim.support import run_mutant
+
+PLAIN = "hopper_attention_bwd/hopper_attention_bwd_none"
+CAUSAL = "hopper_attention_bwd/hopper_attention_bwd_causal"
+SMALL = "hopper_attention_bwd_d64/hopper_attention_bwd_d64_none"
+LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
+KV = "hopper_attention_bwd_kv/hopper_attention_bwd_kv_causal_head_dim64"
+DQ = "hopper_attention_bwd_dq/hopper_attention_bwd_dq_causal_head_dim128"
+SQUARE = (1, 4, 2, 300, 300)  # more steps than slots, heads that share K and V, ragged
+LONG = (1, 1, 1, 130, 400)  # more keys than queries
+SHORT = (1, 2, 1, 300, 100)  # and the other way round: rows that see nothing when aligned at the bottom
+FENCE = 'tlx.fence("async_shared")'
+MEET = "tlx.named_barrier_wait(4, 256)"
+LEFT = "tlx.async_descriptor_store_wait(0)"
+
+FAULTS = (
+    Mutant("K not awaited", PLAIN, "tlx.barrier_wait(k_full[0], 0)", "pass", 0, SQUARE),
+    Mutant("V not awaited", PLAIN, "tlx.barrier_wait(v_full[0], 0)", "pass", 0, SQUARE),
+    Mutant("Q not awaited", PLAIN, "tlx.barrier_wait(q_full[q_slot], q_phase)", "pass", 0, SQUARE),
+    Mutant("dO not awaited", PLAIN, "tlx.barrier_wait(do_full[do_slot], do_phase)", "pass", 0, SQUARE),
+    Mutant("Q never acquired", PLAIN, "tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)", "pass", 0, SQUARE),
+    Mutant("dO never acquired", PLAIN, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 1, SQUARE),
+    Mutant("Q never released", PLAIN, "tlx.barrier_arrive(q_empty[q_slot])", "pass", 0, SQUARE),
+    Mutant("dO never released", PLAIN, "tlx.barrier_arrive(do_empty[do_slot])", "pass", 0, SQUARE),
+    Mutant("bytes of Q alone", PLAIN, "16640", "16384", 0, SQUARE),
+    Mutant("no meeting", PLAIN, MEET, "pass", 0, SQUARE),
+    Mutant("a meeting of one", PLAIN, MEET, "tlx.named_barrier_wait(4 + replica, 128)", 0, SQUARE),
+    Mutant("dS in one slot", PLAIN, "ds_slot = count % 2", "ds_slot = 0", 0, SQUARE),
+    Mutant("no fence after dS", PLAIN, FENCE, "pass", 0, SQUARE),
+    Mutant("no fence before the sum of dQ", PLAIN, f"{FENCE}  # the TMA engine", "pass  #", 0, SQUARE),
+    Mutant("dQ stored while it leaves", PLAIN, f"{LEFT}  # the part before has left", "pass", 0, SQUARE),
+    Mutant("dV stored while dQ leaves", PLAIN, f"{LEFT}  # dQ has left the buffers of dV and dK", "pass", 0, SQUARE),
+    Mutant("dK stored while dV leaves", PLAIN, f"{LEFT}  # dV has left the buffer", "pass", 0, SQUARE),
+    Mutant("dQ stored, not added", PLAIN, ', store_reduce="add"', "", 0, SQUARE),
+    Mutant("sums of dQ not begun at zero", PLAIN, "tl.zeros((64, 128), tl.float32), mask", "o, mask", 0, SQUARE),
+    Mutant("dV not awaited", PLAIN, "dv = tlx.async_dot_wait(1, dv)", "pass", 0, SQUARE),
+    Mutant("dO released before dV is done", PLAIN, "tlx.async_dot_wait(1, dv)", "tlx.async_dot_wait(2, dv)", 0, SQUARE),
+    Mutant("dQ used before it is done", PLAIN, "tlx.async_dot_wait(1, dq)", "tlx.async_dot_wait(2, dq)", 0, SQUARE),
+    Mutant("Q released before dK is done", PLAIN, "dk = tlx.async_dot_wait(0, dk)", "pass", 0, SQUARE),
+    Mutant("dQ of the other columns", PLAIN, "[0, replica * 64]", "[0, (1 - replica) * 64]", 0, SQUARE),
+    Mutant("dK not scaled", PLAIN, "(dk * scale)", "dk", 0, SQUARE),
+    Mutant("delta left out", PLAIN, "(dp - delta[None, :])", "dp", 0, SQUARE),
+    Mutant("the next head too late", PLAIN, "if row >= N_Q:", "if row > N_Q:", 0, (1, 4, 2, 128, 128), 2),
+    Mutant("one head for all", PLAIN, "head += 1", "head += 0", 0, SQUARE, 2),
+    Mutant("heads mixed up", PLAIN, "head = kv_head * heads", "head = kv_head", 0, SQUARE),
+    Mutant("a step too few", PLAIN, "steps = tl.cdiv(N_Q, 64) * heads", "steps = N_Q // 64 * heads", 0, SQUARE),
+    Mutant("the diagonal a step too late", CAUSAL, "first = key // 64 * 64", "first = key // 64 * 64 + 64", 0, SQUARE),
+    Mutant("the diagonal not masked", CAUSAL, "row < key + 63", "row < key", 0, SQUARE),
+    Mutant("one key too many", CAUSAL, "tl.minimum(place, N_K - 1)", "tl.minimum(place + 1, N_K - 1)", 0, SQUARE),
+    Mutant("the first query aligned at the top", LOWER, "max(key - N_K + N_Q, 0)", "max(key, 0)", 0, LONG),
+    Mutant("the mask aligned at the top", LOWER, "place = row + N_K - N_Q", "place = row", 0, LONG),
+    Mutant("a row that sees nothing", LOWER, "tl.where(keys <= tl.minimum(place, N_K - 1), p, 0.0)", "p", 0, SHORT),
+    Mutant("dQ of the other queries", SMALL, "ds_slot + replica", "ds_slot + 1 - replica", 0, SQUARE),
+    Mutant("slots of dS that overlap", SMALL, "count % 2 * 2", "count % 2", 0, SQUARE),
+    Mutant("scores of a part not awaited", SMALL, "_wait(2, next_scores)", "_wait(3, next_scores)", 0, SQUARE),
+    Mutant("dP of a part not awaited", SMALL, "dp = tlx.async_dot_wait(1, dp)", "pass", 0, SQUARE),
+    Mutant("numbers of the wrong part", SMALL, "lse_tiles[q_slot], [64]", "lse_tiles[q_slot], [0]", 0, SQUARE),
+    Mutant("dV and dK in one buffer", SMALL, "grad_tiles[replica * 2 + 1]", "grad_tiles[replica * 2]", 0, SQUARE, 2),
+    Mutant("dK in the other's buffer", SMALL, "grad_tiles[replica * 2 + 1]", "grad_tiles[replica + 1]", 0, SQUARE, 2),
+    Mutant("dO released before dV is done, alone", KV, "_wait(1, dv)", "_wait(2, dv)", 0, SQUARE),
+    Mutant("dK of the wrong part", KV, "tlx.async_dot(ds_1, q_1, dk)", "tlx.async_dot(ds_1, q_0, dk)", 0, SQUARE),
+    Mutant("K released before dQ is done", DQ, "dq = tlx.async_dot_wait(0, dq)", "pass", 0, SQUARE),
+    Mutant("V released before dP is done", DQ, "dp = tlx.async_dot_wait(0, dp)", "pass", 0, SQUARE),
+    Mutant("a tile of keys too few", DQ, "row + 128", "row", 0, SQUARE),
+    Mutant("heads mixed up, dQ alone", DQ, "head // (H // H_KV)", "head % H_KV", 0, SQUARE),
+    Mutant("rows past the end", DQ, "[batch, head, row + replica * 64, 0]", "[batch, head, row, 0]", 0, SQUARE),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name.replace(" ", "_"))
+def test_a_fault_is_found(fault: Mutant, tmp_path: Path) -> None:
+    assert run_mutant(fault, tmp_path).seen

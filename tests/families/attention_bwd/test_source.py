@@ -1,0 +1,50 @@
+"""The shipped backward kernels as text: short, specialised, and standing alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3] / "generated"
+MODULES = sorted(ROOT.glob("hopper_attention_bwd*/*.py"))
+KERNEL_LINES = 235  # of all kernels of a module and the functions that they call, comments included
+
+
+def kernel_lines(text: str) -> int:
+    """Lines of all jitted functions."""
+    functions = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.decorator_list]
+    jitted = [f for f in functions if ast.unparse(f.decorator_list[0]) == "triton.jit"]
+    return sum((f.end_lineno or 0) - f.decorator_list[0].lineno + 1 for f in jitted)
+
+
+def read(name: str) -> str:
+    return next(p for p in MODULES if p.stem == name).read_text()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in imported} - {"functools"} == {"math", "torch", "triton"}
+    assert kernel_lines(path.read_text()) <= KERNEL_LINES
+    long = [line for line in path.read_text().splitlines() if len(line) > 120]
+    assert [line for line in long if not line.startswith("    triton.Config(")] == []
+
+
+def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
+    plain = read("hopper_attention_bwd_none").split("def hopper_attention_bwd(")[0]
+    for word in ("GROUP_H", "place", "heads_together", "row = first"):
+        assert word not in plain, word
+    alone = read("hopper_attention_bwd_kv_causal_head_dim128").split("def hopper_attention_bwd_kv(")[0]
+    for word in ("named_barrier", "store_reduce", "ds_tiles", "sum_ptr", "finish"):
+        assert word not in alone, word
+
+
+def test_one_fence_and_one_meeting_hand_ds_over_in_a_step() -> None:
+    for name in ("hopper_attention_bwd_causal", "hopper_attention_bwd_d64_causal"):
+        lines = [line.strip() for line in read(name).splitlines()]
+        (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.named_barrier_wait("))
+        assert lines[at - 1].startswith('tlx.fence("async_shared")')

@@ -1,0 +1,68 @@
+"""What a spec of the backward may say: a short one is enough, and what cannot be is refused with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tlxgen import families
+from tlxgen.spec import load
+
+from .specs import spec_of
+
+SPECS = sorted((Path(__file__).parents[3] / "specs").glob("hopper_attention_bwd*.yaml"))
+
+
+@pytest.mark.parametrize(("head_dim", "queries"), [(128, 64), (64, 128)])
+def test_a_step_has_the_queries_that_make_a_part_of_dq_for_each_consumer(head_dim: int, queries: int) -> None:
+    assert spec_of({"problem.head_dim": head_dim}).queries == queries
+
+
+@pytest.mark.parametrize(
+    ("kernel", "values", "words"),
+    [
+        ("attention_bwd", {"tasks.mma.registers": 236}, "a multiple of 8 in 24..240, not 236"),
+        ("attention_bwd", {"arch": "sm100"}, "does not target sm100 yet"),
+        ("attention_bwd", {"name": "attention"}, "the module needs the name attention"),
+        ("attention_bwd", {"guards.LOAD": True}, "no task of this family has a guard"),
+        ("attention_bwd", {"check.shapes": [[128, 128, 128]]}, "are 5 numbers, not 3"),
+        ("attention_bwd", {"check.shapes": [[1, 8, 3, 128, 128]]}, "8 heads of Q are no multiple of 3"),
+        ("attention_bwd", {"problem.head_dim": 256}, "64 or 128"),
+        ("attention_bwd_dq", {"problem.gradients": "kv"}, "Extra inputs are not permitted"),
+        ("attention_bwd_dq", {"tile.n": 96}, "a tile of keys is a power of two, not 96"),
+        ("attention_bwd_dq", {"tasks.mma.registers": 248}, "a multiple of 8 in 24..240, not 248"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_reason(kernel: str, values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        spec_of(values, kernel)
+
+
+AXES: dict[str, set[Any]] = {
+    "problem.dtype": {"fp16", "bf16"},
+    "problem.head_dim": {64, 128},
+    "problem.gradients": {"qkv", "kv"},
+    "mask.kind": {"none", "causal"},
+    "mask.align": {"top_left", "bottom_right"},
+    "rings.q.stages": {1, 2, 3},
+    "rings.do.stages": {1, 2},
+    "rings.empty": {"warp", "leader"},
+    "tile.n": {64, 128},
+}
+
+
+def test_the_shipped_specs_have_every_value_of_every_axis() -> None:
+    """The simulator and the offline compile run over the shipped specs: what is not there is not covered."""
+    found: dict[str, set[Any]] = {path: set() for path in AXES}
+    for path in SPECS:
+        document = load(path)
+        for variant in families.of(document).kernels(document).kept:
+            for axis, values in found.items():
+                value: Any = variant.spec
+                for key in axis.split("."):
+                    value = getattr(value, key, None)
+                values |= {value} - {None}
+    assert found == AXES
