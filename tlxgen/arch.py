@@ -25,7 +25,7 @@ class DType:
 
     @property
     def is_fp8(self) -> bool:
-        return self.bits == 8
+        return self.name in ("e4m3", "e5m2")
 
 
 DTYPES = {
@@ -36,6 +36,7 @@ DTYPES = {
         DType("fp32", "float32", "float32", "fp32", 32),
         DType("e4m3", "float8e4nv", "float8_e4m3fn", "fp8e4nv", 8),
         DType("e5m2", "float8e5", "float8_e5m2", "fp8e5", 8),
+        DType("e8m0", "uint8", "uint8", "u8", 8),  # an MX scale, as its byte
     )
 }
 
@@ -54,6 +55,11 @@ class Arch:
     mbarrier_bytes = 8
     mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
     tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
+
+    @staticmethod
+    def transposable(dtype: DType) -> bool:
+        """Whether the tensor cores read an operand of this type in either major order."""
+        raise NotImplementedError
 
 
 class Sm90(Arch):
@@ -77,7 +83,19 @@ class Sm100(Arch):
 
     name = "sm100"
     capability = (10, 0)
-    tmem_columns = 512
+    tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
+    mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
+    mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
+    mx_block = 32  # elements along K that share an MX scale [ptx: .kind::mxf8f6f4]
+    mx_rows, mx_k = 128, 128  # rows and elements of K of a block of 512 packed scales [ptx: tcgen05.cp]
+    mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
+    mma_n_max = 256
+    mma_k_bytes = 32  # K extent of one instruction, in operand bytes
+
+    @staticmethod
+    def transposable(dtype: DType) -> bool:
+        """Whether tcgen05 reads an operand of this type in either major order [ptx: .kind::f16, .kind::f8f6f4]."""
+        return dtype.bits >= 8
 
 
 ARCHS: dict[str, type[Arch]] = {a.name: a for a in (Sm90, Sm100)}

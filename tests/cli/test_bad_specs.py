@@ -84,7 +84,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "a number for the kernel": (HEAD.replace("gemm", "3"), "1:9", "no kernel family 3"),
     "a list for the kernel": (HEAD.replace("gemm", "[gemm]"), "1:9", "no kernel family ['gemm']"),
     "unknown arch": (HEAD.replace("sm90", "sm80"), "3:7", "expected 'sm90' or 'sm100'"),
-    "an arch that the family has not": (HEAD.replace("sm90", "sm100"), "3:1", "targets sm90"),
+    "what only the other arch has": (HEAD + "schedule: {kind: clc}\n", "4:12", "of sm100"),
     "no name": ("kernel: gemm\narch: sm90\n", "1:1", "missing key 'name'"),
     "a name that is no name": (HEAD.replace("bad", "Bad-1"), "2:7", "text that matches"),
     "a missing parent": ("extends: nowhere.yaml\n" + HEAD, "1:10", "cannot extend nowhere.yaml: no such file"),

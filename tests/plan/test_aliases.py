@@ -45,6 +45,7 @@ def test_buffers_that_are_filled_once_are_free_when_they_have_been_read() -> Non
         ({}, {"slots": size("S", 1)}, "1 slots in 2 banks"),
         ({}, {"tiles": (Tile("o", (size("M", 64), size("V", 64)), DTYPES["bf16"]),)}, "64 x 64 bf16 against 64 x 128"),
         ({}, {"tiles": (Tile("o", TILE.whole, DTYPES["fp32"]),)}, "64 x 128 fp32 against 64 x 128 bf16"),
+        ({}, {"space": "tmem"}, "tmem against smem"),
     ],
 )
 def test_an_unsafe_alias_is_a_reason(parent: dict[str, Any], child: dict[str, Any], words: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from tlxgen.arch import DTYPES
@@ -67,9 +69,12 @@ def test_a_ring_filled_by_stores_is_published_by_the_task_that_stores(
     assert full.slots.value == empty.slots.value == 8  # a bank for each replica
 
 
-def test_a_ring_that_tma_fills_once_has_a_full_barrier_alone() -> None:
-    once = derive(ring(drains=()), ROLES)
-    assert once.full_barrier and once.full_barrier.kind == "tx" and once.empty_barrier is None
+@pytest.mark.parametrize(("fill", "kind"), [("tma", "tx"), ("commit", "commit")])
+def test_a_ring_that_loads_or_products_fill_once_has_a_full_barrier_alone(
+    fill: Literal["tma", "commit"], kind: str
+) -> None:
+    once = derive(ring(fill=Fill("load", fill), drains=()), ROLES)
+    assert once.full_barrier and once.full_barrier.kind == kind and once.empty_barrier is None
 
 
 def test_a_ring_that_nobody_drains_has_no_barriers() -> None:

@@ -11,7 +11,7 @@ import torch
 from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
-from tlxgen.families import Kernels, Structure
+from tlxgen.families import Kernels, Structure, Variant
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
 
@@ -29,9 +29,11 @@ def structures() -> list[tuple[str, Structure]]:
     return [(name, s) for name in SPECS for s in kernels(name).structures]
 
 
-def problem_of(name: str) -> Any:
-    """The module of inputs, reference, tolerance and launch of a spec's family."""
-    return kernels(name).family.problem()
+def simulated_shapes(name: str, variant: Variant) -> tuple[tuple[int, ...], ...]:
+    """The problems that the family of a spec has the simulator run on one of its variants."""
+    assert variant.plan
+    constants = dict(variant.plan.launches[0].constants)
+    return tuple(kernels(name).family.problem().simulated_shapes(variant.spec, constants, SMS))
 
 
 def source(at: str) -> Path:
@@ -52,12 +54,13 @@ def run_case(
     name, structure = at.split("/")
     found = kernels(name)
     variant = next(s for s in found.structures if s.name == structure).variants[config]
-    module = load_module(path)
+    assert variant.spec
+    arch = variant.spec.arch
+    module = load_module(path, arch)
     module.CONFIGS[config].kwargs.update(constants or {})
-    problem = found.family.problem()
     limits = Limits(steps=200_000, seconds=seconds)
-    case = (problem, module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
-    return verify_case(*case, runs, sms=sms, limits=limits)
+    case = (found.family.problem(), module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
+    return verify_case(*case, runs, sms=sms, limits=limits, arch=arch)
 
 
 def run_mutant(mutant: Mutant, folder: Path) -> Report:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.support import problem_of, run_case, source, structures
+from tests.sim.support import run_case, simulated_shapes, source, structures
 from tlxgen.families import Structure
-from tlxgen.sim import RUNS, SMS
+from tlxgen.sim import RUNS
 
 RAGGED = (300, 264, 200)
 
@@ -16,8 +16,7 @@ def test_a_generated_module_is_clean(name: str, structure: Structure) -> None:
     """The first config on a ragged problem of several tiles a CTA, the last one on a small one."""
     at = f"{name}/{structure.name}"
     last = len(structure.variants) - 1
-    constants = [structure.variants[i].plan.launches[0].constants for i in (0, last)]  # type: ignore[union-attr]
-    (_, ragged, *_), (small, *_) = (problem_of(name).simulated_shapes(dict(c), SMS) for c in constants)
+    (_, ragged, *_), (small, *_) = (simulated_shapes(name, structure.variants[i]) for i in (0, last))
     for config, shape in ((0, ragged), (last, small)):
         report = run_case(at, source(at), config, shape)
         assert not report.seen, "\n".join(map(str, report.seen))

@@ -16,10 +16,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.sim.mutants import COOP, RELEASE
-from tests.sim.support import ROOT, source
+from tests.sim.support import ROOT, kernels, source
 from tlxgen import sim, verify
 from tlxgen.cli import app
 from tlxgen.families.gemm.problem import simulated_shapes
+from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.sim import Schedule
 from tlxgen.verify.structures import configs_of
 
@@ -279,7 +280,16 @@ def test_every_value_of_a_constant_is_run_on_each_side_of_a_guard() -> None:
 
 
 def test_shapes_have_whole_tiles_in_whole_groups_and_parts_longer_than_the_ring() -> None:
-    shapes = list(simulated_shapes({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "GROUP_M": 4}, 4))
+    spec = kernels("hopper_gemm").kept[0].spec
+    assert isinstance(spec, GemmSpec)
+    shapes = list(simulated_shapes(spec, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "GROUP_M": 4}, 4))
     assert (2 * 4 * 128, 2 * 128, 64) in shapes
-    parts = list(simulated_shapes({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "SPLIT_K": 2}, 4))
+    parts = list(simulated_shapes(spec, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 3, "SPLIT_K": 2}, 4))
     assert max(k for _, _, k in parts) > 2 * 3 * 64
+
+
+def test_shapes_with_mx_scales_have_whole_blocks_of_them_along_k() -> None:
+    spec = kernels("blackwell_mx_gemm").kept[0].spec
+    assert isinstance(spec, GemmSpec)
+    constants = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128, "STAGES": 3}
+    assert all(k % 32 == 0 for _, _, k in simulated_shapes(spec, constants, 4))

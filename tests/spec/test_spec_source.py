@@ -58,10 +58,10 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_file(case: str, tmp_path: Path) -> None:
     content, line, column, words = BAD[case]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(SpecError) as caught:
         read(write(tmp_path, content))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     error = caught.value
     assert words in error.message and "\n" not in error.message
     assert error.location is not None and error.location.path == (tmp_path / "s.yaml").as_posix()
@@ -86,10 +86,10 @@ def test_unreadable(name: str, words: str, tmp_path: Path) -> None:
 
 def test_large_file_is_refused_unread(tmp_path: Path) -> None:
     path = write(tmp_path, b"a: 1\n" * 2_000_000)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(SpecError, match="larger than 256 KiB"):
         read(path)
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
 
 
 def test_values_and_places(tmp_path: Path) -> None:

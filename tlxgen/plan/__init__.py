@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import barriers, budget
+from .barriers import hand_out
 from .model import (
     Barrier,
     Budget,
+    Columns,
     Drain,
     Fill,
     Launch,
@@ -25,11 +27,12 @@ from .model import (
 
 
 def complete(plan: Plan) -> Plan:
-    """`plan` with everything that follows from its roles and rings: barriers, turns, meetings, budgets, reasons."""
+    """`plan` with everything that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
     roles = {r.name: r for r in plan.roles}
     plan = replace(plan, rings=tuple(barriers.derive(r, roles) for r in plan.rings))
     plan = replace(plan, turns=budget.assign_turns(plan))
     plan = replace(plan, meetings=budget.assign_meetings(plan))
+    plan = replace(plan, tmem=budget.tmem_columns(plan))
     plan = replace(plan, budgets=budget.budgets(plan))
     return replace(plan, reasons=(*plan.reasons, *budget.over_budget(plan)))
 
@@ -37,6 +40,7 @@ def complete(plan: Plan) -> Plan:
 __all__ = [
     "Barrier",
     "Budget",
+    "Columns",
     "Drain",
     "Fill",
     "Launch",
@@ -51,4 +55,5 @@ __all__ = [
     "Turn",
     "Use",
     "complete",
+    "hand_out",
 ]

@@ -1,8 +1,9 @@
 """Derives the barriers of a ring from who fills and who drains it: the only place that knows an arrive count.
 
 Facts from TLX: `alloc_barriers(n, arrive_count)` counts calls of barrier_arrive by tasks (the compiler elects a leader
-after a task-wide sync), `barrier_expect_bytes` counts as one such call; `alloc_warp_barrier(n, num_warps,
-num_arrivals)` counts every thread, needs no sync, and must never be the target of a TMA load.
+after a task-wide sync), `barrier_expect_bytes` and a tcgen05 commit count as one such call; `alloc_warp_barrier(n,
+num_warps, num_arrivals)` counts every thread, needs no sync, and must never be the target of a TMA load or a commit.
+A commit for two CTAs arrives once in each of them.
 """
 
 from __future__ import annotations
@@ -10,41 +11,64 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .model import Barrier, Drain, Ring, Role, total
+from .model import Barrier, Drain, Ring, Role, Size, total
 
 WARP = 32
 
 
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
-    """`ring` with its full and empty barriers.
+    """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
-    TMA loads does somebody wait until they are complete.
+    TMA loads and MMAs does somebody wait until they are complete.
     """
-    full = _full(ring, roles) if ring.drains or ring.fill.kind == "tma" else None
+    full = _full(ring, roles) if ring.drains or ring.fill.kind != "store" else None
     empty = _empty(ring, roles) if ring.drains else None
-    return replace(ring, full_barrier=full, empty_barrier=empty)
+    return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
+
+
+def hand_out(name: str, consumers: int, who: str) -> tuple[Barrier, Barrier]:
+    """The barriers of cluster launch control: 16 bytes a response, which each of `consumers` tasks reads."""
+    one = Size.literal(1)
+    full = Barrier(f"{name} full", "tx", one, 1, 1, 0, "the response", bytes=Size.literal(16))
+    return full, Barrier(f"{name} empty", "leader", one, consumers, consumers, 0, who)
 
 
 def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     name, slots = f"{ring.name}_full", ring.slots * ring.banks
     if ring.fill.kind == "tma":
-        who = f"the TMA loads of {ring.fill.role}"
-        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]))
+        who = f"the TMA loads of {ring.fill.role}" + (f" in {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else "")
+        size = total([t.bytes for t in ring.tiles])
+        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=size * ring.fill.ctas)
+    if ring.fill.kind == "commit":
+        return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
     warps = roles[ring.fill.role].warps
     count = WARP * warps if ring.empty == "warp" else 1
     return Barrier(name, ring.empty, slots, count, 1, warps, f"{ring.fill.role}, after its stores")
 
 
 def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
+    name, slots = f"{ring.name}_empty", ring.slots * ring.banks
     arrivals = sum(d.replicas * d.ctas * d.arrivals for d in ring.drains)
+    if all(d.by == "commit" for d in ring.drains):
+        who = ", ".join(f"a commit of {_who(d)}" for d in ring.drains)
+        return Barrier(name, "commit", slots, arrivals, arrivals, 0, who)
+    if any(d.by == "commit" for d in ring.drains) and ring.empty == "warp":
+        raise ValueError(f"ring {ring.name}: a commit arrives once, a warp barrier counts threads")
     warps = {roles[d.role].warps for d in ring.drains}
     if len(warps) != 1:
         raise ValueError(f"ring {ring.name}: drained by roles of different warp counts {sorted(warps)}")
     per_arrival = WARP * warps.copy().pop() if ring.empty == "warp" else 1
     who = ", ".join(_who(d) for d in ring.drains)
-    name, slots = f"{ring.name}_empty", ring.slots * ring.banks
     return Barrier(name, ring.empty, slots, arrivals * per_arrival, arrivals, warps.pop(), who)
+
+
+def _ready(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
+    if not ring.rendezvous:
+        return None
+    role = ring.drains[0].role
+    who = f"{role} x {ring.rendezvous} CTAs, at the first"
+    return Barrier(f"{ring.name}_ready", "leader", ring.slots, ring.rendezvous, ring.rendezvous, roles[role].warps, who)
 
 
 def _who(drain: Drain) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from .model import Budget, Meeting, Plan, Reason, Ring, Role, Turn, Use
+from tlxgen.arch import Sm100
+
+from .model import Budget, Columns, Meeting, Plan, Reason, Ring, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
@@ -60,19 +62,44 @@ def register_split(plan: Plan) -> RegisterSplit:
 
 
 def budgets(plan: Plan) -> tuple[Budget, ...]:
-    """SMEM, threads and named barriers of the plan."""
+    """SMEM, threads, named barriers and, where there is such a thing, TMEM of the plan."""
     arch = plan.arch
     return (
         Budget("SMEM", "B", arch.smem_bytes, tuple(_smem(plan))),
         Budget("threads", "threads", arch.max_threads, tuple(_threads(plan))),
         Budget("named barriers", "barriers", arch.named_barriers, tuple(_named_barriers(plan))),
+        *([Budget("TMEM", "columns", arch.tmem_columns, tuple(_tmem(plan)))] if issubclass(arch, Sm100) else ()),
     )
+
+
+def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
+    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other."""
+    columns: list[Columns] = []
+    for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
+        for tile in ring.tiles:
+            count = tile.shape[-1].value * tile.dtype.bits // 32
+            for i in range(ring.slots.value * ring.banks * tile.groups):
+                columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), count))
+    for use in plan.compiler_tmem:
+        columns.append(Columns(use.what, _next_column(columns), use.amount))
+    return tuple(columns)
+
+
+def _next_column(columns: Sequence[Columns]) -> int:
+    return columns[-1].first + columns[-1].count if columns else 0
+
+
+def _tmem(plan: Plan) -> Iterator[Use]:
+    for ring in (r for r in plan.rings if r.space == "tmem"):
+        mine = {t.name for t in ring.tiles}
+        yield Use(f"ring {ring.name}", sum(c.count for c in plan.tmem if c.what.partition("[")[0] in mine))
+    yield from plan.compiler_tmem
 
 
 def _smem(plan: Plan) -> Iterator[Use]:
     for ring in plan.rings:
         yield Use(f"ring {ring.name}", ring.smem_bytes)
-    barriers = sum(b.slots.value for r in plan.rings for b in (r.full_barrier, r.empty_barrier) if b)
+    barriers = sum(b.slots.value for b in plan.barriers)
     barriers += sum(t.replicas for t in plan.turns if t.kind == "mbarrier")
     yield Use(f"{barriers} mbarriers", barriers * plan.arch.mbarrier_bytes)
     yield from plan.compiler_smem
@@ -100,13 +127,15 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
         if budget.used > budget.limit:
             parts = ", ".join(f"{u.what} {u.amount}" for u in budget.uses if u.amount)
             over = budget.used - budget.limit
+            if budget.name == "TMEM":
+                parts = ", ".join(map(str, plan.tmem))
             text = f"needs {budget.used} of {budget.limit} {budget.unit}, {over} too many ({parts})"
             yield Reason(budget.name.lower().replace(" ", "-"), text)
     yield from _registers(plan)
     yield from _aliases(plan)
     for ring in plan.rings:
-        for barrier in (ring.full_barrier, ring.empty_barrier):
-            if barrier and barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
+        for barrier in ring.barriers:
+            if barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
                 text = (
                     f"{barrier.name} expects {barrier.bytes.value} B, an mbarrier counts {plan.arch.mbarrier_count_max}"
                 )
@@ -135,9 +164,11 @@ def _registers(plan: Plan) -> Iterator[Reason]:
 
 
 def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
-    if split.applied and not role.default:
-        return split.partitions[[r.name for r in partitions(plan.roles)].index(role.name)]
-    return min(split.maxnreg, MAX_REGISTERS)
+    if not split.applied:
+        return min(split.maxnreg, MAX_REGISTERS)
+    if role.default:
+        return min(split.default or 0, MAX_REGISTERS)
+    return split.partitions[[r.name for r in partitions(plan.roles)].index(role.name)]
 
 
 def _aliases(plan: Plan) -> Iterator[Reason]:
@@ -154,6 +185,8 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
 
 
 def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
+    if ring.space != parent.space:
+        yield f"{ring.space} against {parent.space}"
     if ring.reshaped and (ring.banks, ring.bank_bytes) != (parent.banks, parent.bank_bytes):
         banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, parent))
         yield " against ".join(banks)

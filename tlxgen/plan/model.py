@@ -102,10 +102,14 @@ class Tile:
 
 @dataclass(frozen=True)
 class Fill:
-    """Who fills a ring's slots: a role, by TMA loads that complete on the full barrier, or by its own stores."""
+    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, or by its own stores.
+
+    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader.
+    """
 
     role: str
-    kind: Literal["tma", "store"]
+    kind: Literal["tma", "store", "commit"]
+    ctas: int = 1
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ class Drain:
     """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs.
 
     `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
+    `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete. `at`: where;
+    in each of the CTAs, or in the first of them alone, the leader.
     """
 
     role: str
@@ -120,18 +126,21 @@ class Drain:
     ctas: int = 1
     arrivals: int = 1
     until: str = ""
+    by: Literal["arrive", "commit"] = "arrive"
+    at: Literal["each", "leader"] = "each"
 
 
 @dataclass(frozen=True)
 class Barrier:
     """A derived mbarrier array, one barrier a slot.
 
-    `kind`: `tx` completes on bytes, `leader` on one arrival a task, `warp` on one arrival a thread. `count` is what the
-    hardware counts; `arrivals` is how often the source calls barrier_arrive on it in a phase; `who` is for people.
+    `kind`: `tx` completes on bytes, `commit` when the tensor core is done, `leader` on one arrival a task, `warp` on
+    one arrival a thread. `count` is what the hardware counts; `arrivals` is how often the source calls barrier_arrive
+    on it in a phase; `who` is for people.
     """
 
     name: str
-    kind: Literal["tx", "leader", "warp"]
+    kind: Literal["tx", "commit", "leader", "warp"]
     slots: Size
     count: int
     arrivals: int
@@ -148,7 +157,8 @@ class Ring:
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
     `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
-    shape or type; `budget` says when that is safe.
+    shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
+    full, before it reads the slots of all.
     """
 
     name: str
@@ -159,10 +169,18 @@ class Ring:
     empty: Literal["leader", "warp"] = "leader"
     banks: int = 1
     guard: str | None = None
+    space: Literal["smem", "tmem"] = "smem"
     alias: str | None = None
     reshaped: bool = False
+    rendezvous: int = 0
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
+    ready_barrier: Barrier | None = None
+
+    @property
+    def barriers(self) -> tuple[Barrier, ...]:
+        """Its barrier arrays, in the order of the source."""
+        return tuple(b for b in (self.full_barrier, self.empty_barrier, self.ready_barrier) if b)
 
     @property
     def released_remotely(self) -> bool:
@@ -170,8 +188,13 @@ class Ring:
         return any(d.ctas > 1 for d in self.drains)
 
     @property
+    def released_at_leader(self) -> bool:
+        """Whether it is in the first CTA alone that slots are released."""
+        return any(d.at == "leader" for d in self.drains)
+
+    @property
     def smem_bytes(self) -> int:
-        return 0 if self.alias else self.bank_bytes * self.banks
+        return 0 if self.alias or self.space != "smem" else self.bank_bytes * self.banks
 
     @property
     def bank_bytes(self) -> int:
@@ -270,6 +293,18 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Neighbouring columns of tensor memory, 128 lanes of 32 bits each, and what lies there."""
+
+    what: str
+    first: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.first}..{self.first + self.count - 1}"
+
+
+@dataclass(frozen=True)
 class Launch:
     """What the compiler is given for one kernel of a variant: argument types, constants and launch options."""
 
@@ -297,15 +332,18 @@ class Plan:
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
+    compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
     accumulator_role: str = ""
     accumulator_registers: int = 0  # a thread of that role, at the peak
     working_registers: int = 0  # a thread, beside the accumulator
     instruction_registers: int = 0  # a thread, that the widest MMA instruction needs at the kernel's register target
     expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel
+    source_barriers: tuple[Barrier, ...] = ()  # of a tile source that hands out work while the kernel runs
     facts: object = None
     launches: tuple[Launch, ...] = ()
     budgets: tuple[Budget, ...] = ()
     reasons: tuple[Reason, ...] = field(default=())
+    tmem: tuple[Columns, ...] = ()
 
     @property
     def default_role(self) -> Role:
@@ -319,6 +357,11 @@ class Plan:
 
     def has_ring(self, name: str) -> bool:
         return any(r.name == name for r in self.rings)
+
+    @property
+    def barriers(self) -> tuple[Barrier, ...]:
+        """Every barrier array of its rings and of its tile source."""
+        return (*(b for r in self.rings for b in r.barriers), *self.source_barriers)
 
     def value(self, parameter: str) -> int | bool:
         return next(p.value for p in self.parameters if p.name == parameter)

@@ -23,7 +23,6 @@ from .facts import (
     matched,
     stripped,
 )
-from .show import barriers
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def _facts(plan: Plan, name: str) -> dict[str, Facts]:
                 "arrived on by": b.who,
                 "bytes": b.bytes.value if b.bytes else "",
             }
-            for b in barriers(plan)
+            for b in plan.barriers
         },
         "Turns": {
             t.name: {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from tlxgen import families
 from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, Structure
-from tlxgen.plan import Barrier, Plan
+from tlxgen.plan import Plan
 from tlxgen.plan.budget import register_split
 from tlxgen.spec import load
 
@@ -52,7 +51,8 @@ def print_plans(spec: Path, only: str | None = None) -> None:
 
 def plan_tables(plan: Plan, structure: Structure | None = None) -> list[Table]:
     """Roles, rings, barriers, parameters and budgets of one plan."""
-    return [_roles(plan), _rings(plan), _barriers(plan), _parameters(plan), _budgets(plan)]
+    columns = [_columns(plan)] if plan.tmem else []
+    return [_roles(plan), _rings(plan), _barriers(plan), *columns, _parameters(plan), _budgets(plan)]
 
 
 def _roles(plan: Plan) -> Table:
@@ -64,14 +64,17 @@ def _roles(plan: Plan) -> Table:
     return table
 
 
+_FILLS = {"tma": "TMA", "store": "stores", "commit": "MMAs"}
+
+
 def _rings(plan: Plan) -> Table:
-    table = Table("Rings", ("ring", "slots", "banks", "tile", "dtype", "filled by", "drained by", "bytes"))
+    table = Table("Rings", ("ring", "slots", "banks", "tile", "dtype", "filled by", "drained by", "bytes of SMEM"))
     for ring in plan.rings:
         drained = ", ".join(d.role for d in ring.drains) or f"{ring.fill.role}, by TMA store groups"
         for tile in ring.tiles:
             shape = " x ".join(str(s.value) for s in tile.shape)
             extent = f"{tile.name} {shape}" + (f" x {tile.groups}" if tile.groups > 1 else "")
-            filled = f"{ring.fill.role}, by {'TMA' if ring.fill.kind == 'tma' else 'stores'}"
+            filled = f"{ring.fill.role}, by {_FILLS[ring.fill.kind]}"
             table.add(
                 ring.name, ring.slots.value, ring.banks, extent, tile.dtype.name, filled, drained, ring.smem_bytes
             )
@@ -80,7 +83,7 @@ def _rings(plan: Plan) -> Table:
 
 def _barriers(plan: Plan) -> Table:
     table = Table("Barriers", ("barrier", "kind", "how many", "count", "who arrives", "bytes a phase"))
-    for bar in barriers(plan):
+    for bar in plan.barriers:
         size = f"{bar.bytes.value} = {bar.bytes}" if bar.bytes else ""
         table.add(bar.name, bar.kind, bar.slots.value, bar.count, bar.who, size)
     for turn in plan.turns:
@@ -92,9 +95,11 @@ def _barriers(plan: Plan) -> Table:
     return table
 
 
-def barriers(plan: Plan) -> Iterable[Barrier]:
-    """Every derived barrier array, in the order of the rings."""
-    return (b for ring in plan.rings for b in (ring.full_barrier, ring.empty_barrier) if b)
+def _columns(plan: Plan) -> Table:
+    table = Table("TMEM", ("buffer", "first column", "last column", "columns"))
+    for c in plan.tmem:
+        table.add(c.what, c.first, c.first + c.count - 1, c.count)
+    return table
 
 
 def _parameters(plan: Plan) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import arith, ops_atomic, ops_reduce, ptx
+from . import arith, ops_atomic, ops_random, ops_reduce, ptx
 from .addresses import addresses
 from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
@@ -306,6 +306,7 @@ _OPS: dict[str, Any] = {
         ops_reduce.xor_sum, ops_reduce.reduce_or, ops_reduce.reduce, ops_reduce.map_elementwise,
         ops_atomic.atomic_add, ops_atomic.atomic_max, ops_atomic.atomic_min, ops_atomic.atomic_and,
         ops_atomic.atomic_or, ops_atomic.atomic_xor, ops_atomic.atomic_xchg, ops_atomic.atomic_cas,
+        ops_random.randint,
     )
 } | {
     "static_range": range_, "device_print": nothing, "static_print": nothing, "multiple_of": hint,

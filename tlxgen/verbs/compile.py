@@ -20,7 +20,11 @@ from tlxgen.plan.budget import register_split
 from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
-OPCODES = {"wgmma": ("HGMMA", "QGMMA"), "TMA loads": ("UTMALDG",), "TMA stores": ("UTMASTG",)}  # columns of the table
+OPCODES = {
+    "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA"),
+    "TMA loads": ("UTMALDG",),
+    "TMA stores": ("UTMASTG",),
+}  # columns of the table
 
 
 @dataclass(frozen=True)
@@ -117,12 +121,13 @@ def _against_plan(plan: Plan, found: Resources) -> Iterator[tuple[str, object, o
     budgets = {b.name: b.used for b in plan.budgets}
     if found.smem_bytes > budgets["SMEM"]:
         yield "SMEM", f"at most {budgets['SMEM']}", found.smem_bytes
+    if found.tmem_columns != (allocated := _allocation(budgets.get("TMEM", 0))):
+        yield "TMEM columns", allocated, found.tmem_columns
     if found.named_barriers > budgets["named barriers"]:
         yield "named barriers", f"at most {budgets['named barriers']}", found.named_barriers
     if found.warps * plan.arch.warp_threads != budgets["threads"]:
         yield "threads", budgets["threads"], found.warps * plan.arch.warp_threads
-    arrays = [b.slots.value for r in plan.rings for b in (r.full_barrier, r.empty_barrier) if b]
-    mbarriers = sum(arrays) + sum(t.replicas for t in plan.turns if t.kind == "mbarrier")
+    mbarriers = sum(b.slots.value for b in plan.barriers) + sum(t.replicas for t in plan.turns if t.kind == "mbarrier")
     if found.mbarriers != mbarriers:
         yield "mbarriers", mbarriers, found.mbarriers
     split = register_split(plan)
@@ -132,6 +137,11 @@ def _against_plan(plan: Plan, found: Resources) -> Iterator[tuple[str, object, o
     for opcode in plan.expected_opcodes if sass else ():
         if not sass.get(opcode):
             yield opcode, "in the SASS", "none"
+
+
+def _allocation(columns: int) -> int:
+    """What tcgen05.alloc takes: a power of two, at least 32; nothing for nothing."""
+    return max(32, 1 << (columns - 1).bit_length()) if columns else 0
 
 
 def _moves(moves: Sequence[tuple[str, int]]) -> str:

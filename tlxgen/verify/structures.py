@@ -23,7 +23,8 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     count = len(structure.variants)
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
-    cases = cases_of(problem, [c.kwargs for c in module.CONFIGS], config)
+    points = [(v.spec, c.kwargs) for v, c in zip(structure.variants, module.CONFIGS, strict=True)]
+    cases = cases_of(problem, points, config)
 
     def run(way: Way) -> Report:
         report = Report()
@@ -37,10 +38,12 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     return run
 
 
-def cases_of(problem: Any, configs: Sequence[Mapping[str, int]], config: int | None = None) -> list[tuple[int, Any]]:
-    """(Index of a config, shape) for all that is run of a structure."""
-    chosen = configs_of(configs) if config is None else [config]
-    return [(i, shape) for i in chosen for shape in problem.simulated_shapes(configs[i], SMS)]
+def cases_of(
+    problem: Any, points: Sequence[tuple[Any, Mapping[str, int]]], config: int | None = None
+) -> list[tuple[int, Any]]:
+    """(Index of a config, shape) for all that is run of a structure, whose variants are (spec, constants)."""
+    chosen = configs_of([constants for _, constants in points]) if config is None else [config]
+    return [(i, shape) for i in chosen for shape in problem.simulated_shapes(*points[i], SMS)]
 
 
 def configs_of(configs: Sequence[Mapping[str, int]]) -> list[int]:

@@ -86,8 +86,7 @@ AXES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _drawn(form: str, draw: int, axis: str) -> Any:
-    values = AXES[axis]
+def _drawn(form: str, draw: int, axis: str, values: tuple[Any, ...]) -> Any:
     number = int.from_bytes(hashlib.sha256(f"{form} {draw} {axis}".encode()).digest()[:4], "big")
     return values[number % len(values)]
 
@@ -120,16 +119,17 @@ def fits(spec: Spec) -> bool:
     return all(not family.plan(model, guards=g, baked={}, **common).reasons for g in settings)
 
 
-def _specs() -> list[Spec]:
+def drawn_from(forms: Mapping[str, Mapping[str, Any]], axes: Mapping[str, tuple[Any, ...]]) -> list[Spec]:
+    """EACH specs of each form that fit, their other axes drawn."""
     found: list[Spec] = []
-    for form, fixed in FORMS.items():
-        drawn = ({axis: _drawn(form, draw, axis) for axis in AXES} for draw in range(TRIES))
+    for form, fixed in forms.items():
+        drawn = ({axis: _drawn(form, draw, axis, values) for axis, values in axes.items()} for draw in range(TRIES))
         specs = (spec_of(f"{form}_{draw}", {**values, **fixed}) for draw, values in enumerate(drawn))
         found += itertools.islice(filter(fits, specs), EACH)
     return found
 
 
-SPECS: list[Spec] = _specs()
+SPECS: list[Spec] = drawn_from(FORMS, AXES)
 
 
 def kernels_of(spec: Spec, folder: Path) -> Kernels:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import black
 
-from tlxgen.families.gemm.spec import KERNEL_NAMES, MODULE_NAMES
+from tlxgen.families.gemm.faults import KERNEL_NAMES, MODULE_NAMES
 
 from .matrix import SPECS
 from .source import Source, blocks, calls, indexed, own_calls, value

@@ -17,6 +17,7 @@ from tlxgen.spec import load
 from .matrix import fits, kernels_of, spec_of
 
 PINGPONG = {"tasks.mma.split": "pingpong"}
+SM100 = {"arch": "sm100"}
 PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
 FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
@@ -42,13 +43,13 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"tasks.mma.registers": 16}, "tasks.mma.registers", "24..240"),
     ({"tasks.mma.registers": 256}, "tasks.mma.registers", "24..240"),
     ({"tasks.epilogue": {"registers": 25}}, "tasks.epilogue.registers", "multiple of 8"),
-    ({"tasks.mma.warps": 6}, "tasks.mma.warps", "4 or 8"),
+    ({"tasks.mma.warps": 6}, "tasks.mma.warps", "1, 4 or 8"),
     ({"tasks.epilogue": {"guard": "lower"}}, "tasks.epilogue.guard", "text that matches"),
     ({"guards": {"EPILOGUE_TASK": "keep"}}, "guards.EPILOGUE_TASK", "no task of this spec has a guard"),
     ({"guards": {"LOAD_TASK": "keep"}}, "guards.LOAD_TASK", "the default task cannot have one"),
     ({**STORE_TASK, "guards": {"STORE_TASK": True}}, "guards.STORE_TASK", "EPILOGUE_TASK"),
     ({"tasks.load.guard": "LOAD_TASK"}, "tasks.load.guard", "unknown key 'guard'"),
-    ({"tasks.load.default": False}, "tasks.load.default", "expected True"),
+    ({"tasks.load.default": False}, "tasks.load.default", "is the default task"),
     ({"tasks.load.registers": 40}, "tasks.load.registers", "unknown key 'registers'"),
     ({**STORE_TASK, "epilogue.store": "direct"}, "epilogue.store", "must be tma"),
     ({"problem.a.dtype": "fp16"}, "problem.b.dtype", "cannot multiply fp16 by bf16"),
@@ -57,7 +58,30 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**FP8, "problem.b.layout": "row"}, "problem.b.layout", "K-major only"),
     ({"problem.a.dtype": "fp32"}, "problem.a.dtype", "expected 'fp16', 'bf16', 'e4m3' or 'e5m2'"),
     ({"problem.accumulate": "bf16"}, "problem.accumulate", "fp32"),
-    ({"arch": "sm100"}, "arch", "targets sm90"),
+    ({"schedule.kind": "clc"}, "schedule.kind", "of sm100"),
+    ({"rings.acc": {"stages": 1}}, "rings.acc", "of sm100"),
+    ({"tasks.mma.warps": 1}, "tasks.mma.warps", "4 or 8 warps"),
+    ({"epilogue.subtiles": 8}, "epilogue.subtiles", "of sm100"),
+    ({"epilogue.rounding": "stochastic"}, "epilogue.rounding", "of sm100"),
+    (
+        {**SM100, "epilogue.rounding": "stochastic", "problem.c.dtype": "fp32"},
+        "epilogue.rounding",
+        "nothing to round",
+    ),
+    ({**SM100, "tasks.mma.warps": 4}, "tasks.mma.warps", "1 warp, not 4"),
+    ({**SM100, **PINGPONG}, "tasks.mma.split", "overlap MMA and epilogue"),
+    ({**SM100, "tasks.specialized": False}, "tasks.specialized", "warp of its own"),
+    ({**SM100, "tasks.load.default": True}, "tasks.load.default", "epilogue is the default"),
+    ({**SM100, "tasks.mma.in_flight": 1}, "tasks.mma.in_flight", "releases a slot"),
+    ({**SM100, "rings.ab.empty": "warp"}, "rings.ab.empty", "arrives once"),
+    ({**SM100, "cluster.n": 2}, "cluster.n", "cluster.m"),
+    ({**SM100, "tasks.scheduler": {}}, "tasks.scheduler", "clc does"),
+    ({**SM100, "epilogue.interleave": True}, "epilogue.interleave", "two row groups"),
+    (
+        {**SM100, "schedule.kind": "clc", "tasks": {"epilogue": {"guard": "T"}, "scheduler": {"guard": "T"}}},
+        "tasks.scheduler.guard",
+        "for something else",
+    ),
     ({"cluster": {"m": 2, "n": 2}}, "cluster.n", "not 2 x 2"),
     ({"cluster": {"m": 4}}, "cluster.m", "1 or 2"),
     ({"cluster": {"multicast": ["a"]}}, "cluster.multicast", "needs a cluster of 2"),
@@ -66,7 +90,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"cluster": {"m": 2, "multicast": []}}, "cluster.multicast", "does nothing"),
     ({"epilogue.ops": ["bias", "relu", "bias"]}, "epilogue.ops.2", "can stand once"),
     ({"epilogue.ops": ["tanh"]}, "epilogue.ops.0", "got the text 'tanh'"),
-    ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2 or 4"),
+    ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2, 4 or 8"),
     ({"tile.n": 192}, "tile.n", "power of two"),
     ({"tile.m": 32}, "tile.m", "at least 64"),
     ({"rings.ab.stages": 0}, "rings.ab.stages", "at least 1"),

@@ -85,7 +85,8 @@ def generated(at: str) -> Subject:
         return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS)
 
     configs = [c.kwargs for c in load_module(path).CONFIGS]
-    cases = [c for c in cases_of(problem, configs) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
+    points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
+    cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
     return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
 
 

@@ -41,7 +41,7 @@ def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
     return tuple(dict.fromkeys((*own, *SHAPES)))
 
 
-def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: fewer keys than queries; heads that share keys, ragged, with more steps than
     slots; one query and key."""
     stages = max(constants.values())

@@ -70,6 +70,7 @@ class AttentionFacts:
     lse: bool
     operands: tuple[Operand, ...]
     cluster: int = 1  # CTAs that take a work item together
+    clc: bool = False  # whether work items are handed out while the kernel runs
 
     @property
     def causal(self) -> bool:

@@ -42,7 +42,7 @@ def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
     return tuple(dict.fromkeys((*own, *SHAPES)))
 
 
-def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; more items than SMs, ragged, with more
     tiles of keys than slots; one query and key. The tile's sizes come from the config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))

@@ -26,7 +26,7 @@ class Gemm(Family):
     computes = ("problem", "epilogue.ops")
 
     def guards(self, spec: GemmSpec) -> tuple[str, ...]:
-        return (spec.tasks.epilogue.guard,) if spec.tasks.epilogue else ()
+        return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)
 
     def common(self, specs: Sequence[GemmSpec]) -> Mapping[str, Any]:
         return {"split": any(s.schedule.split_k > 1 for s in specs)}

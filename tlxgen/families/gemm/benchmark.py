@@ -14,7 +14,7 @@ import torch
 
 from tlxgen.arch import DTYPES
 
-from .problem import Shape, Tensors
+from .problem import Shape, Tensors, arguments
 from .spec import GemmSpec
 
 Run = Callable[[], torch.Tensor]
@@ -29,18 +29,20 @@ def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, con
     given: dict[str, Any] = {} if config is None else {"config": config}
     if n * dtype.bytes % 16 == 0:
         given["out"] = torch.empty((m, n), dtype=getattr(torch, dtype.torch), device=tensors["a"].device)
-    arguments = {**tensors, **given}
-    return lambda: host(**arguments)
+    given |= arguments(module, tensors)
+    return lambda: host(**given)
 
 
 def baselines(spec: GemmSpec) -> Mapping[str, Baseline]:
     """What to compare with, the one that ratios refer to first; those that are not installed are left out."""
     ops, a, b = spec.epilogue.ops, spec.problem.a, spec.problem.b
+    if spec.problem.scaling == "mx":
+        return {}
     if DTYPES[a.dtype].is_fp8:
         return {"torch._scaled_mm": _scaled} if ops == ("scale_rowwise",) else {}
     found: dict[str, Baseline] = {"torch": lambda t: _torch(spec, t)}
     if not ops and a.layout == b.layout == "row" and spec.problem.c.dtype != "fp32":
-        if (path := tutorial("hopper_gemm_ws")) is not None:
+        if spec.arch == "sm90" and (path := tutorial("hopper_gemm_ws")) is not None:
             found["tlx_hopper_gemm_ws"] = lambda t: _tutorial(path, t)
         if importlib.util.find_spec("quack"):
             found["quack"] = _quack

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tlxgen.arch import DTYPES
+from tlxgen.arch import DTYPES, Sm100
 from tlxgen.plan import Plan
 
-from .plan import GemmFacts
+from .facts import GemmFacts
 from .spec import GemmSpec
 
 Shape = tuple[int, ...]
@@ -33,14 +33,13 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (4096, 128, 4096),
 )
 
-# An H100 or H200, a clock and SM. Multiply-adds of 16-bit operands: 990 TFLOP/s at 1.83 GHz on 132 SMs.
-MULTIPLY_ADDS = 2048
+# An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
 SMEM_BYTES = 128
 L2_BYTES = 48  # sustained, all SMs loading
 DRAM_BYTES = 18  # 4.2 TB/s measured
 L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
 LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
-TILE_START = 800  # clocks from the first load of a tile to its first wgmma
+TILE_START = 800  # clocks from the first load of a tile to its first product
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
 LAUNCH = 6000  # clocks of a second kernel
 
@@ -56,7 +55,8 @@ def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
     m, n, k = shape
     problem = spec.problem
     a, b, c = (DTYPES[x.dtype].bytes for x in (problem.a, problem.b, problem.c))
-    return float(m * k * a + k * n * b + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
+    scales = (m + n) * k // Sm100.mx_block if problem.scaling == "mx" else 0
+    return float(m * k * a + k * n * b + scales + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
@@ -80,14 +80,15 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory."""
     block_m, block_n, block_k = size["BLOCK_M"], size["BLOCK_N"], size["BLOCK_K"]
     width = facts.a.tile.dtype.bytes
-    multiply = block_m * block_n * block_k * width / 2 / MULTIPLY_ADDS
-    # Each warpgroup's wgmma reads its 64 rows of A and all of B.
-    read = block_k * width * (block_m + math.ceil(block_m / 64) * block_n) / SMEM_BYTES
+    multiply = block_m * block_n * block_k / facts.products
+    # Each warpgroup's wgmma reads its 64 rows of A and all of B; tcgen05 reads those of a row group, or of both CTAs.
+    b_reads = facts.row_groups if facts.tensor_memory else math.ceil(block_m / 64)
+    read = block_k * width * (block_m + b_reads * block_n / (2 if facts.pair else 1)) / SMEM_BYTES
     a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
     load = (a_loaded + b_loaded) * block_k * width / L2_BYTES
     memory = _unique(facts, size, shape, at_work) * block_k * width / at_work / DRAM_BYTES
-    in_flight = 0 if facts.in_flight else EXPOSED_WAIT
-    return max(multiply + in_flight, read, load, memory)
+    wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
+    return max(multiply + wait, read, load, memory)
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
@@ -105,7 +106,7 @@ def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) 
 
 def _stall(facts: GemmFacts, size: dict[str, int], at_work: int) -> float:
     """Clocks a slot that the latency of loads leaves bare, because the ring is short of it."""
-    multiply = size["BLOCK_M"] * size["BLOCK_N"] * size["BLOCK_K"] * facts.a.tile.dtype.bytes / 2 / MULTIPLY_ADDS
+    multiply = size["BLOCK_M"] * size["BLOCK_N"] * size["BLOCK_K"] / facts.products
     stages = size["STAGES"]
     return max(0.0, LATENCY - (stages - 1) * multiply) / stages
 
@@ -115,7 +116,7 @@ def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
     store = size["BLOCK_M"] * size["BLOCK_N"] * facts.c_dtype.bytes / SMEM_BYTES * 2
     if not facts.tma_store:
         store *= 1.5
-    hidden = facts.pingpong and rounds > 1
+    hidden = (facts.pingpong or size.get("ACC_STAGES", 1) > 1) and rounds > 1
     return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.3 * store if hidden else store)
 
 

@@ -39,22 +39,28 @@ SHAPES: tuple[Shape, ...] = (
 def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
-    return tuple(dict.fromkeys((*own, *SHAPES)))
+    return tuple(dict.fromkeys(_runnable(spec, shape) for shape in (*own, *SHAPES)))
 
 
-def simulated_shapes(constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+def _runnable(spec: GemmSpec, shape: Shape) -> Shape:
+    """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales."""
+    m, n, k = shape
+    return (m, n, (k + 31) // 32 * 32) if spec.problem.scaling == "mx" else shape
+
+
+def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: one element of C; ragged ones of some tiles a CTA, K shorter than
     a tile and longer than the ring, of each part too; and whole tiles, in two groups of tile rows. The tile's sizes
     come from the config, or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
     columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
-    yield 1, 1, k
-    yield 3 * m - 3, n + 8, k + k // 2
-    yield m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8
+    yield _runnable(spec, (1, 1, k))
+    yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
+    yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
     group = constants.get("GROUP_M", 8)
     rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
-    yield rows * m, 2 * n, parts * k
+    yield _runnable(spec, (rows * m, 2 * n, parts * k))
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
@@ -65,6 +71,8 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
         "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device),
         "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device),
     }
+    if spec.problem.scaling == "mx":
+        made |= {"a_scale": _scales(m, k, device), "b_scale": _scales(n, k, device)}
     for op in spec.epilogue.ops:
         made |= _OPERANDS[op](m, n, device) if op in _OPERANDS else {}
     return made
@@ -90,6 +98,16 @@ def matrix(
     return view
 
 
+def _scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
+    """MX scales of 2**-4 to 2**3, a byte for each 32 elements of K."""
+    return torch.randint(123, 131, (rows, k // 32), device=device).to(torch.uint8)
+
+
+def _scaled(values: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Values (rows, K) times their scales, in float64."""
+    return values.double() * torch.exp2(scales.double() - 127).repeat_interleave(32, dim=1)
+
+
 def _vector(size: int, device: torch.device) -> torch.Tensor:
     return torch.rand(size, device=device) + 0.5
 
@@ -100,6 +118,11 @@ _OPERANDS: dict[str, Any] = {
     "scale": lambda m, n, device: {"scale": _vector(1, device)},
     "scale_rowwise": lambda m, n, device: {"scale_a": _vector(m, device), "scale_b": _vector(n, device)},
 }
+
+
+def arguments(module: ModuleType, tensors: Tensors) -> Tensors:
+    """The host function's: the problem's tensors, MX scales packed as the hardware takes them."""
+    return {n: module.pack_scales(t) if n in ("a_scale", "b_scale") else t for n, t in tensors.items()}
 
 
 def launch(
@@ -127,7 +150,7 @@ def launch(
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
     with mock.patch.dict(module.__dict__, empty_rows=poisoned, LAUNCHES={}):  # what is known is known of other rows
         out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
-        result: torch.Tensor = host(**tensors, out=out, config=config)
+        result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
         torch.cuda.synchronize()
     return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
 
@@ -146,7 +169,10 @@ def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
     negative number, fp32 keeps the accuracy of what it started from and no more.
     """
-    value = t["a"].double() @ t["b"].double()
+    a, b = t["a"].double(), t["b"].double()
+    if spec.problem.scaling == "mx":
+        a, b = _scaled(a, t["a_scale"]), _scaled(b.T, t["b_scale"]).T
+    value = a @ b
     scale = float(value.norm())
     for op in spec.epilogue.ops:
         before = float(value.norm()) or 1.0
@@ -171,12 +197,15 @@ _REFERENCE: dict[str, Any] = {
 def tolerance(spec: GemmSpec, output: str) -> float:
     """The largest ||C - reference||, relative to the norm that `reference` gives, that is right.
 
-    What rounding to C's type costs (bf16 1.7e-3, fp16 2.1e-4, both measured), doubled; fp32 accumulation; and for fp8
+    What rounding to C's type costs (bf16 1.7e-3, fp16 2.1e-4, both measured), doubled, and once more for rounding by
+    chance, whose error has twice the variance; fp32 accumulation; and for fp8
     operands that wgmma accumulates with about 14 bits of mantissa.
     """
     if spec.check.rtol != "auto":
         return float(spec.check.rtol)
-    rounding = {"bf16": 4e-3, "fp16": 5e-4, "fp32": 2e-6}[spec.problem.c.dtype]
+    rounding = (2 if spec.epilogue.rounding == "stochastic" else 1) * {"bf16": 4e-3, "fp16": 5e-4, "fp32": 2e-6}[
+        spec.problem.c.dtype
+    ]
     return rounding + (2e-3 if DTYPES[spec.problem.a.dtype].is_fp8 else 4e-6)
 
 

@@ -1,0 +1,117 @@
+"""What the template of a GEMM reads beside the plan: the family's own decisions about one variant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from tlxgen.arch import DType
+from tlxgen.plan import Size, Tile
+
+from .ops import OPS, OpTensor
+
+REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A or B as the template needs it: how it lies in memory and in its ring."""
+
+    name: str
+    tile: Tile
+    row_major: bool
+    ring: str
+    eviction: str
+    multicast: bool
+
+
+@dataclass(frozen=True)
+class GemmFacts:
+    """The decisions of the gemm family that its template reads beside the plan."""
+
+    a: Operand
+    b: Operand
+    c_dtype: DType
+    staged: Tile  # a subtile of C on its way to a TMA store
+    c_eviction: str
+    pingpong: bool
+    in_flight: int
+    replicas: int
+    row_groups: int  # slices of a tile's rows, one a cooperating replica
+    rows: Size  # rows of C a replica holds
+    columns: Size  # columns of C a subtile holds
+    subtiles: int
+    tma_store: bool
+    store_guard: str | None
+    source: Literal["grid", "persistent", "clc"]  # where the tiles of a CTA come from
+    split: bool  # whether a variant of this structure cuts K
+    cluster_m: int
+    cluster_n: int
+    ops: tuple[str, ...]
+    num_warps: int
+    tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
+    scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
+    stochastic: bool = False  # C is rounded up or down by chance
+    interleave: bool = False  # the epilogue takes the row groups' subtiles in turns
+    scheduler_guard: str | None = None
+    consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is
+    protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
+
+    @property
+    def persistent(self) -> bool:
+        return self.source == "persistent"
+
+    @property
+    def products(self) -> int:
+        """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
+        return (4096 if self.tensor_memory else 2048) * 16 // self.a.tile.dtype.bits
+
+    @property
+    def clc(self) -> bool:
+        return self.source == "clc"
+
+    @property
+    def pair(self) -> bool:
+        """Whether two CTAs multiply together."""
+        return self.protocol is not None
+
+    @property
+    def cluster(self) -> int:
+        return self.cluster_m * self.cluster_n
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        return self.a, self.b
+
+    @property
+    def loads(self) -> tuple[Operand, ...]:
+        """All that the loads bring."""
+        return (*self.operands, *self.scales)
+
+    @property
+    def op_tensors(self) -> tuple[OpTensor, ...]:
+        return tuple(t for op in self.ops for t in OPS[op].tensors)
+
+    @property
+    def op_arguments(self) -> tuple[tuple[str, str], ...]:
+        return tuple(argument for t in self.op_tensors for argument in t.arguments)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What the operations must be told of where their block of C lies."""
+        code = " ".join(line for op in self.ops for line in OPS[op].code)
+        told = {"row": "rows", "column": "columns", "M": "M", "N": "N"}
+        return tuple(name for name, word in told.items() if re.search(rf"\b{word}\b", code))
+
+    @property
+    def op_code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple((OPS[op].meaning, OPS[op].code) for op in self.ops)
+
+    @property
+    def reduce_rows(self) -> int:
+        return REDUCE_TILE[0]
+
+    @property
+    def reduce_columns(self) -> int:
+        return REDUCE_TILE[1]

@@ -1,0 +1,215 @@
+"""What in a gemm spec does not go together: rules that span keys, each with the key that is blamed."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from tlxgen.arch import ARCHS, DTYPES
+
+if TYPE_CHECKING:
+    from .spec import GemmSpec
+
+WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
+# What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
+_IMPORTS = {"functools", "torch", "triton", "tl", "tlx", "knobs", "driver", "make_tensordesc_arg"}
+_FUNCTIONS = {
+    "ring_slot",
+    "tile_at",
+    "epilogue",
+    "rounded",
+    "halves",
+    "quarters",
+    "sm_count",
+    "pick_config",
+    "describe",
+    "check",
+    "pack_scales",
+    "check_scales",
+    "describe_scales",
+}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
+MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
+_SIZES = {
+    "M",
+    "N",
+    "K",
+    "BLOCK_M",
+    "BLOCK_N",
+    "BLOCK_K",
+    "STAGES",
+    "C_STAGES",
+    "ACC_STAGES",
+    "GROUP_M",
+    "SPLIT_K",
+}
+KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
+
+Fault = tuple[tuple[str | int, ...], str]
+
+
+def of(spec: GemmSpec) -> list[Fault]:
+    """Every fault of the spec."""
+    tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
+    return [*_names(spec), *_registers(spec), *tasks, *_operands(spec), *_cluster(spec), *_epilogue(spec)]
+
+
+def _names(spec: GemmSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
+        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
+    taken = set(KERNEL_NAMES)
+    for name, task in (("epilogue", spec.tasks.epilogue), ("scheduler", spec.tasks.scheduler)):
+        if task and task.guard in taken:
+            faults.append((("tasks", name, "guard"), f"the kernel needs the name {task.guard} for something else"))
+        taken |= {task.guard} if task else set()
+    return faults
+
+
+def _hopper(spec: GemmSpec) -> list[Fault]:
+    """What sm90 cannot do, and what of its tasks does not go together."""
+    mma, faults = spec.tasks.mma, list[Fault]()
+    for path, there in _only_sm100(spec).items():
+        if there:
+            faults.append(
+                (tuple(path.split(".")), "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs")
+            )
+    if not spec.tasks.load.default:
+        faults.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
+    if mma.warps == 1:
+        faults.append((("tasks", "mma", "warps"), "wgmma is issued by warpgroups: 4 or 8 warps, not 1"))
+    if not spec.tasks.specialized:
+        if spec.cluster.m * spec.cluster.n > 1:
+            faults.append((("cluster",), "a cluster's shared loads need a producer: tasks.specialized must be true"))
+        if spec.tasks.epilogue:
+            faults.append((("tasks", "epilogue"), "a store task needs tasks.specialized: true"))
+        if mma.split == "pingpong":
+            faults.append((("tasks", "mma", "split"), "pingpong needs two specialised consumers"))
+        if "replicate" in mma.model_fields_set and mma.replicate != 1:
+            faults.append((("tasks", "mma", "replicate"), "the un-specialised form has one task: replicate is 1"))
+    elif mma.split == "pingpong":
+        if mma.replicate != 2:
+            faults.append((("tasks", "mma", "replicate"), f"pingpong is played by 2 replicas, not {mma.replicate}"))
+        if spec.schedule.kind != "persistent":
+            faults.append(
+                (("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent")
+            )
+    return faults
+
+
+def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
+    return {
+        "tasks.scheduler": spec.tasks.scheduler is not None,
+        "rings.acc": "acc" in spec.rings.model_fields_set,
+        "schedule.kind": spec.schedule.kind == "clc",
+        "cluster.protocol": "protocol" in spec.cluster.model_fields_set,
+        "epilogue.interleave": spec.epilogue.interleave,
+        "epilogue.subtiles": spec.epilogue.subtiles == 8,
+        "problem.scaling": spec.problem.scaling == "mx",
+        "epilogue.rounding": spec.epilogue.rounding == "stochastic",
+    }
+
+
+def _blackwell(spec: GemmSpec) -> list[Fault]:
+    """What sm100 does otherwise than sm90, and what of its tasks does not go together."""
+    tasks, mma, cluster, faults = spec.tasks, spec.tasks.mma, spec.cluster, list[Fault]()
+    clc = spec.schedule.kind == "clc"
+    for path, there, why in (
+        ("tasks.specialized", not tasks.specialized, "tcgen05 has a warp of its own: tasks.specialized is true"),
+        ("tasks.load.default", tasks.load.default, "the epilogue is the default task"),
+        ("tasks.mma.warps", mma.warps != 1, f"one thread issues tcgen05: 1 warp, not {mma.warps}"),
+        ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),
+        ("tasks.mma.order", "order" in mma.model_fields_set, "no replicas take turns"),
+        ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
+        ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
+        ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
+        ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
+        (
+            "tasks.scheduler",
+            tasks.scheduler and not clc,
+            "the tiles of this schedule.kind need no scheduler: clc does",
+        ),
+        (
+            "epilogue.interleave",
+            spec.epilogue.interleave and mma.replicate != 2,
+            "it is two row groups that store in turns",
+        ),
+    ):
+        if there:
+            faults.append((tuple(path.split(".")), f"on sm100 {why}"))
+    return faults
+
+
+def _registers(spec: GemmSpec) -> list[Fault]:
+    """Register requests and guards."""
+    mma, faults = spec.tasks.mma, list[Fault]()
+    for path, registers in ((("tasks", "mma"), mma.registers), (("tasks", "epilogue"), _store_registers(spec))):
+        if registers is not None and (registers % 8 or not 24 <= registers <= 240):
+            faults.append(((*path, "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}"))
+    names = {task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task}
+    for name in spec.guards:
+        if name not in names:
+            known = f"this spec has {', '.join(sorted(names))}" if names else "no task of this spec has a guard"
+            hint = ", and the default task cannot have one" if name.startswith("LOAD") else ""
+            faults.append((("guards", name), f"no task is guarded by {name}: {known}{hint}"))
+    return faults
+
+
+def _store_registers(spec: GemmSpec) -> int | None:
+    return spec.tasks.epilogue.registers if spec.tasks.epilogue else None
+
+
+def _operands(spec: GemmSpec) -> list[Fault]:
+    a, b, faults = spec.problem.a, spec.problem.b, list[Fault]()
+    transposable = ARCHS[spec.arch].transposable
+    if DTYPES[a.dtype].bits != DTYPES[b.dtype].bits or (a.dtype != b.dtype and not DTYPES[a.dtype].is_fp8):
+        faults.append((("problem", "b", "dtype"), f"tensor cores cannot multiply {a.dtype} by {b.dtype}"))
+    rule = "wgmma reads fp8 operands K-major only"
+    if not transposable(DTYPES[a.dtype]) and a.layout != "row":
+        faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
+    if not transposable(DTYPES[b.dtype]) and b.layout != "col":
+        faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
+    if spec.problem.scaling == "mx":
+        if not DTYPES[a.dtype].is_fp8:
+            faults.append((("problem", "scaling"), f"MX scales fp8, not {a.dtype}"))
+        if spec.tasks.mma.replicate != 1:
+            faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
+        if a.layout != "row" or b.layout != "col":
+            faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
+    for axis in ("m", "n", "k"):
+        extent = getattr(spec.tile, axis)
+        if extent & (extent - 1):
+            faults.append((("tile", axis), f"a tile extent is a power of two, not {extent}"))
+    return faults
+
+
+def _cluster(spec: GemmSpec) -> list[Fault]:
+    m, n, multicast = spec.cluster.m, spec.cluster.n, spec.cluster.multicast
+    if spec.arch == "sm100":
+        return []
+    if m * n > 2:
+        return [(("cluster", "n"), f"a cluster has 1 or 2 CTAs, not {m} x {n}")]
+    shared = "b" if m == 2 else "a" if n == 2 else None
+    faults: list[Fault] = []
+    for operand in multicast or ():
+        if shared is None:
+            faults.append((("cluster", "multicast"), "multicast needs a cluster of 2 CTAs (cluster.m or cluster.n)"))
+        elif operand != shared:
+            axis = "m" if m == 2 else "n"
+            text = f"CTAs along {axis} hold different tiles of {operand}: only {shared} can be multicast"
+            faults.append((("cluster", "multicast"), text))
+    if multicast is not None and not multicast and shared:
+        faults.append((("cluster", "multicast"), "a cluster that multicasts nothing does nothing: leave it out"))
+    return faults
+
+
+def _epilogue(spec: GemmSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    for i, op in enumerate(spec.epilogue.ops):
+        if op in WITH_TENSORS and op in spec.epilogue.ops[:i]:
+            faults.append((("epilogue", "ops", i), f"{op} takes a tensor of its own and can stand once"))
+    if spec.epilogue.rounding == "stochastic" and spec.problem.c.dtype == "fp32":
+        faults.append((("epilogue", "rounding"), "C in fp32 is what the accumulator is: there is nothing to round"))
+    if spec.epilogue.store == "direct" and spec.tasks.epilogue:
+        faults.append((("epilogue", "store"), "the store task stores by TMA: epilogue.store must be tma"))
+    return faults
