@@ -132,7 +132,7 @@ def test_what_the_kernels_do_not_know_is_refused(module: ModuleType, options: di
         module.attention(forward)(*operands(), **{"enable_gqa": True, **options})
 
 
-def host_of(module: ModuleType, name: str) -> Callable[..., Any]:
+def host_of(module: ModuleType, name: str, session: Session) -> Callable[..., Any]:
     """A generated host function on the simulated GPU, which torch leaves when it calls an operator."""
     found = getattr(module, name.rpartition("_causal")[0])
 
@@ -156,10 +156,11 @@ def test_generated_forward_and_backward_together(
     monkeypatch: pytest.MonkeyPatch, backward: str, more: tuple[str, ...]
 ) -> None:
     modules = {name: load_module(path_of(name)) for name in (backward, "hopper_attention_fwd_causal", *more)}
-    made, *others = (host_of(module, name) for name, module in modules.items())
+    session = Session("random", 0)
+    made, *others = (host_of(module, name, session) for name, module in modules.items())
     monkeypatch.setattr(modules[backward], made.__name__, made)
     attention = modules[backward].attention(*others)
-    with Session("random", 0).active():
+    with session.active():
         leaves = [x.detach().to(torch.bfloat16) for x in operands()]
         q, k, v = (x.to(DEVICE).requires_grad_() for x in leaves)
         out = attention(q, k, v, enable_gqa=True)
