@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -121,7 +122,8 @@ def test_a_deadlock_says_who_waits_for_whom_and_that_nobody_comes(tmp_path: Path
     assert "waits for ab_empty[0] of CTA 0 parity 0: 0 phases complete, 0 of 2 arrived" in text
     assert "nobody ever arrives there" in text
     assert "tlx.barrier_wait(ab_empty[slot], phase ^ 1)" in text  # the line as it stands in the source
-    assert "arrived in this phase: nobody; in all: CTA 0 task of line 87 at line 96 (1x), CTA 0 TMA load" in text
+    arrived = r"arrived in this phase: nobody; in all: CTA 0 task of line \d+ at line \d+ \(1x\), CTA 0 TMA load"
+    assert re.search(arrived, text)
 
 
 def test_a_deadlock_at_a_named_barrier_says_who_came() -> None:
@@ -176,7 +178,8 @@ def test_a_trace_has_all_tasks_and_engines_arrows_and_phases(tmp_path: Path) -> 
     kinds = {e["cat"] for e in events(data, "X")}
     assert kinds == {"operation", "blocked", "asynchronous"}
     names = {e["args"]["name"] for e in events(data, "M") if e["name"] == "thread_name"}
-    assert {"program", "task of line 87"} <= names and any(n.startswith("TMA load") for n in names)
+    assert "program" in names and any(n.startswith("TMA load") for n in names)
+    assert any(re.fullmatch(r"task of line \d+", n) for n in names)
     assert {e["name"] for e in events(data, "i") if e["cat"] == "finding"} == {"async-lifetime"}
     assert any(e["name"] == "ab_full[0] of CTA 0: phase 1 complete" for e in events(data, "i"))
     assert {e["name"] for e in events(data, "s")} == {"asynchronous", "blocked"}
