@@ -15,7 +15,7 @@ class Phases(Mutator):
     kind = "phase"
 
     def visit_Call(self, node: cst.Call) -> None:
-        if called(node) != "barrier_wait":
+        if called(node) not in ("barrier_wait", "clc_producer", "clc_consumer"):
             return
         phase = node.args[1].value
         if isinstance(phase, cst.Integer):

@@ -14,8 +14,16 @@ ARRIVES = {
     "barrier_expect_bytes",
     "tcgen05_commit",
     "async_load_commit_group",
+    "clc_producer",
 }
-WAITS = {"barrier_wait", "named_barrier_wait", "async_dot_wait", "async_descriptor_store_wait", "async_load_wait_group"}
+WAITS = {
+    "barrier_wait",
+    "named_barrier_wait",
+    "async_dot_wait",
+    "async_descriptor_store_wait",
+    "async_load_wait_group",
+    "clc_consumer",
+}
 FENCES = {"fence", "fence_async_shared", "fence_mbarrier_init_cluster", "cluster_barrier"}
 SYNCHRONISE = ARRIVES | WAITS | FENCES
 
