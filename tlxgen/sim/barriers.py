@@ -84,6 +84,11 @@ class Mbarrier:
         if count > self.pending:
             text = f"{count} arrivals on {self.name}, which waits for {self.pending} of {self.count} in this phase"
             self.findings.stop("over-arrival", text, (place,))
+        if self.completed & ~clock:
+            text = (
+                f"an arrival on {self.name}, of phase {self.phase}, may come before phase {self.phase - 1} is complete"
+            )
+            self.findings.add("over-arrival", text, (place,))
         self.pending -= count
         self.bytes += expected
         self.arriving |= clock
@@ -94,6 +99,11 @@ class Mbarrier:
         self.hub.enter()
         if self.hub.watch is not None:
             self.hub.watch.arrives(self, (0, size), place)
+        if self.completed & ~clock:
+            text = (
+                f"bytes that {self.name} gets in phase {self.phase} may come before phase {self.phase - 1} is complete"
+            )
+            self.findings.add("tx-mismatch", text, (place,))
         self.bytes -= size
         self.arriving |= clock
         self._settle(place)
