@@ -63,18 +63,15 @@ def two_overruns(out):
 
 
 @triton.jit
-def early_arrival(out, WAIT: tl.constexpr):
-    # The other task's arrival on the first phase may come after this task's on the second.
-    bars = tlx.alloc_barriers(1, arrive_count=2)
-    with tlx.async_tasks():
-        with tlx.async_task("default"):
-            tlx.barrier_arrive(bars[0])
-            tlx.barrier_wait(bars[0], 0)
-        with tlx.async_task(num_warps=4):
-            tlx.barrier_arrive(bars[0])
-            if WAIT:
-                tlx.barrier_wait(bars[0], 0)
-            tlx.barrier_arrive(bars[0])
+def early_arrival(source, out, WAIT: tl.constexpr):
+    # The second phase's arrival may come before the first phase's bytes.
+    tile = tlx.local_alloc((16, 16), tl.bfloat16, 2)
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    for i in range(2):
+        tlx.barrier_expect_bytes(bars[0], 16 * 16 * 2)
+        tlx.async_descriptor_load(source, tile[i], [0, 0], bars[0])
+        if WAIT:
+            tlx.barrier_wait(bars[0], i)
 
 
 @triton.jit

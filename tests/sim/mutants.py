@@ -176,6 +176,15 @@ KILLED = (
 
 SURVIVORS = (
     (
+        Mutant(
+            "B's slot acquired by A's barrier",
+            TURN,
+            "tlx.barrier_wait(b_empty[slot], phase ^ 1)",
+            "tlx.barrier_wait(a_empty[slot], phase ^ 1)",
+        ),
+        "equivalent: the consumer arrives on a_empty, too, only after the wgmma that reads both slots is done",
+    ),
+    (
         Mutant("the only task does not acquire", PIPE, ACQUIRE, "pass"),
         "equivalent: the task that loads has itself waited for the wgmma that read the slot",
     ),
