@@ -102,6 +102,11 @@ class GemmFacts:
         return (*self.operands, *self.scales)
 
     @property
+    def descriptors(self) -> tuple[str, ...]:
+        """The kernel's TMA descriptors, by argument."""
+        return tuple(f"{name}_desc" for name in (*(o.name for o in self.loads), *(("c",) if self.tma_store else ())))
+
+    @property
     def op_tensors(self) -> tuple[OpTensor, ...]:
         return tuple(t for op in self.ops for t in OPS[op].tensors)
 

@@ -76,7 +76,7 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
 
 
 def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
-    """The parts of the sums of a CTA's columns, one from each CTA of the cluster; filled once where a CTA has one tile."""
+    """The parts of a CTA's sums, one from each CTA of the cluster; filled once where a CTA has one tile."""
     tile = Tile("part", (facts.rows, sizes["BLOCK_N"]), DTYPES["fp32"], groups=facts.cluster_k, axis=1)
     drains = (Drain(consumer, ctas=facts.cluster_k),) if facts.persistent else ()
     fill = Fill(consumer, "remote", ctas=facts.cluster_k)
