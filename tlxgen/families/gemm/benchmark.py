@@ -19,6 +19,7 @@ from .spec import GemmSpec
 
 Run = Callable[[], torch.Tensor]
 Baseline = Callable[[Tensors], Run]
+SLOW_BASELINES = ("tlx_hopper_gemm_ws",)  # its autotuner takes minutes a shape: timed when asked for by name
 
 
 def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
