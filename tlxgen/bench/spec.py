@@ -34,8 +34,8 @@ class Kernel:
 class Bench:
     """The cases and problems of a spec, whose modules are in `folder`.
 
-    `baselines`: names of those to keep, None for all that are quick to set up. `every_config`: time each config, not only the one that a module
-    picks for a shape.
+    `baselines`: names of those to keep, None for all that are quick to set up. `every_config`: time each config, not
+    only the one that a module picks for a shape.
     """
 
     def __init__(
