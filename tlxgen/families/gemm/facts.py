@@ -49,6 +49,7 @@ class GemmFacts:
     cluster_m: int
     cluster_n: int
     cluster_k: int
+    promote: bool  # a slot's products are added to the accumulator outside of the tensor core
     pdl: bool  # the kernel starts before the one before it in the stream has ended
     ops: tuple[str, ...]
     num_warps: int

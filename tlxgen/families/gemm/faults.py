@@ -78,6 +78,13 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             )
     if not spec.tasks.load.default:
         faults.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
+    if mma.promote and not DTYPES[spec.problem.a.dtype].is_fp8:
+        text = f"wgmma adds up products of {spec.problem.a.dtype} in fp32: there is nothing to promote"
+        faults.append((("tasks", "mma", "promote"), text))
+    if mma.promote and not spec.tasks.specialized:
+        faults.append((("tasks", "mma", "promote"), "sums are promoted by consumers: tasks.specialized must be true"))
+    if mma.promote and mma.in_flight and "in_flight" in mma.model_fields_set:
+        faults.append((("tasks", "mma", "in_flight"), "a slot's products are promoted when they are done: 0"))
     if mma.warps == 1:
         faults.append((("tasks", "mma", "warps"), "wgmma is issued by warpgroups: 4 or 8 warps, not 1"))
     if not spec.tasks.specialized:
@@ -122,6 +129,7 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("tasks.mma.warps", mma.warps != 1, f"one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),
         ("tasks.mma.order", "order" in mma.model_fields_set, "no replicas take turns"),
+        ("tasks.mma.promote", mma.promote, "tcgen05 accumulates in fp32"),
         ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),

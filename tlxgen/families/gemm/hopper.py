@@ -22,7 +22,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     return {
         "turns": _turns(spec, facts),
         "accumulator_role": "mma" if spec.tasks.specialized else "gemm",
-        "accumulator_registers": facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
+        "accumulator_registers": (1 + facts.promote) * facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
         "instruction_registers": sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
         "expected_opcodes": _opcodes(facts),
     }
@@ -36,7 +36,8 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
     exchange = ("send each CTA of the cluster its columns", "add up what came from each") if facts.cluster_k > 1 else ()
     epilogue = (*exchange, *(OPS[op].meaning for op in facts.ops), store)
-    multiply = ("wait for a slot", "wgmma on it", "release the slot before" if facts.in_flight else "release it")
+    products = ("wgmma on it", "add its products") if facts.promote else ("wgmma on it",)
+    multiply = ("wait for a slot", *products, "release the slot before" if facts.in_flight else "release it")
     if not spec.tasks.specialized:
         steps = ("acquire a slot", f"load {tiles}", *multiply, *epilogue)
         return (Role("gemm", mma.warps, steps, default=True),)
