@@ -81,7 +81,7 @@ class MmaTask(SpecModel):
     in_flight: Literal[0, 1] = Field(1, description="wgmma groups left in flight when a slot is released.")
     promote: bool = Field(
         False,
-        description="fp8 on sm90: wgmma keeps about 14 bits of a sum's mantissa; true adds the products of each slot to "
+        description="fp8 on sm90: wgmma keeps some 14 bits of a sum's mantissa; true adds the products of each slot to "
         "sums in fp32, with no wgmma in flight meanwhile.",
     )
 
