@@ -159,12 +159,17 @@ def bench(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
     baseline: Annotated[
-        Optional[list[str]], typer.Option("--baseline", help="Only this baseline (repeatable); 'none' for none at all.")
+        Optional[list[str]],
+        typer.Option(
+            "--baseline",
+            help="Only this baseline (repeatable); 'none' for none at all. Default: those that are quick to set up.",
+        ),
     ] = None,
     every_config: Annotated[
         bool, typer.Option("--every-config", help="Time each config, not only the one that is picked for a shape.")
     ] = False,
     turns: Annotated[int, typer.Option(min=3, help="Replays of each candidate.")] = 30,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     json: Annotated[Optional[Path], typer.Option("--json", help="Write the record here as JSON.")] = None,
     csv: Annotated[Optional[Path], typer.Option("--csv", help="Write the rows here as CSV.")] = None,
     markdown: Annotated[Optional[Path], typer.Option("--markdown", help="Write a markdown table here.")] = None,
@@ -181,7 +186,7 @@ def bench(
 
     outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
     wanted = None if baseline is None else [name for name in baseline if name != "none"]
-    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs))
+    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs, workers))
 
 
 @app.command()

@@ -54,6 +54,13 @@ def case(name: str, us: float, baseline: bool = False) -> Case:
     return Case(name, lambda tensors: lambda: us, baseline=baseline)
 
 
+def test_whoever_waits_hears_what_for() -> None:
+    steps: list[str] = []
+    cases = [case("torch", 20, True), case("bad", -5), case("mine", 10)]
+    time_problem(problem(), cases, FakeGpu(), turns=3, on_step=steps.append)
+    assert steps == ["1 of 3: torch", "2 of 3: bad", "3 of 3: mine", "timing 2 in turns"]
+
+
 def rows() -> list[Row]:
     cases = [case("torch", 20, True), case("quack", 30, True), case("mine", 10), case("bad", -5), case("oom", 13)]
     return time_problem(problem(), cases, FakeGpu())

@@ -43,6 +43,13 @@ def test_a_case_a_structure_or_a_case_a_config_after_the_baselines(spec: Path) -
     assert every[0] == "g_in_flight0 | tasks.mma.in_flight=0, rings.ab.stages=3"
 
 
+def test_a_baseline_that_takes_minutes_is_timed_when_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("kernel: gemm\nname: p\narch: sm90\n")
+    assert "tlx_hopper_gemm_ws" not in bench(path).baselines
+    assert list(bench(path, baselines=["tlx_hopper_gemm_ws"]).baselines) == ["tlx_hopper_gemm_ws"]
+
+
 def test_a_baseline_computes_what_the_kernel_is_held_against(spec: Path) -> None:
     made = bench(spec)
     problem = made.problem((64, 72, 40), torch.device("cpu"))

@@ -28,6 +28,17 @@ def test_a_tile_cut_in_groups_still_brings_all_of_its_bytes() -> None:
     assert full and full.bytes and full.bytes.value == 128 * 64
 
 
+def test_what_the_ctas_of_a_cluster_store_into_each_other_counts_bytes_and_is_released_to_all() -> None:
+    """Each of 4 CTAs fills a quarter of a tile in each of them, itself included."""
+    part = Tile("part", (size("M", 64), size("N", 128)), DTYPES["fp32"], groups=4, axis=1)
+    sums = ring(tiles=(part,), fill=Fill("mma", "remote", ctas=4), drains=(Drain("mma", ctas=4),))
+    full, empty = derive(sums, ROLES).full_barrier, derive(sums, ROLES).empty_barrier
+    assert full and full.bytes and (full.kind, full.count, full.bytes.value) == ("tx", 1, 64 * 128 * 4)
+    assert empty and (empty.kind, empty.count) == ("leader", 4)
+    once = derive(ring(tiles=(part,), fill=Fill("mma", "remote", ctas=4), drains=()), ROLES)
+    assert once.full_barrier and once.empty_barrier is None
+
+
 @pytest.mark.parametrize("kind", ["leader", "warp"])
 def test_a_full_barrier_of_tma_loads_is_never_a_warp_barrier(kind: str) -> None:
     full = derive(ring(empty=kind), ROLES).full_barrier

@@ -54,11 +54,13 @@ def tiles(out, CONSUMERS: tl.constexpr, MULTI: tl.constexpr):
 
 
 @triton.jit
-def exchange(out, BARRIER: tl.constexpr, BYTES: tl.constexpr, RANK: tl.constexpr):
-    """Each CTA gives its peer a vector, with a barrier that counts the bytes or without."""
+def exchange(out, BARRIER: tl.constexpr, BYTES: tl.constexpr, RANK: tl.constexpr, MEET: tl.constexpr = True):
+    """Each CTA gives its peer a vector, with a barrier that counts the bytes or without; MEET: once both are there."""
     rank = tlx.cluster_cta_rank()
     inbox = tlx.local_alloc((32,), tl.float32, 1)
     arrived = tlx.alloc_barriers(1, arrive_count=1)
+    if MEET:
+        tlx.cluster_barrier()
     value = tl.full((32,), rank + 1, tl.float32)
     tlx.barrier_expect_bytes(arrived[0], BYTES)
     if BARRIER:

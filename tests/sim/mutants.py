@@ -26,6 +26,9 @@ PING = "hopper_gemm/hopper_gemm_pingpong"
 TURN = "hopper_gemm_pingpong/hopper_gemm_pingpong_mbarrier_in_flight1_separate"
 CLUSTER = "hopper_gemm_cluster/hopper_gemm_cluster_m_2_cooperative_leader"
 CLUSTER_PING = "hopper_gemm_cluster/hopper_gemm_cluster_n_2_pingpong_warp"
+SUMS = "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k_4_grid_cooperative"
+SUMS_LOOP = "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k_2_persistent_cooperative"
+PDL = "hopper_gemm_pdl/hopper_gemm_pdl_grid_m_1_cooperative"
 STORE = "hopper_gemm_store_task/hopper_gemm_store_task_cooperative_warp"
 PIPE = "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent"
 SPLIT = "hopper_gemm_split_k/hopper_gemm_split_k_persistent"
@@ -116,6 +119,32 @@ KILLED = (
     Mutant("both load for both", CLUSTER, "pred=(count & 1) == cta,", "pred=True,"),
     Mutant("neither waits for the peer", CLUSTER, ACQUIRE, "tlx.barrier_wait(ab_full[slot], phase ^ 1)"),
     Mutant("rank left out of the tile", CLUSTER, "tile_m = tile_m * 2 + tlx.cluster_cta_rank()", "tile_m = tile_m * 2"),
+    # Clusters along K.
+    Mutant("cluster not met", SUMS, "tlx.cluster_barrier()", "pass", shape=(130, 72, 600)),
+    Mutant("parts not waited for", SUMS, "tlx.barrier_wait(part_full[replica], 0)", "pass", shape=(130, 72, 600)),
+    Mutant("parts of one CTA expected", SUMS, "BLOCK_M // 2 * BLOCK_N * 4)", "BLOCK_M // 2 * BLOCK_N)"),
+    Mutant("parts in one place", SUMS, "part_tiles[replica * 4 + cta]", "part_tiles[replica * 4]"),
+    Mutant("a part left out", SUMS, "tl.static_range(1, 4)", "tl.static_range(1, 3)", shape=(130, 72, 600)),
+    Mutant("columns of the first CTA", SUMS, "column += cta * (BLOCK_N // 4)", "column += 0"),
+    Mutant("every CTA the first part of K", SUMS, "first_k = cta * k_tiles", "first_k = 0"),
+    Mutant("parts not acquired", SUMS_LOOP, "tlx.barrier_wait(part_empty[part_slot], part_phase ^ 1)", "pass"),
+    Mutant("parts of the wrong phase", SUMS_LOOP, "tlx.barrier_wait(part_full[part_slot], part_phase)", "pass"),
+    Mutant("parts released at home", SUMS_LOOP, "remote_cta_rank=peer)  # release", "remote_cta_rank=cta)  # release"),
+    Mutant(
+        "last acquire dropped",
+        SUMS_LOOP,
+        "# The other CTAs of the cluster still release slots here: stay until "
+        "the last.\n            tlx.barrier_wait(part_empty[part_slot], part_phase ^ 1)",
+        "pass",
+    ),
+    # Launched before the launch before has ended.
+    Mutant("grid not awaited", PDL, "tl.extra.cuda.gdc_wait()", "pass"),
+    Mutant(
+        "grid awaited after a load",
+        PDL,
+        "tl.extra.cuda.gdc_wait()",
+        "tl.load(bias_ptr)\n            tl.extra.cuda.gdc_wait()",
+    ),
     Mutant("warp barrier of 2 warps", CLUSTER_PING, "num_warps=4, num_arrivals=2)", "num_warps=2, num_arrivals=2)"),
     Mutant("warp barrier of one CTA", CLUSTER_PING, "num_arrivals=2)", "num_arrivals=1)"),
     # A task that stores.

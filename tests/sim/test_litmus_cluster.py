@@ -70,6 +70,13 @@ def test_a_remote_store_is_seen_where_a_barrier_says_so(cluster: tuple[int, int,
     assert litmus(kernels.exchange, **launch, BARRIER=True, BYTES=128, RANK=2)[0] == {"out-of-bounds"}
 
 
+def test_the_compiler_lets_no_cluster_meet_for_remote_stores() -> None:
+    """It does for remote arrivals and multicast loads."""
+    for run in RUNS:
+        found, _ = litmus(kernels.exchange, **TWO, runs=(run,), BARRIER=True, BYTES=128, RANK=1, MEET=False)
+        assert found == {"remote-before-start"}
+
+
 def test_a_peer_must_have_started_and_not_exited() -> None:
     for run in RUNS:
         assert not litmus(kernels.into_a_peer, **TWO, runs=(run,), BEFORE=True, AFTER=True)[0]

@@ -45,6 +45,11 @@ def test_a_survivor_is_clean_for_the_reason_given(mutant: Mutant, reason: str, t
         ("refill not awaited", {"race-read-write", "race-write-write"}),
         ("never ends", {"no-progress"}),
         ("raises", {"kernel-error"}),
+        ("cluster not met", {"remote-before-start"}),
+        ("parts not waited for", {"race-read-write"}),
+        ("last acquire dropped", {"remote-to-exited-cta"}),
+        ("grid not awaited", {"before-grid-wait"}),
+        ("grid awaited after a load", {"before-grid-wait"}),
     ],
 )
 def test_a_fault_is_called_by_its_name(name: str, ids: set[str], tmp_path: Path) -> None:

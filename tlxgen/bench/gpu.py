@@ -54,6 +54,7 @@ class Gpu:
         properties = torch.cuda.get_device_properties(self.device)
         self.name: str = properties.name
         self.sms: int = properties.multi_processor_count
+        self.capability: tuple[int, int] = torch.cuda.get_device_capability(self.device)
 
     def sets(self, bytes_moved: float) -> int:
         """How many copies of the inputs keep L2 cold from one launch to the next."""

@@ -75,15 +75,29 @@ class Problem:
     wrong: Callable[[Tensors, Any], str]
 
 
+def _silent(step: str) -> None:
+    """Nobody is watching."""
+
+
 def time_problem(
-    problem: Problem, cases: Sequence[Case], device: Device, *, turns: int = TURNS, seed: int = 0
+    problem: Problem,
+    cases: Sequence[Case],
+    device: Device,
+    *,
+    turns: int = TURNS,
+    seed: int = 0,
+    on_step: Callable[[str], None] = _silent,
 ) -> list[Row]:
-    """A row for each case, in their order. A case that fails is a row with an error, and the others are timed."""
+    """A row for each case, in their order. A case that fails is a row with an error, and the others are timed.
+
+    `on_step` hears of what comes next: each case before it is first called, which may compile, and then the timing.
+    """
     tensors = [problem.inputs() for _ in range(device.sets(problem.bytes_moved))]
     timers: dict[str, Timer] = {}
     hosts: dict[str, float] = {}
     errors: dict[str, str] = {}
-    for case in cases:
+    for number, case in enumerate(cases, 1):
+        on_step(f"{number} of {len(cases)}: {case.name}")
         try:
             runs = [case.make(t) for t in tensors]
             if wrong := problem.wrong(tensors[0], runs[0]()):
@@ -93,6 +107,7 @@ def time_problem(
             hosts[case.name] = device.host_us(runs[0])
         except Exception as error:  # a candidate's own: whatever it is, it is this candidate's result
             errors[case.name] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    on_step(f"timing {len(timers)} in turns")
     figures = interleave(timers, turns=turns, seed=seed) if timers else {}
     first = next((figures[c.name] for c in cases if c.baseline and c.name in figures), None)
     return [_row(problem, c, figures.get(c.name), first, hosts.get(c.name), errors.get(c.name, "")) for c in cases]

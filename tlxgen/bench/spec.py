@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tlxgen.build import DISPATCHER
 from tlxgen.check import numerics
 from tlxgen.check.child import import_file
 from tlxgen.errors import TlxgenError
-from tlxgen.families import Kernels, Structure
+from tlxgen.families import Kernels, Structure, Variant
 from tlxgen.spec import load
 
 from .run import Case, Problem, Tensors
@@ -20,11 +21,21 @@ from .run import Case, Problem, Tensors
 Shape = tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """A generated kernel that a case launches: its module, and the variant that it is `chosen` to be, or may be."""
+
+    name: str
+    path: Path
+    variant: Variant
+    chosen: bool
+
+
 class Bench:
     """The cases and problems of a spec, whose modules are in `folder`.
 
-    `baselines`: names of those to keep, None for all. `every_config`: time each config, not only the one that a module
-    picks for a shape.
+    `baselines`: names of those to keep, None for all that are quick to set up. `every_config`: time each config, not
+    only the one that a module picks for a shape.
     """
 
     def __init__(
@@ -78,7 +89,8 @@ class Bench:
         for name in self._wanted or ():
             if name not in found:
                 raise TlxgenError(f"no baseline {name!r} here", remedy=f"there are {', '.join(found) or 'none'}")
-        return {n: b for n, b in found.items() if self._wanted is None or n in self._wanted}
+        slow = getattr(self.how, "SLOW_BASELINES", ()) if self._wanted is None else ()
+        return {n: b for n, b in found.items() if n not in slow and (self._wanted is None or n in self._wanted)}
 
     def cases(self, shape: Shape) -> list[Case]:
         """Baselines first, then the structures, each with its own pick or with every config."""
@@ -91,17 +103,25 @@ class Bench:
     def case(self, name: str, shape: Shape) -> Case:
         return next(case for case in self.cases(shape) if case.name == name)
 
+    def launched(self) -> Iterator[Kernel]:
+        """The kernels of the structures' cases, in their order."""
+        for structure in self.kernels.structures:
+            path = self.folder / f"{structure.name}.py"
+            for variant in structure.variants if self.every_config else structure.variants[:1]:
+                label = variant.label if self.every_config else ""
+                name = f"{structure.name} | {label}" if label else structure.name
+                yield Kernel(name, path, variant, self.every_config)
+
     def _structure(self, structure: Structure, shape: Shape) -> Iterator[Case]:
         module = self._module(structure.name)
         configs = module.CONFIGS if self.every_config else [None]
-        for variant, config in zip(structure.variants, configs, strict=False):
-            label = variant.label if self.every_config else ""
-            name = f"{structure.name} | {label}" if label else structure.name
+        kernels = [kernel for kernel in self.launched() if kernel.path.stem == structure.name]
+        for kernel, config in zip(kernels, configs, strict=True):
 
-            def make(tensors: Tensors, spec: Any = variant.spec, config: Any = config) -> Any:
+            def make(tensors: Tensors, spec: Any = kernel.variant.spec, config: Any = config) -> Any:
                 return self.how.call(module, spec, shape, tensors, config)
 
-            yield Case(name, make, label)
+            yield Case(kernel.name, make, kernel.variant.label if self.every_config else "")
 
     def _module(self, name: str) -> Any:
         if name not in self._modules:

@@ -40,6 +40,9 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
         who = f"the TMA loads of {ring.fill.role}" + (f" in {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else "")
         size = total([t.bytes for t in ring.tiles])
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=size * ring.fill.ctas)
+    if ring.fill.kind == "remote":
+        who = f"the stores of {ring.fill.role} x {ring.fill.ctas} CTAs"
+        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]))
     if ring.fill.kind == "commit":
         return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
     warps = roles[ring.fill.role].warps

@@ -104,11 +104,12 @@ class Tile:
 class Fill:
     """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, or by its own stores.
 
-    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader.
+    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `remote`: the role
+    fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
     """
 
     role: str
-    kind: Literal["tma", "store", "commit"]
+    kind: Literal["tma", "store", "commit", "remote"]
     ctas: int = 1
 
 

@@ -17,6 +17,7 @@ def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.T
     place = m.here()
     if not isinstance(pointer, Pointer):
         raise KernelFault(f"{what} of {type(pointer).__name__}")
+    m.touch_memory(place, what)
     at = torch.as_tensor(pointer.at, dtype=torch.int64)
     kept = torch.as_tensor(True if mask is None else mask)
     at, kept = torch.broadcast_tensors(at, kept)

@@ -47,6 +47,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "pending-at-exit": ("error", "wait for all asynchronous operations before the task ends"),
     "remote-before-start": ("error", "a cluster barrier comes between the start of a CTA and what its peers do to it"),
     "remote-to-exited-cta": ("error", "a CTA must stay until the last access of its peers: wait for their arrivals"),
+    "before-grid-wait": ("error", "with launch_pdl, a gdc_wait comes before the first access to global memory"),
     "warp-hazard": ("error", "a named barrier of all threads of the task between the two accesses"),
     "global-race": ("error", "what a CTA writes, another may read in a later launch only"),
     "global-write-conflict": ("error", "each byte of an output belongs to one CTA"),

@@ -29,7 +29,7 @@ from .globalmem import GlobalMemory
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
-from .transform import Program
+from .transform import MEET_AT_START, Program
 from .watch import Watch
 
 DEVICE = torch.device("cuda", 0)
@@ -164,6 +164,8 @@ class Session:
         warps = options.get("num_warps") or 4
 
         def start(machine: Machine) -> None:
+            machine.meets_at_start = not MEET_AT_START.isdisjoint(source.operations)
+            machine.pdl = bool(options.get("launch_pdl"))
             machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
 
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)

@@ -53,6 +53,10 @@ class BarrierRef:
         return self.barrier.label
 
     def on(self, cta: Cta) -> Mbarrier:
+        if self.array >= len(cta.barriers):
+            m = machine()
+            text = f"a barrier of {cta.name}, which has not initialised it yet: a cluster barrier comes first"
+            m.findings.stop("remote-before-start", text, (m.here(),))
         return cta.barriers[self.array].barriers[self.index]
 
 
@@ -152,6 +156,9 @@ class Machine:
         self.hub = Hub(findings, chooser, limits.steps, limits.seconds, watch)
         self.pairs = False  # some MMA is of two CTAs
         self.no_ending_sync = False  # async_tasks(no_ending_cluster_sync=True)
+        self.meets_at_start = True  # the compiler adds a cluster sync once barriers are initialised
+        self.pdl = False  # it starts while the launch before it still runs, as far as its gdc_wait
+        self.awaited = 0  # bits of what comes after a gdc_wait
         self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
 
     @property
@@ -227,11 +234,11 @@ class Machine:
     def meet(self) -> None:
         """The compiler's own cluster sync, between the initialisation of barriers and the first use of one.
 
-        It is there in every kernel that reaches a peer's barrier or has MMAs of two CTAs; in others it orders nothing
-        that matters. (fbtriton, TritonGPUToLLVM.cpp, maybeInsertClusterSync.)
+        It is there in every kernel that arrives on a peer's barrier or has MMAs of two CTAs, and not for stores into a
+        peer's memory. (fbtriton, TritonGPUToLLVM.cpp, maybeInsertClusterSync.)
         """
         cta = self.worker.cta
-        if len(cta.cluster) > 1 and not cta.met:
+        if self.meets_at_start and len(cta.cluster) > 1 and not cta.met:
             cta.met = True
             cta.meeting.join()
 
@@ -243,7 +250,7 @@ class Machine:
         def run() -> None:
             program()
             self.finish(main)
-            if not cta.met:  # it has used no barrier, but was at the compiler's cluster sync like its peers
+            if self.meets_at_start and not cta.met:  # it used no barrier, but was at the compiler's sync
                 cta.meeting.arrive()
             cta.ended = main.clock
             if all(peer.ended is not None for peer in cta.cluster):
@@ -285,6 +292,17 @@ class Machine:
             text = f"{what} reaches {cta.name}, which may not have started: a cluster barrier comes first"
             self.findings.add("remote-before-start", text, (place,))
         cta.remote.append((bit, place, what))
+
+    def await_grid(self) -> None:
+        """What comes after, in whatever task, comes after the end of the launch before this one."""
+        self.hub.release(self.worker)
+        self.awaited |= self.worker.bit
+
+    def touch_memory(self, place: Place, what: str) -> None:
+        """Notes that the task that runs makes an access to global memory."""
+        if self.pdl and not self.awaited & self.worker.clock:
+            text = f"{what} may come before the end of the launch before: the kernel is launched to overlap with that"
+            self.findings.add("before-grid-wait", text, (place,))
 
     def finish(self, worker: Worker) -> None:
         """The end of a task: nothing of what it issued may be pending."""

@@ -71,7 +71,14 @@ def assume(condition: Any) -> None:
 
 
 def nothing(*_: Any, **options: Any) -> None:
-    """Prints: they change nothing."""
+    """Prints, and leave for the next launch to start: they change nothing."""
+
+
+def gdc_wait() -> None:
+    """Waits for the end of the launch before this one, under `launch_pdl`."""
+    m = machine()
+    m.here()
+    m.await_grid()
 
 
 def debug_barrier() -> None:
@@ -312,6 +319,7 @@ _OPS: dict[str, Any] = {
     "static_range": range_, "device_print": nothing, "static_print": nothing, "multiple_of": hint,
     "max_contiguous": hint, "max_constancy": hint, "view": reshape, "cast": arith.to, "to": arith.to,
     "fdiv": arith.div, "div_rn": arith.div,
+    "gdc_wait": gdc_wait, "gdc_launch_dependents": nothing,
     "make_tensor_descriptor": new_descriptor, "pointer_type": PointerType,
 }  # fmt: skip
 for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "abs", "floor", "ceil"):
@@ -343,6 +351,16 @@ class Language:
     @property
     def math(self) -> Language:
         """`tl.math`: the same names."""
+        return self
+
+    @property
+    def extra(self) -> Language:
+        """`tl.extra`."""
+        return self
+
+    @property
+    def cuda(self) -> Language:
+        """`tl.extra.cuda`: the same names."""
         return self
 
     def __getattr__(self, name: str) -> Any:

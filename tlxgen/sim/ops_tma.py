@@ -40,6 +40,7 @@ def async_descriptor_load(
         return
     result = whole(result)
     _check(desc, result, offsets)
+    m.touch_memory(place, "a TMA load")
     ranks = [int(r) for r in multicast_targets] or [cta.rank]
     if any(not 0 <= r < len(cta.cluster) for r in ranks):
         m.findings.stop("out-of-bounds", f"CTAs {ranks} of a cluster of {len(cta.cluster)}", (place,))
@@ -91,6 +92,7 @@ def async_descriptor_store(
     place = m.here()
     source = whole(source)
     _check(desc, source, offsets)
+    m.touch_memory(place, "a TMA store")
     number, at = m.worker.cta.number, _stored_at(offsets)
 
     def run(_: Event) -> None:
@@ -199,5 +201,6 @@ class KernelDescriptor(Descriptor):
     def _used(self, what: str) -> Place:
         m = machine()
         place, worker = m.here(), m.worker
+        m.touch_memory(place, what)
         self.use(Access(worker.bit, place, what, engine=False, fenced=True), worker.clock, m.findings)
         return place

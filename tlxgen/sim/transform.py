@@ -27,7 +27,10 @@ from .ops_tl import Language
 from .ops_tlx import Extension, Tasks
 
 _LIBDEVICE = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
-_LANGUAGE = ("triton.language", "triton.language.core", "triton.language.math", "triton.language.standard")
+_LANGUAGE = (
+    "triton.language", "triton.language.core", "triton.language.math", "triton.language.standard",
+    "triton.language.extra.cuda.gdc",
+)  # fmt: skip
 _EXTENSION = "triton.language.extra.tlx"
 _TL, _TLX, _DEVICE = Language(), Extension(), Libdevice()
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -55,6 +58,12 @@ _ALLOCATIONS = {
     "local_alloc", "alloc_barriers", "alloc_warp_barrier", "storage_alias_spec", "clc_create_context",
     "allocate_tensor_descriptor",
 }  # fmt: skip
+
+
+REMOTE_ARRIVAL = "a remote arrival"
+# What makes the compiler let the CTAs of a cluster meet once their barriers are initialised. Stores into a peer's
+# memory do not, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier; and the PTX.)
+MEET_AT_START = frozenset({REMOTE_ARRIVAL, "remote_view", "multicast_targets", "two_ctas", "clc_create_context"})
 
 
 class Runtime:
@@ -86,6 +95,12 @@ def _op_name(node: ast.expr) -> str:
     """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
     func = node.func if isinstance(node, ast.Call) else None
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def _arrives_remotely(call: ast.Call) -> bool:
+    """Whether it is `barrier_arrive(bar, count, remote_cta_rank)`."""
+    named = any(k.arg == "remote_cta_rank" for k in call.keywords)
+    return _op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -239,6 +254,7 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
     attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
     tree = ast.Module([_Rewriter().visit(node)], [])
     ast.fix_missing_locations(tree)
     return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords))

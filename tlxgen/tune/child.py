@@ -7,8 +7,9 @@ Served by tlxgen.bounded. Each answer ends with a message that has "done".
     {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
                                           they are found, then {"done": {key: result}} with the times of all others
 
-A candidate is {key, source, options, spec}: the digest of its module in `sources`, the arguments of its triton.Config,
-and its spec as JSON. After an error that leaves the CUDA context unusable the child says so and ends.
+A candidate is {key, source, options, spec}: the digest of its module in `sources`, the arguments of its triton.Config
+(null: the host function picks one), and its spec as JSON. After an error that leaves the CUDA context unusable the
+child says so and ends.
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ class Candidate:
         family = families.load(request["family"])
         self.spec = family.model.model_validate_json(json.dumps(data["spec"]))
         self.module = _module(data["source"], request["sources"][data["source"]])
-        options = dict(data["options"])
+        options = dict(data["options"] or {})
         if "ctas_per_cga" in options:
             options["ctas_per_cga"] = tuple(options["ctas_per_cga"])
-        self.config = Config(options.pop("kwargs"), **options)
+        self.config = Config(options.pop("kwargs"), **options) if options else None
 
 
 _MODULES: dict[str, Any] = {}

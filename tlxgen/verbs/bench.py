@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from tlxgen.bench.operator import source
 from tlxgen.bench.report import COLUMNS, Record, cells
 from tlxgen.bench.run import Row, time_problem
 from tlxgen.bench.spec import Bench
+from tlxgen.bounded import cpus
 from tlxgen.build import build
 from tlxgen.check import require_device
 from tlxgen.compile import check_torch, check_triton
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
+from tlxgen.tune.ahead import Target, compile_ahead
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ def run(
     every_config: bool,
     turns: int,
     outputs: Outputs,
+    workers: int | None = None,
 ) -> int:
     """Builds what is stale and times it; 0 unless something failed or gave wrong numbers."""
     check_torch()
@@ -54,19 +58,23 @@ def run(
     arch = bench.kernels.structures[0].plan.arch
     require_device(arch.name, arch.capability, "bench")
     check_triton()
-    record = _time(bench, chosen, turns)
+    record = _time(bench, chosen, turns, workers or cpus())
     record.write(json_path=outputs.json, csv_path=outputs.csv, markdown=outputs.markdown, plot=outputs.plot)
     return int(any(row.error for row in record.rows))
 
 
-def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int) -> Record:
+def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int, workers: int) -> Record:
     from tlxgen.bench.gpu import Gpu
 
-    gpu = Gpu()
+    gpu, say = Gpu(), _teller()
+    target = Target(gpu.capability, gpu.sms, workers)
+    compile_ahead(bench, shapes, target, lambda done, total: say(f"compiled {done} of {total}"))
     rows: list[Row] = []
     readings = []
     for shape in shapes:
-        done = time_problem(bench.problem(shape, gpu.device), bench.cases(shape), gpu, turns=turns)
+        name = "x".join(map(str, shape))
+        problem, cases = bench.problem(shape, gpu.device), bench.cases(shape)
+        done = time_problem(problem, cases, gpu, turns=turns, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done
         table = Table(describe(readings[-1]) or gpu.name, COLUMNS)
@@ -81,3 +89,13 @@ def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int) -> Record
         "turns": turns,
     }
     return Record(head, tuple(rows))
+
+
+def _teller() -> Callable[[str], None]:
+    """Says on stderr what is being done, and since when: a line each, so that a log shows where the time went."""
+    start = time.monotonic()
+
+    def say(step: str) -> None:
+        print(f"[{time.monotonic() - start:6.1f} s] {step}", file=sys.stderr, flush=True)
+
+    return say

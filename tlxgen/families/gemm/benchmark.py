@@ -19,6 +19,7 @@ from .spec import GemmSpec
 
 Run = Callable[[], torch.Tensor]
 Baseline = Callable[[Tensors], Run]
+SLOW_BASELINES = ("tlx_hopper_gemm_ws",)  # its autotuner takes minutes a shape: timed when asked for by name
 
 
 def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
@@ -39,7 +40,10 @@ def baselines(spec: GemmSpec) -> Mapping[str, Baseline]:
     if spec.problem.scaling == "mx":
         return {}
     if DTYPES[a.dtype].is_fp8:
-        return {"torch._scaled_mm": _scaled} if ops == ("scale_rowwise",) else {}
+        if ops != ("scale_rowwise",):
+            return {}
+        fast, exact = ("torch._scaled_mm", _fast), ("torch._scaled_mm exact", _exact)
+        return dict([exact, fast] if spec.tasks.mma.promote else [fast, exact])  # the first is of the same accuracy
     found: dict[str, Baseline] = {"torch": lambda t: _torch(spec, t)}
     if not ops and a.layout == b.layout == "row" and spec.problem.c.dtype != "fp32":
         if spec.arch == "sm90" and (path := tutorial("hopper_gemm_ws")) is not None:
@@ -76,10 +80,19 @@ _EAGER: dict[str, Callable[[torch.Tensor, Tensors], torch.Tensor]] = {
 }
 
 
-def _scaled(t: Tensors) -> Run:
-    """Rowwise FP8 with fast accumulation, which is how wgmma accumulates in the generated kernel too."""
+def _fast(t: Tensors) -> Run:
+    """Rowwise FP8 accumulated by wgmma alone, which keeps about 14 bits of a sum's mantissa."""
+    return _scaled(t, fast=True)
+
+
+def _exact(t: Tensors) -> Run:
+    """Rowwise FP8 whose sums are added up in fp32 every few products."""
+    return _scaled(t, fast=False)
+
+
+def _scaled(t: Tensors, fast: bool) -> Run:
     a, b, scale_a, scale_b = t["a"], t["b"], t["scale_a"][:, None], t["scale_b"][None, :]
-    return lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16, use_fast_accum=True)
+    return lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16, use_fast_accum=fast)
 
 
 def tutorial(name: str) -> Path | None:

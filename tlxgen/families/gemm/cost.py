@@ -42,6 +42,10 @@ LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
 TILE_START = 800  # clocks from the first load of a tile to its first product
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
 LAUNCH = 6000  # clocks of a second kernel
+IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
+GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
+EXCHANGE = 1200  # clocks from a store into another CTA's shared memory to its being read there
+EXCHANGE_BYTES = 32  # of such stores, a clock and SM
 
 
 def flops(shape: Shape) -> float:
@@ -64,16 +68,18 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     facts = cast(GemmFacts, plan.facts)
     m, n, k = shape
     size = {p.name: int(p.value) for p in plan.parameters}
-    split = size["SPLIT_K"]
+    split, parts = size["SPLIT_K"], facts.cluster_k
     tiles_m = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
     tiles_n = math.ceil(n / (size["BLOCK_N"] * facts.cluster_n)) * facts.cluster_n
-    items = tiles_m * tiles_n * split
-    slots = math.ceil(math.ceil(k / size["BLOCK_K"]) / split)
+    items = tiles_m * tiles_n * split * parts
+    slots = math.ceil(math.ceil(k / size["BLOCK_K"]) / (split * parts))
     resident = max(1, sms // facts.cluster) * facts.cluster
     rounds = math.ceil(items / resident)
     at_work = min(items, resident)
-    main = slots * (_slot(facts, size, (m, n, k), at_work) + _stall(facts, size, at_work))
-    return rounds * (main + _around(facts, size, rounds)) + _reduction(m, n, split, sms)
+    slot = _slot(facts, size, (m, n, k), at_work)
+    main = slots * (slot + _stall(size, slot))
+    gap = 0 if facts.pdl else GAP
+    return gap + rounds * (main + _around(facts, size, rounds) + _exchange(facts, size)) + _reduction(m, n, split, sms)
 
 
 def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
@@ -87,28 +93,33 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
     load = (a_loaded + b_loaded) * block_k * width / L2_BYTES
     memory = _unique(facts, size, shape, at_work) * block_k * width / at_work / DRAM_BYTES
+    memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (block_m + block_n) * block_k * width))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
     return max(multiply + wait, read, load, memory)
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
-    """Rows of A and of B's transpose that the CTAs at work read between them, and that L2 does not have yet."""
+    """Rows of A and of B's transpose that the CTAs at work read between them, and that L2 does not have yet.
+
+    Those of a cluster along K read other columns of the same rows.
+    """
     m, n, k = shape
+    parts = facts.cluster_k
+    at_work = math.ceil(at_work / parts)
     rows = math.ceil(m / size["BLOCK_M"])
     columns = math.ceil(n / size["BLOCK_N"])
     high = min(size["GROUP_M"] * facts.cluster_m, rows, at_work)
     wide = min(math.ceil(at_work / high), columns)
-    read = high * size["BLOCK_M"] + wide * size["BLOCK_N"]
+    read = parts * (high * size["BLOCK_M"] + wide * size["BLOCK_N"])
     if (m + n) * k * facts.a.tile.dtype.bytes > L2_CAPACITY:
         return read
-    return min(read, (m + n) * at_work / (rows * columns))  # everything stays: it is read once
+    return min(read, parts * (m + n) * at_work / (rows * columns))  # everything stays: it is read once
 
 
-def _stall(facts: GemmFacts, size: dict[str, int], at_work: int) -> float:
+def _stall(size: dict[str, int], slot: float) -> float:
     """Clocks a slot that the latency of loads leaves bare, because the ring is short of it."""
-    multiply = size["BLOCK_M"] * size["BLOCK_N"] * size["BLOCK_K"] / facts.products
     stages = size["STAGES"]
-    return max(0.0, LATENCY - (stages - 1) * multiply) / stages
+    return max(0.0, LATENCY - (stages - 1) * slot) / stages
 
 
 def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
@@ -118,6 +129,11 @@ def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
         store *= 1.5
     hidden = (facts.pingpong or size.get("ACC_STAGES", 1) > 1) and rounds > 1
     return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.3 * store if hidden else store)
+
+
+def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
+    """Clocks in which the CTAs of a cluster along K add up a tile."""
+    return EXCHANGE + size["BLOCK_M"] * size["BLOCK_N"] * 4 / EXCHANGE_BYTES if facts.cluster_k > 1 else 0.0
 
 
 def _reduction(m: int, n: int, split: int, sms: int) -> float:

@@ -48,6 +48,9 @@ class GemmFacts:
     split: bool  # whether a variant of this structure cuts K
     cluster_m: int
     cluster_n: int
+    cluster_k: int
+    promote: bool  # a slot's products are added to the accumulator outside of the tensor core
+    pdl: bool  # the kernel starts before the one before it in the stream has ended
     ops: tuple[str, ...]
     num_warps: int
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
@@ -78,7 +81,17 @@ class GemmFacts:
 
     @property
     def cluster(self) -> int:
-        return self.cluster_m * self.cluster_n
+        return self.cluster_m * self.cluster_n * self.cluster_k
+
+    @property
+    def cut(self) -> str:
+        """In how many parts K is cut, in the source's terms; empty when it is whole."""
+        return str(self.cluster_k) if self.cluster_k > 1 else "SPLIT_K" if self.split else ""
+
+    @property
+    def slices(self) -> int:
+        """Column slices that an accumulator in registers is cut into: to store it, or to send it to the CTAs."""
+        return 1 if self.tensor_memory else max(self.subtiles, self.cluster_k)
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -88,6 +101,11 @@ class GemmFacts:
     def loads(self) -> tuple[Operand, ...]:
         """All that the loads bring."""
         return (*self.operands, *self.scales)
+
+    @property
+    def descriptors(self) -> tuple[str, ...]:
+        """The kernel's TMA descriptors, by argument."""
+        return tuple(f"{name}_desc" for name in (*(o.name for o in self.loads), *(("c",) if self.tma_store else ())))
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:

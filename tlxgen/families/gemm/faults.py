@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tlxgen.arch import ARCHS, DTYPES
@@ -20,6 +21,7 @@ _FUNCTIONS = {
     "rounded",
     "halves",
     "quarters",
+    "eighths",
     "sm_count",
     "pick_config",
     "describe",
@@ -76,11 +78,18 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             )
     if not spec.tasks.load.default:
         faults.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
+    if mma.promote and not DTYPES[spec.problem.a.dtype].is_fp8:
+        text = f"wgmma adds up products of {spec.problem.a.dtype} in fp32: there is nothing to promote"
+        faults.append((("tasks", "mma", "promote"), text))
+    if mma.promote and not spec.tasks.specialized:
+        faults.append((("tasks", "mma", "promote"), "sums are promoted by consumers: tasks.specialized must be true"))
+    if mma.promote and mma.in_flight and "in_flight" in mma.model_fields_set:
+        faults.append((("tasks", "mma", "in_flight"), "a slot's products are promoted when they are done: 0"))
     if mma.warps == 1:
         faults.append((("tasks", "mma", "warps"), "wgmma is issued by warpgroups: 4 or 8 warps, not 1"))
     if not spec.tasks.specialized:
-        if spec.cluster.m * spec.cluster.n > 1:
-            faults.append((("cluster",), "a cluster's shared loads need a producer: tasks.specialized must be true"))
+        if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
+            faults.append((("cluster",), "the CTAs of a cluster need a producer each: tasks.specialized must be true"))
         if spec.tasks.epilogue:
             faults.append((("tasks", "epilogue"), "a store task needs tasks.specialized: true"))
         if mma.split == "pingpong":
@@ -120,9 +129,11 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("tasks.mma.warps", mma.warps != 1, f"one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),
         ("tasks.mma.order", "order" in mma.model_fields_set, "no replicas take turns"),
+        ("tasks.mma.promote", mma.promote, "tcgen05 accumulates in fp32"),
         ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
+        ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
             "tasks.scheduler",
@@ -187,6 +198,8 @@ def _cluster(spec: GemmSpec) -> list[Fault]:
     m, n, multicast = spec.cluster.m, spec.cluster.n, spec.cluster.multicast
     if spec.arch == "sm100":
         return []
+    if spec.cluster.k > 1:
+        return list(_along_k(spec))
     if m * n > 2:
         return [(("cluster", "n"), f"a cluster has 1 or 2 CTAs, not {m} x {n}")]
     shared = "b" if m == 2 else "a" if n == 2 else None
@@ -201,6 +214,20 @@ def _cluster(spec: GemmSpec) -> list[Fault]:
     if multicast is not None and not multicast and shared:
         faults.append((("cluster", "multicast"), "a cluster that multicasts nothing does nothing: leave it out"))
     return faults
+
+
+def _along_k(spec: GemmSpec) -> Iterator[Fault]:
+    """What does not go with a cluster whose CTAs share a tile of C."""
+    if spec.cluster.m * spec.cluster.n > 1:
+        yield ("cluster", "k"), "the CTAs of a cluster lie along one of M, N and K"
+    if spec.cluster.multicast:
+        yield ("cluster", "multicast"), "CTAs along k load different parts of both operands: none can be multicast"
+    if spec.schedule.split_k > 1:
+        yield ("schedule", "split_k"), "cluster.k cuts K already: split_k is 1"
+    if spec.tasks.epilogue:
+        yield ("tasks", "epilogue"), "a CTA of a cluster along K stores its slice of the tile itself"
+    if spec.epilogue.subtiles != 1:
+        yield ("epilogue", "subtiles"), "a CTA of a cluster along K stores its slice of the tile whole: subtiles is 1"
 
 
 def _epilogue(spec: GemmSpec) -> list[Fault]:

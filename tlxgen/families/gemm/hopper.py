@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlxgen.arch import Sm90
-from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Turn
+from tlxgen.arch import DTYPES, Sm90
+from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
 
 from .facts import GemmFacts
 from .ops import OPS
@@ -22,7 +22,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     return {
         "turns": _turns(spec, facts),
         "accumulator_role": "mma" if spec.tasks.specialized else "gemm",
-        "accumulator_registers": facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
+        "accumulator_registers": (1 + facts.promote) * facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
         "instruction_registers": sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
         "expected_opcodes": _opcodes(facts),
     }
@@ -34,8 +34,10 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     tiles = "a and b tiles" if spec.rings.ab.full == "shared" else "a tiles and b tiles apart"
     output = f"C in {facts.subtiles} subtiles"
     store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
-    epilogue = (*(OPS[op].meaning for op in facts.ops), store)
-    multiply = ("wait for a slot", "wgmma on it", "release the slot before" if facts.in_flight else "release it")
+    exchange = ("send each CTA of the cluster its columns", "add up what came from each") if facts.cluster_k > 1 else ()
+    epilogue = (*exchange, *(OPS[op].meaning for op in facts.ops), store)
+    products = ("wgmma on it", "add its products") if facts.promote else ("wgmma on it",)
+    multiply = ("wait for a slot", *products, "release the slot before" if facts.in_flight else "release it")
     if not spec.tasks.specialized:
         steps = ("acquire a slot", f"load {tiles}", *multiply, *epilogue)
         return (Role("gemm", mma.warps, steps, default=True),)
@@ -64,12 +66,22 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas)
         tiles = tuple(o.tile for o in members)
         rings.append(Ring(name, tiles, sizes["STAGES"], Fill(filler, "tma"), (drain,), spec.rings.ab.empty))
+    if facts.cluster_k > 1:
+        rings.append(_parts(facts, sizes, consumer))
     if facts.tma_store:
         tile = facts.staged
         drains = (Drain("store"),) if "store" in optional else ()
         fill = Fill(consumer, "store")
         rings.append(Ring("c", (tile,), sizes["C_STAGES"], fill, drains, spec.rings.c.empty, banks=facts.replicas))
     return tuple(rings)
+
+
+def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
+    """The parts of a CTA's sums, one from each CTA of the cluster; filled once where a CTA has one tile."""
+    tile = Tile("part", (facts.rows, sizes["BLOCK_N"]), DTYPES["fp32"], groups=facts.cluster_k, axis=1)
+    drains = (Drain(consumer, ctas=facts.cluster_k),) if facts.persistent else ()
+    fill = Fill(consumer, "remote", ctas=facts.cluster_k)
+    return Ring("part", (tile,), Size.literal(1), fill, drains, banks=facts.replicas)
 
 
 def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:

@@ -122,7 +122,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     replicas = mma.replicate if tasks.specialized else 1
     groups = 1 if pingpong else replicas
     a, b = _operands(spec, sizes, groups)
-    rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"] // spec.epilogue.subtiles
+    rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"] // (spec.epilogue.subtiles * spec.cluster.k)
     c_dtype = DTYPES[spec.problem.c.dtype]
     tensor_memory = spec.arch == "sm100"
     return GemmFacts(
@@ -132,7 +132,8 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         staged=Tile("c", (rows, columns), DTYPES["fp32"] if spec.schedule.split_k > 1 else c_dtype),
         c_eviction=_hint(spec.cache.c),
         pingpong=pingpong,
-        in_flight=mma.in_flight,
+        in_flight=0 if mma.promote else mma.in_flight,
+        promote=mma.promote,
         replicas=1 if tensor_memory else replicas,
         row_groups=groups,
         rows=rows,
@@ -144,6 +145,8 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         split=split,
         cluster_m=spec.cluster.m,
         cluster_n=spec.cluster.n,
+        cluster_k=spec.cluster.k,
+        pdl=spec.schedule.pdl,
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
         tensor_memory=tensor_memory,

@@ -79,6 +79,11 @@ class MmaTask(SpecModel):
         "named", description="What orders pingpong replicas: named barriers, or mbarriers."
     )
     in_flight: Literal[0, 1] = Field(1, description="wgmma groups left in flight when a slot is released.")
+    promote: bool = Field(
+        False,
+        description="fp8 on sm90: wgmma keeps some 14 bits of a sum's mantissa; true adds the products of each slot to "
+        "sums in fp32, with no wgmma in flight meanwhile.",
+    )
 
 
 class StoreTask(SpecModel):
@@ -145,7 +150,14 @@ class Schedule(SpecModel):
         "the tiles of CTAs that have not started, by cluster launch control.",
     )
     group_m: int = Field(8, ge=1, le=1024, description="Tile rows a swizzle group walks before the next column. Tiles.")
-    split_k: int = Field(1, ge=1, le=64, description="Parts that K is cut into, summed by a second kernel.")
+    split_k: int = Field(
+        1, ge=1, le=64, description="Parts that K is cut into, summed by a second kernel; without one: cluster.k."
+    )
+    pdl: bool = Field(
+        False,
+        description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
+        "wait for its end before they touch memory.",
+    )
 
 
 class Cluster(SpecModel):
@@ -153,6 +165,11 @@ class Cluster(SpecModel):
         1, description="CTAs of a cluster along M; they share a tile of B. sm100: by multiplying together (2-CTA MMA)."
     )
     n: Literal[1, 2] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
+    k: Literal[1, 2, 4, 8] = Field(
+        1,
+        description="CTAs of a cluster along K (sm90): each multiplies a part of K, and they add up their sums through "
+        "distributed shared memory, each its columns of the tile.",
+    )
     multicast: tuple[Literal["a", "b"], ...] | None = Field(
         None, description="Operands loaded once for the cluster. Default: the shared one."
     )
@@ -200,8 +217,13 @@ class GemmSpec(CommonSpec):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, data: Any) -> Any:
-        """Fills in what an architecture has other defaults for."""
-        return _filled(data, SM100) if isinstance(data, Mapping) and data.get("arch") == "sm100" else data
+        """Fills in what an architecture, or a cluster along K, has other defaults for."""
+        if not isinstance(data, Mapping):
+            return data
+        if data.get("arch") == "sm100":
+            return _filled(data, SM100)
+        cluster = data.get("cluster")
+        return _filled(data, ALONG_K) if isinstance(cluster, Mapping) and cluster.get("k", 1) != 1 else data
 
     @model_validator(mode="after")
     def _combinations(self) -> GemmSpec:
@@ -216,6 +238,9 @@ SM100: Mapping[str, Any] = {
     "rings": {"c": {"stages": 2}},
     "epilogue": {"subtiles": 4},
 }
+
+# A CTA of a cluster along K stores a slice of the tile, and that whole.
+ALONG_K: Mapping[str, Any] = {"epilogue": {"subtiles": 1}}
 
 
 def _filled(data: Any, defaults: Mapping[str, Any]) -> Any:
