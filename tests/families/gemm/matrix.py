@@ -27,6 +27,8 @@ EACH = 4  # specs of a form
 TRIES = 40  # draws at most to find them
 TURNS = {"tasks.mma.split": "pingpong", "schedule.kind": "persistent", "tile.n": 128}
 STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "tma", "tile.n": 128}
+ALONG_K = {"schedule.split_k": 1, "epilogue.subtiles": 1}
+FP8 = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}}
 KEEP = {"guards.EPILOGUE_TASK": "keep"}
 
 FORMS: dict[str, Mapping[str, Any]] = {
@@ -45,6 +47,11 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "cluster_m": {"cluster": {"m": 2}, "tile.n": 128},
     "cluster_n": {"cluster": {"n": 2, "multicast": ["a"]}, "tile.n": 128},
     "cluster_turns": {**TURNS, "cluster": {"m": 2}},
+    "cluster_k": {**ALONG_K, "cluster": {"k": 4}, "tile.n": 128},
+    "cluster_k_once": {**ALONG_K, "cluster": {"k": 2}, "schedule.kind": "grid", "tile.n": 64},
+    "cluster_k_turns": {**ALONG_K, **TURNS, "cluster": {"k": 2}, "tile.n": 64},
+    "overlapped": {"schedule.pdl": True, "tile.n": 128},
+    "promoted": {**FP8, "tasks.mma.promote": True, "tasks.mma.in_flight": 0, "tile.n": 128},
 }
 BF16 = {"a": {"dtype": "bf16"}, "b": {"dtype": "bf16"}}
 FP16 = {"a": {"dtype": "fp16"}, "b": {"dtype": "fp16"}}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from math import prod
 from pathlib import Path
+from typing import TypeGuard
 
 import black
 
@@ -123,6 +124,7 @@ def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: 
                 expected = {
                     indexed(call.args[0]): value(call.args[1], config)
                     for call in own_calls(block, "tlx.barrier_expect_bytes")
+                    if indexed(call.args[0]) not in stored_remotely(source)
                 }
                 coming = dict.fromkeys(expected, 0)
                 for call in own_calls(block, "tlx.async_descriptor_load"):
@@ -132,6 +134,37 @@ def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: 
                     loads += 1
                 assert coming == expected, source.name
         assert loads == len(calls(source.kernel, "tlx.async_descriptor_load")) > 0, source.name
+
+
+def stored_remotely(source: Source) -> set[str]:
+    """The barriers that stores from other CTAs complete on."""
+    return {indexed(call.args[3]) for call in calls(source.kernel, "tlx.async_remote_shmem_store")}
+
+
+def test_expected_bytes_are_those_that_the_ctas_of_a_cluster_store(sources: list[Source]) -> None:
+    """A tile of fp32 from each CTA: from as many as the loop over the peers has turns."""
+    seen = 0
+    for source in sources:
+        buffers = {
+            ast.unparse(node.targets[0]): node.value.args[0]
+            for node in ast.walk(source.kernel)
+            if isinstance(node, ast.Assign) and allocates(node.value)
+        }
+        for loop in (n for n in ast.walk(source.kernel) if isinstance(n, ast.For)):
+            for store in own_calls(loop.body, "tlx.async_remote_shmem_store"):
+                assert isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "tl.static_range"
+                for config in source.configs:
+                    tile = prod(value(buffers[indexed(store.args[0])], config))
+                    for call in calls(source.kernel, "tlx.barrier_expect_bytes"):
+                        if indexed(call.args[0]) == indexed(store.args[3]):
+                            ctas = value(loop.iter.args[0], config)
+                            assert value(call.args[1], config) == 4 * tile * ctas, source.name
+                            seen += 1
+    assert seen
+
+
+def allocates(node: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "tlx.local_alloc"
 
 
 def test_buffers_have_the_shape_of_the_boxes_that_are_copied_to_or_from_them(sources: list[Source]) -> None:
@@ -165,15 +198,20 @@ def test_every_barrier_is_waited_on_and_completed(sources: list[Source]) -> None
 
 
 def test_arrivals_at_a_remote_cta_come_with_one_at_home(sources: list[Source]) -> None:
+    """Those of a loop over all CTAs of the cluster, home among them, are `peer`'s."""
     clusters = 0
     for source in sources:
         for block in blocks(source.kernel):
             arrivals = own_calls(block, "tlx.barrier_arrive")
-            remote = [ast.unparse(c.args[0]) for c in arrivals if "remote_cta_rank" in {k.arg for k in c.keywords}]
-            local = [ast.unparse(c.args[0]) for c in arrivals if "remote_cta_rank" not in {k.arg for k in c.keywords}]
+            remote = [ast.unparse(c.args[0]) for c in arrivals if goes_away(c)]
+            local = [ast.unparse(c.args[0]) for c in arrivals if not goes_away(c)]
             assert set(remote) <= set(local), source.name
             clusters += len(remote)
     assert clusters
+
+
+def goes_away(arrival: ast.Call) -> bool:
+    return any(k.arg == "remote_cta_rank" and ast.unparse(k.value) != "peer" for k in arrival.keywords)
 
 
 def test_named_barriers_are_those_that_the_compiler_leaves(sources: list[Source]) -> None:
