@@ -28,6 +28,7 @@ class Replay:
 
     def __init__(self, runs: Sequence[Run], launches: int) -> None:
         self.launches = launches
+        self.runs = runs  # a replay writes to their tensors, and a capture gives back memory that nobody holds
         for run in runs:  # compiles, loads and autotunes whatever needs it: none of that may happen in a capture
             run()
         torch.cuda.synchronize()
