@@ -21,7 +21,7 @@ from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
 OPCODES = {
-    "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA"),
+    "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCOMMA"),
     "TMA loads": ("UTMALDG",),
     "TMA stores": ("UTMASTG",),
 }  # columns of the table

@@ -27,6 +27,7 @@ _FUNCTIONS = {
     "pack_scales",
     "check_scales",
     "describe_scales",
+    "describe_padded",
 }
 _HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
@@ -101,6 +102,7 @@ def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
     return {
         "tasks.scheduler": spec.tasks.scheduler is not None,
         "rings.acc": "acc" in spec.rings.model_fields_set,
+        "rings.scale": "scale" in spec.rings.model_fields_set and spec.problem.scaling == "mx",
         "schedule.kind": spec.schedule.kind == "clc",
         "cluster.protocol": "protocol" in spec.cluster.model_fields_set,
         "epilogue.interleave": spec.epilogue.interleave,
@@ -162,16 +164,13 @@ def _store_registers(spec: GemmSpec) -> int | None:
 def _operands(spec: GemmSpec) -> list[Fault]:
     a, b, faults = spec.problem.a, spec.problem.b, list[Fault]()
     transposable = ARCHS[spec.arch].transposable
-    if DTYPES[a.dtype].bits != DTYPES[b.dtype].bits or (a.dtype != b.dtype and not DTYPES[a.dtype].is_fp8):
-        faults.append((("problem", "b", "dtype"), f"tensor cores cannot multiply {a.dtype} by {b.dtype}"))
+    faults += _scaling(spec)
     rule = "wgmma reads fp8 operands K-major only"
     if not transposable(DTYPES[a.dtype]) and a.layout != "row":
         faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
     if not transposable(DTYPES[b.dtype]) and b.layout != "col":
         faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
     if spec.problem.scaling == "mx":
-        if not DTYPES[a.dtype].is_fp8:
-            faults.append((("problem", "scaling"), f"MX scales fp8, not {a.dtype}"))
         if spec.tasks.mma.replicate != 1:
             faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
         if a.layout != "row" or b.layout != "col":
@@ -180,6 +179,23 @@ def _operands(spec: GemmSpec) -> list[Fault]:
         extent = getattr(spec.tile, axis)
         if extent & (extent - 1):
             faults.append((("tile", axis), f"a tile extent is a power of two, not {extent}"))
+    return faults
+
+
+def _scaling(spec: GemmSpec) -> list[Fault]:
+    """Which types go together, with MX scales and without."""
+    types = {name: DTYPES[operand.dtype] for name, operand in (("a", spec.problem.a), ("b", spec.problem.b))}
+    a, b = types.values()
+    if spec.problem.scaling == "mx":
+        return [(("problem", n, "dtype"), f"MX scales fp8 and fp4, not {t.name}") for n, t in types.items() if not t.is_mx]
+    faults: list[Fault] = []
+    if "scale" in spec.rings.model_fields_set:
+        faults.append((("rings", "scale"), "there are no scales: problem.scaling is none"))
+    packed = [n for n, t in types.items() if t.values > 1]
+    for name in packed:
+        faults.append((("problem", name, "dtype"), "e2m1 comes with scales: problem.scaling must be mx"))
+    if not packed and (a.bits != b.bits or (a != b and not a.is_fp8)):
+        faults.append((("problem", "b", "dtype"), f"tensor cores cannot multiply {a.name} by {b.name}"))
     return faults
 
 
