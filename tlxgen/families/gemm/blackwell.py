@@ -154,5 +154,7 @@ def _swizzled(facts: GemmFacts) -> Iterator[Reason]:
     for scales in facts.scales if facts.scale_columns else ():
         rows = scales.tile.bytes.value // 256
         if rows >= SWIZZLED_ROWS:
-            text = f"a tile of {scales.name} has {rows} rows of 256 B; from {SWIZZLED_ROWS} on tmem_copy does not compile"
+            text = (
+                f"a tile of {scales.name} has {rows} rows of 256 B; from {SWIZZLED_ROWS} on tmem_copy does not compile"
+            )
             yield Reason("mx", text)

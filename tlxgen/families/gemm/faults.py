@@ -102,7 +102,6 @@ def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
     return {
         "tasks.scheduler": spec.tasks.scheduler is not None,
         "rings.acc": "acc" in spec.rings.model_fields_set,
-        "rings.scale": "scale" in spec.rings.model_fields_set and spec.problem.scaling == "mx",
         "schedule.kind": spec.schedule.kind == "clc",
         "cluster.protocol": "protocol" in spec.cluster.model_fields_set,
         "epilogue.interleave": spec.epilogue.interleave,
@@ -162,19 +161,7 @@ def _store_registers(spec: GemmSpec) -> int | None:
 
 
 def _operands(spec: GemmSpec) -> list[Fault]:
-    a, b, faults = spec.problem.a, spec.problem.b, list[Fault]()
-    transposable = ARCHS[spec.arch].transposable
-    faults += _scaling(spec)
-    rule = "wgmma reads fp8 operands K-major only"
-    if not transposable(DTYPES[a.dtype]) and a.layout != "row":
-        faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
-    if not transposable(DTYPES[b.dtype]) and b.layout != "col":
-        faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
-    if spec.problem.scaling == "mx":
-        if spec.tasks.mma.replicate != 1:
-            faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
-        if a.layout != "row" or b.layout != "col":
-            faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
+    faults = [*_types(spec), *(_scaled(spec) if spec.problem.scaling == "mx" else _layouts(spec))]
     for axis in ("m", "n", "k"):
         extent = getattr(spec.tile, axis)
         if extent & (extent - 1):
@@ -182,12 +169,35 @@ def _operands(spec: GemmSpec) -> list[Fault]:
     return faults
 
 
-def _scaling(spec: GemmSpec) -> list[Fault]:
+def _layouts(spec: GemmSpec) -> list[Fault]:
+    a, b, faults = spec.problem.a, spec.problem.b, list[Fault]()
+    transposable = ARCHS[spec.arch].transposable
+    rule = "wgmma reads fp8 operands K-major only"
+    if not transposable(DTYPES[a.dtype]) and a.layout != "row":
+        faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
+    if not transposable(DTYPES[b.dtype]) and b.layout != "col":
+        faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
+    return faults
+
+
+def _scaled(spec: GemmSpec) -> list[Fault]:
+    """What MX scales ask for."""
+    faults: list[Fault] = []
+    if spec.tasks.mma.replicate != 1:
+        faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
+    if spec.problem.a.layout != "row" or spec.problem.b.layout != "col":
+        faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
+    return faults
+
+
+def _types(spec: GemmSpec) -> list[Fault]:
     """Which types go together, with MX scales and without."""
     types = {name: DTYPES[operand.dtype] for name, operand in (("a", spec.problem.a), ("b", spec.problem.b))}
     a, b = types.values()
     if spec.problem.scaling == "mx":
-        return [(("problem", n, "dtype"), f"MX scales fp8 and fp4, not {t.name}") for n, t in types.items() if not t.is_mx]
+        return [
+            (("problem", n, "dtype"), f"MX scales fp8 and fp4, not {t.name}") for n, t in types.items() if not t.is_mx
+        ]
     faults: list[Fault] = []
     if "scale" in spec.rings.model_fields_set:
         faults.append((("rings", "scale"), "there are no scales: problem.scaling is none"))
