@@ -100,9 +100,7 @@ class Sm100(Arch):
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
     mx_block = 32  # elements along K that share an MX scale [ptx: .kind::mxf8f6f4]
     mx_rows, mx_k = 128, 128  # rows and elements of K of a block of 512 packed scales [ptx: tcgen05.cp]
-    padded_k = (
-        128  # fp4 that TMA spreads out in SMEM: K must be a multiple [CUDA: cuTensorMapEncodeTiled, 16U4_ALIGN16B]
-    )
+    padded_k = 128  # K is a multiple where TMA spreads out fp4 in SMEM [CUDA: cuTensorMapEncodeTiled, 16U4_ALIGN16B]
     mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
     mma_n_max = 256
     mma_k_bytes = 32  # K extent of one instruction, in operand bytes

@@ -117,8 +117,8 @@ class Tile:
 
 @dataclass(frozen=True)
 class Fill:
-    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, by its own stores, or by
-    tcgen05 copies from SMEM, which are in order with the MMAs of the same task that read them and need no barrier.
+    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, by its own stores, or
+    by tcgen05 copies from SMEM, which are in order with the MMAs of the same task that read them and need no barrier.
 
     `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader.
     """

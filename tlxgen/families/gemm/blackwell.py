@@ -120,8 +120,7 @@ def _factors(sizes: dict[str, Size]) -> tuple[Tile, Tile]:
 
 
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
-    """What must be in the SASS: products, copies of scales, TMA loads, loads from TMEM, stores of C by TMA, requests for
-    a tile."""
+    """What must be in the SASS: products, copies of scales, loads by TMA and from TMEM, stores of C, asking for tiles."""
     wide, packed = facts.a.tile.dtype.bits > 8, all(o.packed for o in facts.operands)
     product = "UTCHMMA" if wide else "UTCOMMA" if packed else "UTCQMMA"
     store = ("UTMASTG",) if facts.tma_store else ()
@@ -154,7 +153,5 @@ def _swizzled(facts: GemmFacts) -> Iterator[Reason]:
     for scales in facts.scales if facts.scale_columns else ():
         rows = scales.tile.bytes.value // 256
         if rows >= SWIZZLED_ROWS:
-            text = (
-                f"a tile of {scales.name} has {rows} rows of 256 B; from {SWIZZLED_ROWS} on tmem_copy does not compile"
-            )
+            text = f"a tile of {scales.name} has {rows} rows of 256 B; tmem_copy takes less than {SWIZZLED_ROWS}"
             yield Reason("mx", text)

@@ -92,7 +92,7 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
-    """Bytes of a column of A and of a row of B that the CTAs at work read between them, and that L2 does not have yet."""
+    """Bytes of a column of A and of a row of B that the CTAs at work read between them, and that are not in L2 yet."""
     m, n, k = shape
     a, b = (o.k_bytes for o in facts.operands)
     rows = math.ceil(m / size["BLOCK_M"])
