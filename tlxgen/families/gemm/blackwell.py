@@ -120,7 +120,7 @@ def _factors(sizes: dict[str, Size]) -> tuple[Tile, Tile]:
 
 
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
-    """What must be in the SASS: products, copies of scales, loads by TMA and from TMEM, stores of C, asking for tiles."""
+    """What must be in the SASS: products, copies of scales, loads, stores by TMA, requests for tiles."""
     wide, packed = facts.a.tile.dtype.bits > 8, all(o.packed for o in facts.operands)
     product = "UTCHMMA" if wide else "UTCOMMA" if packed else "UTCQMMA"
     store = ("UTMASTG",) if facts.tma_store else ()
