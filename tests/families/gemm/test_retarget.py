@@ -12,8 +12,8 @@ from tlxgen.compile import compile_all
 from tlxgen.families import Kernels
 from tlxgen.review.show import kernels_of
 from tlxgen.sim import RUNS, load_module, verify_case
-from tlxgen.verbs.compile import job_of, judge
 from tlxgen.verbs.compile import Kernel as Compiled
+from tlxgen.verbs.compile import job_of, judge
 
 TEXT = """
 kernel: gemm
