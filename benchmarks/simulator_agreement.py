@@ -223,9 +223,9 @@ def _answer(process: subprocess.Popen[bytes], seconds: float, late: str) -> Resu
 
 
 def _reason(errors: Path) -> str:
-    """The line of a child's stderr that says most: an assertion if there is one, else the last one."""
+    """The line of a child's stderr that says most: a device's assertion or an error if there is one, else the last."""
     lines = [line.strip() for line in errors.read_text(errors="replace").splitlines() if line.strip()]
-    said = [line for line in lines if "ssert" in line]
+    said = [line for mark in ("Assertion ", "Error: ") for line in lines if mark in line]
     return (said or lines[-1:] or ["died without a word"])[0][:300]
 
 

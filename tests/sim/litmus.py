@@ -63,6 +63,28 @@ def two_overruns(out):
 
 
 @triton.jit
+def early_arrival(source, out, WAIT: tl.constexpr):
+    # The second phase's arrival may come before the first phase's bytes.
+    tile = tlx.local_alloc((16, 16), tl.bfloat16, 2)
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    for i in range(2):
+        tlx.barrier_expect_bytes(bars[0], 16 * 16 * 2)
+        tlx.async_descriptor_load(source, tile[i], [0, 0], bars[0])
+        if WAIT:
+            tlx.barrier_wait(bars[0], i)
+
+
+@triton.jit
+def load_and_leave(source, out, WAIT: tl.constexpr):
+    tile = tlx.local_alloc((16, 16), tl.bfloat16, 1)
+    bars = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_expect_bytes(bars[0], 16 * 16 * 2)
+    tlx.async_descriptor_load(source, tile[0], [0, 0], bars[0])
+    if WAIT:
+        tlx.barrier_wait(bars[0], 0)
+
+
+@triton.jit
 def unsupported(out):
     tl.cumsum(out, 0)
 
@@ -105,39 +127,43 @@ def too_much(out):
 
 @triton.jit
 def copy_box(source, target, row, column):
+    copy_between(source, target, row, column, row, column)
+
+
+@triton.jit
+def copy_between(source, target, row_in, column_in, row_out, column_out):
     tile = tlx.local_alloc((16, 16), tl.bfloat16, 1)
     bars = tlx.alloc_barriers(1, arrive_count=1)
     tlx.barrier_expect_bytes(bars[0], 16 * 16 * 2)
-    tlx.async_descriptor_load(source, tile[0], [row, column], bars[0])
+    tlx.async_descriptor_load(source, tile[0], [row_in, column_in], bars[0])
     tlx.barrier_wait(bars[0], 0)
-    tlx.async_descriptor_store(target, tile[0], [row, column])
+    tlx.async_descriptor_store(target, tile[0], [row_out, column_out])
     tlx.async_descriptor_store_wait(0)
 
 
 @triton.jit
-def arrives_twice(out, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
-    # `both` is for one arrival of each of two tasks. The first arrives a second time; unless it has waited, that may
-    # come before the other's first, and then the reader does not wait for what the other has written.
+def rare_turn(out, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
+    # The reader's first turn is for the writer's arrival, its second for that of the default task, which comes late: on
+    # the same named barrier, unless FIXED, so that the writer, when it is later still, is not waited for.
     tile = tlx.local_alloc((64, 64), tl.float32, 1)
-    both = tlx.alloc_barriers(1, arrive_count=2)
     ping = tlx.alloc_barriers(1, arrive_count=1)
     pong = tlx.alloc_barriers(1, arrive_count=1)
+    second: tl.constexpr = 9 if FIXED else 8
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            tlx.barrier_arrive(both[0])
             for i in range(ROUNDS):
                 tlx.barrier_arrive(ping[0])
                 tlx.barrier_wait(pong[0], i & 1)
-            if FIXED:
-                tlx.barrier_wait(both[0], 0)
-            tlx.barrier_arrive(both[0])
+            tlx.named_barrier_arrive(second, 256)
         with tlx.async_task(num_warps=4):
             tlx.local_store(tile[0], tl.full((64, 64), 1, tl.float32))
-            tlx.barrier_arrive(both[0])
+            tlx.named_barrier_arrive(8, 256)
+        with tlx.async_task(num_warps=4):
+            tlx.named_barrier_wait(8, 256)
+            value = tlx.local_load(tile[0])
+            tlx.named_barrier_wait(second, 256)
+            tl.store(out, tl.max(tl.max(value, 0), 0))
         with tlx.async_task(num_warps=4):
             for i in range(ROUNDS):
                 tlx.barrier_wait(ping[0], i & 1)
                 tlx.barrier_arrive(pong[0])
-            tlx.barrier_wait(both[0], 0)
-            value = tlx.local_load(tile[0])
-            tl.store(out, tl.max(tl.max(value, 0), 0))

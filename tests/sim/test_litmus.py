@@ -54,6 +54,43 @@ def test_an_arrival_too_many() -> None:
     assert ids(litmus.over_arrival) == {"over-arrival"}
 
 
+def _of_a_source(kernel: Any, **constants: Any) -> Any:
+    def run(session: Session) -> None:
+        source = torch.ones(16, 16, dtype=torch.bfloat16, device=DEVICE)
+        described = TensorDescriptor(source, [16, 16], [16, 1], [16, 16])
+        kernel[(1,)](described, torch.zeros(16, device=DEVICE), **constants)
+
+    return run
+
+
+@pytest.mark.parametrize("schedule", RUNS)
+def test_an_arrival_that_may_come_while_the_phase_before_lacks_bytes(schedule: tuple[Any, int]) -> None:
+    # Found on every schedule, also where the bytes happen to come in time.
+    assert "over-arrival" in verify(_of_a_source(litmus.early_arrival, WAIT=False), (schedule,)).ids
+    assert not verify(_of_a_source(litmus.early_arrival, WAIT=True), (schedule,)).seen
+
+
+@pytest.mark.parametrize("schedule", RUNS)
+def test_a_copy_into_shared_memory_is_waited_for_before_the_end(schedule: tuple[Any, int]) -> None:
+    assert verify(_of_a_source(litmus.load_and_leave, WAIT=False), (schedule,)).ids == {"pending-at-exit"}
+    assert not verify(_of_a_source(litmus.load_and_leave, WAIT=True), (schedule,)).seen
+
+
+@pytest.mark.parametrize(("row", "column"), [(-16, 0), (0, -8), (-1, 20)])
+def test_a_store_may_not_begin_before_its_tensor_and_a_load_may(row: int, column: int) -> None:
+    def program(load: bool) -> Any:
+        def run(session: Session) -> None:
+            source, target = (torch.ones(32, 32, dtype=torch.bfloat16, device=DEVICE) for _ in range(2))
+            described = [TensorDescriptor(t, [32, 32], [32, 1], [16, 16]) for t in (source, target)]
+            places = (row, column, 0, 0) if load else (0, 0, row, column)
+            litmus.copy_between[(1,)](*described, *places)
+
+        return run
+
+    assert verify(program(False)).ids == {"out-of-bounds"}
+    assert not verify(program(True)).seen
+
+
 def test_a_barrier_orders_a_store_before_a_load_and_nothing_else_does() -> None:
     assert not ids(litmus.hand_over, WAIT=True, FENCE=False)
     # Found on every schedule, also where the store happens to come first.

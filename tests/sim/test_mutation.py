@@ -121,9 +121,17 @@ def test_all_mutants_differ_and_parse(made: list[Mutant]) -> None:
     texts = [apply(KERNEL, m.edits) for m in made]
     assert len({*texts, KERNEL}) == len(texts) + 1
     assert len({m.name for m in made}) == len(made)
-    assert {m.kind for m in made} == {m.kind for m in MUTATORS} - {"multicast"}
+    assert {m.kind for m in made} == {m.kind for m in MUTATORS} - {"multicast", "completion"}
     for text in texts:
         ast.parse(text)
+
+
+def test_what_an_operation_of_sm100_tells_of_its_end_is_left_out_in_turn() -> None:
+    kernel = KERNEL.replace(
+        "tlx.named_barrier_arrive(5, 256)", "tlx.async_dot(a, b, acc, mBarriers=[full[0]], two_ctas=True)"
+    )
+    texts = {m.what for m in mutants([("spec/kernel", kernel)]) if m.kind == "completion"}
+    assert texts == {"tlx.async_dot: mBarriers=[full[0]] dropped", "tlx.async_dot: two_ctas=True dropped"}
 
 
 def test_a_mutant_is_named_after_the_line_of_its_statement(made: list[Mutant]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +36,8 @@ from tlxgen.sim.script import Block
 ROUNDS = 12
 
 
-def arrives_twice(session: Session) -> None:
-    litmus.arrives_twice[(1,)](torch.zeros(1, device=DEVICE), ROUNDS=ROUNDS, FIXED=False)
+def rare_turn(session: Session) -> None:
+    litmus.rare_turn[(1,)](torch.zeros(1, device=DEVICE), ROUNDS=ROUNDS, FIXED=False)
 
 
 def dead(session: Session) -> None:
@@ -50,8 +51,8 @@ def mutant(name: str, folder: Path) -> Report:
 @pytest.fixture(scope="module")
 def rare() -> Seen:
     """A race that needs one task to be slow, as the exhaustive search finds it."""
-    seen: Seen = verify(arrives_twice, exhaustive=Budget()).seen[0]
-    return seen
+    found = verify(rare_turn, exhaustive=Budget()).seen
+    return next(s for s in found if s.finding.id == "race-read-write")
 
 
 @pytest.fixture(scope="module")
@@ -77,27 +78,27 @@ def test_a_list_of_decisions_is_read_as_it_is_printed(script: Script) -> None:
 @pytest.mark.parametrize("text", ["", "0", "x:0", "0:0.1y2", "0:1..2", "1@2@0:"])
 def test_what_is_no_list_of_decisions_is_refused(text: str) -> None:
     with pytest.raises(ReplayError):
-        verify(arrives_twice, replay=text)
+        verify(rare_turn, replay=text)
 
 
 def test_a_finding_of_the_exhaustive_search_is_replayed(rare: Seen) -> None:
-    again = verify(arrives_twice, replay=str(rare.script))
+    again = verify(rare_turn, replay=str(rare.script))
     assert rare.finding in [s.finding for s in again.seen]
     assert again.runs == 1
-    assert not verify(arrives_twice, replay="0:").seen  # other decisions, no finding
+    assert not verify(rare_turn, replay="0:").seen  # other decisions, no finding
 
 
 def test_a_shortened_run_shows_the_same_finding_again(rare: Seen, shown: Witness) -> None:
-    assert [s.finding for s in verify(arrives_twice, replay=str(shown.script)).seen][0] == rare.finding
+    assert [s.finding for s in verify(rare_turn, replay=str(shown.script)).seen][0] == rare.finding
 
 
 def test_no_decision_of_a_shortened_run_can_be_left_out(rare: Seen, shown: Witness) -> None:
     assert shown.shortest.minimal
     (decisions,) = shown.script.launches
-    assert [str(d) for d in decisions] == ["0", "0.4x1", "-0.4"]  # one task is slow after its store, and that is all
+    assert [str(d) for d in decisions] == ["0", "0.3x1", "-0.3"]  # one task is slow after its store, and that is all
     for i in range(len(decisions)):
         shorter = replace(shown.script, launches=(decisions[:i] + decisions[i + 1 :],))
-        assert rare.finding.key not in {s.finding.key for s in verify(arrives_twice, replay=str(shorter)).seen}
+        assert rare.finding.key not in {s.finding.key for s in verify(rare_turn, replay=str(shorter)).seen}
 
 
 @pytest.mark.parametrize("name", ["bytes of A alone", "released before the dot is done", "turns not counted"])
@@ -121,7 +122,8 @@ def test_a_deadlock_says_who_waits_for_whom_and_that_nobody_comes(tmp_path: Path
     assert "waits for ab_empty[0] of CTA 0 parity 0: 0 phases complete, 0 of 2 arrived" in text
     assert "nobody ever arrives there" in text
     assert "tlx.barrier_wait(ab_empty[slot], phase ^ 1)" in text  # the line as it stands in the source
-    assert "arrived in this phase: nobody; in all: CTA 0 task of line 87 at line 96 (1x), CTA 0 TMA load" in text
+    arrived = r"arrived in this phase: nobody; in all: CTA 0 task of line \d+ at line \d+ \(1x\), CTA 0 TMA load"
+    assert re.search(arrived, text)
 
 
 def test_a_deadlock_at_a_named_barrier_says_who_came() -> None:
@@ -176,7 +178,8 @@ def test_a_trace_has_all_tasks_and_engines_arrows_and_phases(tmp_path: Path) -> 
     kinds = {e["cat"] for e in events(data, "X")}
     assert kinds == {"operation", "blocked", "asynchronous"}
     names = {e["args"]["name"] for e in events(data, "M") if e["name"] == "thread_name"}
-    assert {"program", "task of line 87"} <= names and any(n.startswith("TMA load") for n in names)
+    assert "program" in names and any(n.startswith("TMA load") for n in names)
+    assert any(re.fullmatch(r"task of line \d+", n) for n in names)
     assert {e["name"] for e in events(data, "i") if e["cat"] == "finding"} == {"async-lifetime"}
     assert any(e["name"] == "ab_full[0] of CTA 0: phase 1 complete" for e in events(data, "i"))
     assert {e["name"] for e in events(data, "s")} == {"asynchronous", "blocked"}

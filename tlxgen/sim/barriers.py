@@ -29,6 +29,8 @@ class Mbarrier:
     bytes: int = 0
     completed: int = 0  # clock of the phases that are complete
     arriving: int = 0  # clock of what arrived in this one
+    landed: int = 0  # clock of the copies of the phases that are complete
+    landing: int = 0  # of those of this one
     waiting: list[tuple[Task, int]] = field(default_factory=list)
     passed: list[tuple[int, Place]] = field(default_factory=list)  # segments that waited for the phase before this one
 
@@ -84,6 +86,9 @@ class Mbarrier:
         if count > self.pending:
             text = f"{count} arrivals on {self.name}, which waits for {self.pending} of {self.count} in this phase"
             self.findings.stop("over-arrival", text, (place,))
+        if self.landed & ~clock:
+            text = f"an arrival for phase {self.phase} of {self.name} may come while phase {self.phase - 1} lacks bytes"
+            self.findings.add("over-arrival", text, (place,))
         self.pending -= count
         self.bytes += expected
         self.arriving |= clock
@@ -94,8 +99,12 @@ class Mbarrier:
         self.hub.enter()
         if self.hub.watch is not None:
             self.hub.watch.arrives(self, (0, size), place)
+        if self.completed & ~clock:
+            text = f"bytes for phase {self.phase} of {self.name} may come before phase {self.phase - 1} is complete"
+            self.findings.add("tx-mismatch", text, (place,))
         self.bytes -= size
         self.arriving |= clock
+        self.landing |= clock
         self._settle(place)
 
     def _settle(self, place: Place) -> None:
@@ -114,7 +123,8 @@ class Mbarrier:
                 self.findings.add("parity-overrun", text, (place, waited))
         self.passed = []
         self.completed |= self.arriving
-        self.arriving = 0
+        self.landed |= self.landing
+        self.arriving = self.landing = 0
         self.phase += 1
         self.pending = self.count
         if self.hub.watch is not None:

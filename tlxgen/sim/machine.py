@@ -78,6 +78,9 @@ class Cta:
     scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # memory of the compiler's, by where it is used
     ended: int | None = None  # clock when its program ended
     remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
+    landing: list[tuple[int, Place, str]] = field(
+        default_factory=list
+    )  # its own copies into its shared memory, likewise
 
     @property
     def name(self) -> str:
@@ -250,7 +253,8 @@ class Machine:
         self.hub.spawn(main, run)
 
     def _leave(self, cluster: list[Cta]) -> None:
-        """All programs of a cluster have ended: reports what may have reached a CTA after it exited.
+        """All programs of a cluster have ended: reports what may have reached a CTA after it exited, whose memory may
+        be another's by then.
 
         A kernel with MMAs of two CTAs has a cluster barrier before it frees its tensor memory, to which every warp
         comes, unless async_tasks was told otherwise; no other kernel has one. (fbtriton, NVGPUToLLVMPass.cpp,
@@ -265,6 +269,15 @@ class Machine:
                 if not needed & left:
                     text = f"{what} reaches {cta.name}, which may have exited"
                     self.findings.add("remote-to-exited-cta", text, (place,))
+            for needed, place, what in cta.landing:
+                if not needed & left:
+                    text = f"{cta.name} ends while {what}, for which nobody waited, may still write to its memory"
+                    self.findings.add("pending-at-exit", text, (place,))
+
+    def land(self, bit: int, place: Place, what: str) -> None:
+        """Notes that `what`, a copy by an engine, writes to shared memory of the CTA that runs, which must not exit
+        before it. A thread's own cp.async is not one: it is the thread that has not ended."""
+        self.worker.cta.landing.append((bit, place, what))
 
     def reach(self, cta: Cta, bit: int, place: Place, what: str) -> None:
         """Notes that `what` touches a CTA from outside, which must have started, and not exit before it, for sure."""

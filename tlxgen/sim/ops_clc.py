@@ -68,7 +68,9 @@ def _request(context: Context, slot: int, targets: list[Cta], full: BarrierRef) 
     access = Access(event.bit, place, "a try_cancel", engine=True, fenced=True)
     for target, view in zip(targets, views, strict=True):
         view.write(access, event.clock, m.findings)
-        if target is not m.worker.cta:
+        if target is m.worker.cta:
+            m.land(event.bit, place, "a try_cancel")
+        else:
             m.reach(target, event.bit, place, "a try_cancel response")
     m.hub.issue(event)
     m.hub.pause()

@@ -60,6 +60,7 @@ def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> 
 
     event = m.prepare("cp.async.bulk", run)
     part.write(Access(event.bit, place, "a cp.async.bulk", engine=True, fenced=True), event.clock, m.findings)
+    m.land(event.bit, place, "a cp.async.bulk")
     part.poison()
     m.hub.issue(event)
     m.hub.pause()

@@ -60,7 +60,9 @@ def async_descriptor_load(
     for reached, view in zip(ctas, views, strict=True):
         view.write(access, event.clock, m.findings)
         view.poison()
-        if reached is not cta:
+        if reached is cta:
+            m.land(event.bit, place, "a TMA load")
+        else:
             m.reach(reached, event.bit, place, "a multicast TMA load")
     if two_ctas and cta.rank % 2:
         m.reach(cta.cluster[cta.rank & ~1], event.bit, place, "the arrival of a TMA load of two CTAs")
@@ -89,7 +91,7 @@ def async_descriptor_store(
     place = m.here()
     source = whole(source)
     _check(desc, source, offsets)
-    number, at = m.worker.cta.number, [int(o) for o in offsets]
+    number, at = m.worker.cta.number, _stored_at(offsets)
 
     def run(_: Event) -> None:
         if store_reduce:
@@ -150,6 +152,17 @@ def async_descriptor_store_wait(pendings: int) -> None:
         worker.clock |= event.clock
 
 
+def _stored_at(offsets: Sequence[int]) -> list[int]:
+    """The offsets of a store. A load before a tensor's first element reads zeros; a store that begins there is refused:
+    an H200 ends the launch with cudaErrorIllegalInstruction, whether the box reaches the tensor or not."""
+    m = machine()
+    at = [int(o) for o in offsets]
+    if min(at) < 0:
+        text = f"TMA store to {at}: an offset before the tensor is an illegal instruction"
+        m.findings.stop("out-of-bounds", text, (m.here(),))
+    return at
+
+
 def _check(desc: Any, view: Any, offsets: Sequence[int]) -> None:
     if not isinstance(desc, Descriptor) or not isinstance(view, View):
         raise KernelFault(f"TMA between {type(desc).__name__} and {type(view).__name__}")
@@ -181,7 +194,7 @@ class KernelDescriptor(Descriptor):
             raise KernelFault(
                 f"desc.store of {tuple(value.shape)} {value.dtype} into a box of {self.block} {self.dtype}"
             )
-        self.now().write([int(o) for o in offsets], value, m.memory, m.worker.cta.number, place)
+        self.now().write(_stored_at(offsets), value, m.memory, m.worker.cta.number, place)
 
     def _used(self, what: str) -> Place:
         m = machine()

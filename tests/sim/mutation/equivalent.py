@@ -42,9 +42,12 @@ ARGUED: tuple[Equivalent, ...] = (
         ),
     ),
     Equivalent(
-        "Waits for this task's own wgmmas earlier than it must: they end whatever others do, and every release still "
-        "comes after the wgmma that it is for. It costs overlap alone.",
-        (("pendings", r"acc = tlx\.async_dot_wait: 1 -> 0"),),
+        "Waits for this task's own wgmmas or stores earlier than it must: they end whatever others do, and every "
+        "release still comes after the operation that it is for. It costs overlap alone.",
+        (
+            ("pendings", r"\w+ = tlx\.async_dot_wait: 1 -> 0"),
+            ("pendings", r"tlx\.async_descriptor_store_wait: C_STAGES - 1 -> C_STAGES - 1 - 1"),
+        ),
     ),
     Equivalent(
         "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last "
@@ -67,7 +70,7 @@ ARGUED: tuple[Equivalent, ...] = (
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
         ),
-        at=r"^(?!.*store_task)",
+        at=r"^hopper_gemm(?!.*store_task)",
     ),
     Equivalent(
         "The accumulator that is set to zero before or after the wait is in this task's own registers.",
@@ -90,10 +93,10 @@ ARGUED: tuple[Equivalent, ...] = (
         ),
     ),
     Equivalent(
-        "Two arrivals, or two waits, one directly after the other: their order is nobody's concern.",
+        "Two arrivals, or two waits for barriers, one directly after the other: their order is nobody's concern.",
         (
             ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
-            ("later", r"tlx\.barrier_wait\(a_full\[slot\], phase\) after tlx\.barrier_wait\(b_full\[slot\], phase\)"),
+            ("later", r"tlx\.barrier_wait\(.*\) after tlx\.barrier_wait\(.*\)"),
         ),
     ),
     Equivalent(
@@ -128,12 +131,6 @@ ARGUED: tuple[Equivalent, ...] = (
         (("index", r"(barrier_wait|barrier_expect_bytes|async_descriptor_load) \w+: next_slot -> last"),),
     ),
     Equivalent(
-        "The one task's items begin one earlier in each CTA: all are still done once, and item -1 is a tile above or "
-        "left of the matrix, of zeros, whose stores TMA clips.",
-        (("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),),
-        at=r"pipelined_persistent",
-    ),
-    Equivalent(
         "The item past the last one is the first tile of a part past the last one: its K tiles lie outside of A and B, "
         "which gives zeros, and its rows outside of the workspace (or of C, with one part), where TMA clips them.",
         (("assignment", r"num_items = tl\.cdiv: (.*) \* SPLIT_K -> \1 \* SPLIT_K \+ 1"),),
@@ -141,6 +138,38 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
         (("mask", r"tl\.load: other=0\.0 dropped"),),
+    ),
+    Equivalent(
+        "The condition spares tiles that no boundary cuts the mask, which hides nothing in them.",
+        (
+            ("condition", r"if part == 0: scores = visible: part == 0 -> True"),
+            ("condition", r"if : \(row < key \+ 63\) .* -> True"),
+            ("condition", r"if key \+ scores\.shape\[1\] > N_K: .* -> True"),
+        ),
+    ),
+    Equivalent(
+        "The other replica's turn is the first: it passes by its own arrival, and lets this one in, as it does later.",
+        (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),),
+        at=r"attention_fwd",
+    ),
+    Equivalent(
+        "The bytes of one barrier are announced before the copy on another one, or those of both replicas' barriers in "
+        "another order: each phase is complete when its bytes have been announced and come, whichever is first.",
+        (
+            ("sooner", r"tlx\.barrier_expect_bytes\(v_full.* before tlx\.async_descriptor_load\(k_desc, .*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(do_full.* before tlx\.async_descriptor_load\( q_desc, .*"),
+            ("index", r"barrier_expect_bytes (q|do)_full: replica -> \(replica \+ 1\) % \(2\)"),
+        ),
+    ),
+    Equivalent(
+        "Q has one slot a replica: the bytes of both replicas are announced, in the other order.",
+        (("index", r"barrier_expect_bytes q_full: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),),
+        at=r"attention_fwd_(masks|rings)",
+    ),
+    Equivalent(
+        "KV_STAGES is 2 in every config of the module.",
+        (("counter", r"\w+_slot, \w+_phase = ring_slot: KV_STAGES -> 2"),),
+        at=r"attention_(bwd_dq|fwd_schedules|fwd_masks)",
     ),
     Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",

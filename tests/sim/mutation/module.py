@@ -95,11 +95,9 @@ class _Arrays(cst.CSTVisitor):
         if not isinstance(target, cst.Name) or not isinstance(value, cst.Call) or name not in ALLOCATIONS:
             return
         texts = [self._module.code(a.value) for a in value.args]
-        shape = texts[0] if name == "local_alloc" else ""
-        slots = texts[2] if name == "local_alloc" else texts[0]
-        self.found[target.value] = Array(
-            target.value, self._module.code(value), (ALLOCATIONS[name], shape, slots), slots
-        )
+        shape, slots = (texts[0], texts[2]) if name == "local_alloc" else ("", texts[0])
+        space = ALLOCATIONS[name] + "".join(t for t in texts if t.endswith(".tmem"))
+        self.found[target.value] = Array(target.value, self._module.code(value), (space, shape, slots), slots)
 
 
 def called(node: cst.CSTNode) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,11 +18,14 @@ from tlxgen.verify.structures import cases_of
 
 LIMITS = Limits(steps=100_000, seconds=30.0)
 MOST_PARTS = 4  # of K: more cost minutes and are the same
-Shape = tuple[int, int, int]
+Shape = tuple[int, ...]  # as the family's problem has it
 
-# One module for each thing that the family's template can do: cooperation, turns on named barriers and on mbarriers,
-# clusters of either kind with either barrier, a task that stores behind a kept guard, no tasks, parts of K, stores
-# without TMA, operations of the epilogue, column-major operands on barriers of their own.
+# One module for each thing that a family's templates can do. GEMM on sm90: cooperation, turns on named barriers and on
+# mbarriers, clusters of either kind with either barrier, a task that stores behind a kept guard, no tasks, parts of K,
+# stores without TMA, operations of the epilogue, column-major operands on barriers of their own. On sm100: tensor
+# memory, dynamic work, MMA of two CTAs by either protocol, groups, scales. Attention: turns with persistence and
+# causal order, softmax in one round with the dots, one ring for K and V, O in Q's place, lengths in memory; backward
+# with dQ added up and without.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -34,6 +38,18 @@ GENERATED = (
     "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_direct",
     "hopper_gemm_epilogue/hopper_gemm_epilogue_relu_residual_subtiles2_tma",
     "hopper_gemm_layouts/hopper_gemm_layouts_col_col_replicate2_separate",
+    "hopper_attention_fwd/hopper_attention_fwd_causal",
+    "hopper_attention_fwd_schedules/hopper_attention_fwd_schedules_none_grid_no_overlap_none",
+    "hopper_attention_fwd_rings/hopper_attention_fwd_rings_shared_leader_q",
+    "hopper_attention_fwd_masks/hopper_attention_fwd_masks_causal_bottom_right_packed",
+    "hopper_attention_bwd/hopper_attention_bwd_causal",
+    "hopper_attention_bwd_dq/hopper_attention_bwd_dq_none_head_dim64",
+    "blackwell_gemm/blackwell_gemm_persistent",
+    "blackwell_gemm_clc/blackwell_gemm_clc_warp",
+    "blackwell_gemm_2cta/blackwell_gemm_2cta_leader_clc",
+    "blackwell_gemm_2cta/blackwell_gemm_2cta_rendezvous_persistent",
+    "blackwell_gemm_groups/blackwell_gemm_groups_interleave_subtiles4",
+    "blackwell_mx_gemm/blackwell_mx_gemm_e4m3_m2_persistent",
 )
 
 
@@ -77,14 +93,14 @@ def generated(at: str) -> Subject:
     found = kernels(name)
     variants = next(s for s in found.structures if s.name == structure).variants
     path = ROOT / "generated" / f"{at}.py"
-    problem = found.family.problem()
+    problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
     def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
-        module = load_module(path)
+        module = load_module(path, arch)
         arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config])
-        return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS)
+        return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS, arch=arch)
 
-    configs = [c.kwargs for c in load_module(path).CONFIGS]
+    configs = [c.kwargs for c in load_module(path, arch).CONFIGS]
     points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
     cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
     return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
@@ -92,8 +108,7 @@ def generated(at: str) -> Subject:
 
 def _cost(case: tuple[int, Shape]) -> tuple[bool, int, int]:
     """Small problems of several tiles first: they show most faults."""
-    m, n, k = case[1]
-    return m == 1, m * n * k, case[0]
+    return min(case[1][-2:]) == 1, math.prod(case[1]), case[0]
 
 
 def executed(path: Path, run: Callable[[], Any]) -> set[int]:

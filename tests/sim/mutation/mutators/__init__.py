@@ -1,7 +1,7 @@
 """The mutators: libcst visitors, each with one kind of fault. A mutator sees one kernel function at a time."""
 
 from .base import Mutator
-from .conditions import Conditions, Masks, Multicasts, Remotes
+from .conditions import Completions, Conditions, Masks, Multicasts, Remotes
 from .counts import ArriveCounts, ExpectedBytes, Pendings, Slots, Threads
 from .numbers import Assignments, Bounds, Counters, Initialisations, Offsets, Operands
 from .places import Aliases, Counts, Indices, NamedIds, Phases
@@ -27,6 +27,7 @@ MUTATORS: tuple[type[Mutator], ...] = (
     Masks,
     Remotes,
     Multicasts,
+    Completions,
     Bounds,
     Offsets,
     Assignments,

@@ -58,10 +58,22 @@ class Remotes(Mutator):
         argument = keyword(node, "remote_cta_rank")
         if argument is not None:
             self.remove_argument(node, argument)
-        elif called(node) == "barrier_arrive" and "remote_cta_rank" in self.module.code(self.function):
+        elif called(node) == "barrier_arrive" and "remote_cta_rank=cta" in self.module.code(self.function):
             end = self.module.span(node.args[0])[1]
             what = f"{self.module.short(node)} goes to the peer"
             self.emit(node, what, Edit(end, end, ", remote_cta_rank=cta ^ 1"))
+
+
+class Completions(Mutator):
+    """An operation ends and tells none of its barriers, or only its own CTA."""
+
+    kind = "completion"
+
+    def visit_Call(self, node: cst.Call) -> None:
+        for name in ("mBarriers", "two_ctas", "multi_ctas"):
+            argument = keyword(node, name)
+            if argument is not None:
+                self.remove_argument(node, argument)
 
 
 class Multicasts(Mutator):

@@ -22,6 +22,8 @@ class ArriveCounts(Mutator):
             for argument in (keyword(node, n) for n in ("arrive_count", "num_warps", "num_arrivals")):
                 if argument is not None:
                     _one_off(self, argument.value, 1)
+        elif name == "clc_create_context":
+            _one_off(self, node.args[0].value, 1)
         elif name == "barrier_arrive" and len(node.args) == 1:
             self.replace(node.args[0], f"{self.module.code(node.args[0])}, 2")
 

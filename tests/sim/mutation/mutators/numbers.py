@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import libcst as cst
 
 from ..module import called
@@ -138,13 +140,17 @@ class Operands(Mutator):
     kind = "operands"
 
     def visit_Call(self, node: cst.Call) -> None:
-        if called(node) == "async_dot":
+        if called(node) in ("async_dot", "dot"):
             self._swap(node.args[0].value, node.args[1].value)
+        if called(node) == "async_dot_scaled":  # A, B, then accumulator, scale of A, format, scale of B
+            self._swap(node.args[0].value, node.args[1].value)
+            self._swap(node.args[3].value, node.args[5].value)
         if called(node) in ("async_descriptor_load", "async_descriptor_store"):
             for argument in node.args:
                 if isinstance(argument.value, cst.List) and argument.keyword is None:
-                    first, second = (e.value for e in argument.value.elements)
-                    self._swap(first, second)
+                    values = [e.value for e in argument.value.elements]
+                    for first, second in pairwise(values):
+                        self._swap(first, second)
 
     def visit_Assign(self, node: cst.Assign) -> None:
         target = node.targets[0].target
@@ -154,5 +160,7 @@ class Operands(Mutator):
 
     def _swap(self, a: cst.BaseExpression, b: cst.BaseExpression) -> None:
         first, second = self.module.code(a), self.module.code(b)
+        if first == second:
+            return
         edits = (Edit(*self.module.span(a), second), Edit(*self.module.span(b), first))
         self.emit(a, f"{self.module.short(a)} <-> {self.module.short(b)}", *edits)

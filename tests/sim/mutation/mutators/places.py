@@ -15,7 +15,7 @@ class Phases(Mutator):
     kind = "phase"
 
     def visit_Call(self, node: cst.Call) -> None:
-        if called(node) != "barrier_wait":
+        if called(node) not in ("barrier_wait", "clc_producer", "clc_consumer"):
             return
         phase = node.args[1].value
         if isinstance(phase, cst.Integer):
@@ -51,6 +51,8 @@ class Indices(Mutator):
         if not isinstance(node.value, cst.Name) or node.value.value not in self.arrays:
             return
         index, of = node.slice[0], self._access(node, node.value.value)
+        if self.arrays[node.value.value].slots == "1":
+            return  # there is no other slot
         self.replace(index, f"({self.module.code(index)} + 1) % ({self.arrays[node.value.value].slots})", of)
         for other in self._others(self.task(node)):
             self.replace(index, other, of)

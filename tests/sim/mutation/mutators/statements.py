@@ -14,8 +14,16 @@ ARRIVES = {
     "barrier_expect_bytes",
     "tcgen05_commit",
     "async_load_commit_group",
+    "clc_producer",
 }
-WAITS = {"barrier_wait", "named_barrier_wait", "async_dot_wait", "async_descriptor_store_wait", "async_load_wait_group"}
+WAITS = {
+    "barrier_wait",
+    "named_barrier_wait",
+    "async_dot_wait",
+    "async_descriptor_store_wait",
+    "async_load_wait_group",
+    "clc_consumer",
+}
 FENCES = {"fence", "fence_async_shared", "fence_mbarrier_init_cluster", "cluster_barrier"}
 SYNCHRONISE = ARRIVES | WAITS | FENCES
 
@@ -103,9 +111,9 @@ def _small(line: cst.CSTNode) -> list[cst.BaseSmallStatement]:
 
 
 def _is_number(statement: cst.CSTNode) -> bool:
-    """Whether a statement only computes a number: `last = (count + STAGES - 1) % STAGES`."""
+    """Whether a statement only computes numbers: `last = (count + STAGES - 1) % STAGES`."""
     values = [s.value for s in _small(statement) if isinstance(s, cst.Assign)]
-    return bool(values) and all(isinstance(v, cst.BinaryOperation) for v in values)
+    return bool(values) and all(isinstance(v, (cst.BinaryOperation, cst.Tuple)) for v in values)
 
 
 def _last_line(statement: cst.CSTNode) -> cst.CSTNode:
