@@ -11,17 +11,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DType:
-    """An element type under its four names. `bits` is the storage width of one element."""
+    """An element type under its four names. `bits` is the storage width of one element, which holds `values` of them:
+    torch and Triton see bytes where a type is narrower."""
 
     name: str  # in a spec
     triton: str  # in a tl. expression
     torch: str  # in a torch. expression
     signature: str  # in a Triton signature
     bits: int
+    values: int = 1
 
     @property
     def bytes(self) -> int:
         return self.bits // 8
+
+    @property
+    def value_bits(self) -> int:
+        return self.bits // self.values
+
+    @property
+    def is_mx(self) -> bool:
+        """Whether tensor cores multiply MX scales into it [ptx: .kind::mxf8f6f4, .kind::mxf4]."""
+        return self.name in ("e4m3", "e5m2", "e2m1")
 
     @property
     def is_fp8(self) -> bool:
@@ -36,6 +47,7 @@ DTYPES = {
         DType("fp32", "float32", "float32", "fp32", 32),
         DType("e4m3", "float8e4nv", "float8_e4m3fn", "fp8e4nv", 8),
         DType("e5m2", "float8e5", "float8_e5m2", "fp8e5", 8),
+        DType("e2m1", "uint8", "uint8", "u8", 8, values=2),  # the value of lower K in the low half
         DType("e8m0", "uint8", "uint8", "u8", 8),  # an MX scale, as its byte
     )
 }
@@ -88,6 +100,7 @@ class Sm100(Arch):
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
     mx_block = 32  # elements along K that share an MX scale [ptx: .kind::mxf8f6f4]
     mx_rows, mx_k = 128, 128  # rows and elements of K of a block of 512 packed scales [ptx: tcgen05.cp]
+    padded_k = 128  # K is a multiple where TMA spreads out fp4 in SMEM [CUDA: cuTensorMapEncodeTiled, 16U4_ALIGN16B]
     mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
     mma_n_max = 256
     mma_k_bytes = 32  # K extent of one instruction, in operand bytes

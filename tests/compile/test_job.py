@@ -44,6 +44,7 @@ def resources(**changes: Any) -> Resources:
         "ptx_sha256": "p",
         "sass_sha256": "s",
         "cubin_sha256": "c",
+        "loops": ({"HGMMA": 4, "total": 20},),
     } | changes
     return Resources(**fields)
 
@@ -65,7 +66,7 @@ def test_an_outcome_comes_back_equal(found: Resources | None) -> None:
     assert outcome.ok == (found is not None)
 
 
-@pytest.mark.parametrize("damage", [{"cluster": [1, 2]}, {"setmaxnreg": 3}, {"unknown": 1}])
+@pytest.mark.parametrize("damage", [{"cluster": [1, 2]}, {"loops": None}, {"setmaxnreg": 3}, {"unknown": 1}])
 def test_damaged_resources_are_refused(damage: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError, KeyError)):
         Resources.from_json(through_json(resources().to_json()) | damage)

@@ -31,6 +31,37 @@ def pair(out, MEET: tl.constexpr, WAIT: tl.constexpr, NO_ENDING: tl.constexpr):
 
 
 @triton.jit
+def scaled_pair(out, MEET: tl.constexpr, WAIT: tl.constexpr):
+    """MX scales copied to tensor memory for an MMA of two CTAs, which each copy their own."""
+    rank = tlx.cluster_cta_rank()
+    a = tlx.local_alloc((128, 128), tl.float8e4nv, 1)
+    b = tlx.local_alloc((128, 64), tl.float8e4nv, 1)
+    packed = tlx.local_alloc((2, 256), tl.uint8, 1)
+    a_scale = tlx.local_alloc((128, 4), tl.uint8, 1, tlx.storage_kind.tmem)
+    b_scale = tlx.local_alloc((128, 4), tl.uint8, 1, tlx.storage_kind.tmem)
+    acc = tlx.local_alloc((128, 128), tl.float32, 1, tlx.storage_kind.tmem)
+    filled = tlx.alloc_barriers(1, arrive_count=2)
+    done = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.local_store(a[0], tl.full((128, 128), 1.0, tl.float8e4nv))
+    tlx.local_store(b[0], tl.full((128, 64), 1.0, tl.float8e4nv))
+    if MEET:
+        tlx.local_store(packed[0], tl.full((2, 256), 127 + rank, tl.uint8))
+    tlx.fence("async_shared")
+    tlx.barrier_arrive(filled[0], 1, remote_cta_rank=0)
+    if not MEET:
+        tlx.local_store(packed[0], tl.full((2, 256), 127 + rank, tl.uint8))
+    tlx.barrier_wait(filled[0], 0, pred=rank == 0)
+    tlx.tmem_copy(packed[0], a_scale[0])
+    tlx.tmem_copy(packed[0], b_scale[0])
+    tlx.async_dot_scaled(
+        a[0], b[0], acc[0], a_scale[0], "e4m3", b_scale[0], "e4m3", use_acc=False, mBarriers=[done[0]], two_ctas=True
+    )
+    if WAIT:
+        tlx.barrier_wait(done[0], 0)
+    tl.store(out + rank, tl.max(tl.max(tlx.local_load(acc[0]), 0), 0))
+
+
+@triton.jit
 def tiles(out, CONSUMERS: tl.constexpr, MULTI: tl.constexpr):
     """Two consumers of cluster launch control, of which one asks; `out[i]` becomes i."""
     context = tlx.clc_create_context(num_consumers=CONSUMERS)

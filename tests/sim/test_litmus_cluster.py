@@ -24,6 +24,14 @@ def test_two_ctas_meet_before_their_mma() -> None:
         assert found & {"race-read-write", "async-lifetime"}, run  # as CTA 1 fills its operands before the MMA or after
 
 
+def test_each_of_two_ctas_copies_its_own_scales() -> None:
+    found, outs = litmus(kernels.scaled_pair, **TWO, MEET=True, WAIT=True)
+    assert not found
+    assert all(out[:2] == [128.0, 4 * 128.0] for out in outs)  # both scales are 2 ** rank
+    assert litmus(kernels.scaled_pair, **TWO, MEET=False, WAIT=True)[0] & {"async-lifetime", "race-read-write"}
+    assert litmus(kernels.scaled_pair, **TWO, MEET=True, WAIT=False)[0] & {"async-lifetime", "race-read-write"}
+
+
 def test_the_compilers_cluster_barrier_at_the_end_keeps_a_cta_for_its_peer() -> None:
     """CTA 1 does not wait for the MMA that reads its operands and writes its accumulator."""
     assert not litmus(kernels.pair, **TWO, MEET=True, WAIT=False, NO_ENDING=False)[0]

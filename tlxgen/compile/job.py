@@ -73,7 +73,7 @@ class Resources:
     spills: a thread. `smem_bytes`: dynamic, a CTA. `tmem_columns`: of 512. `named_barriers`: of 16. `mbarriers`:
     mbarrier.init in the PTX. `warps`: a CTA, padding included. `cluster`: CTAs. `maxnreg`: the PTX directive.
     `setmaxnreg`: distinct ("inc" | "dec", registers), sorted. `sass`: instructions an opcode class (see OPCODES) and
-    "total"; None, like `sass_sha256`, where nvdisasm is missing.
+    "total"; None, like `sass_sha256`, where nvdisasm is missing. `loops`: the same for each innermost loop.
     """
 
     registers: int
@@ -93,6 +93,7 @@ class Resources:
     ptx_sha256: str
     sass_sha256: str | None
     cubin_sha256: str
+    loops: tuple[Mapping[str, int], ...] = ()
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -101,7 +102,8 @@ class Resources:
     def from_json(cls, data: Json) -> Resources:
         """Raises KeyError, TypeError or ValueError on what to_json did not write."""
         setmaxnreg = tuple((str(action), int(count)) for action, count in data["setmaxnreg"])
-        return cls(**(data | {"cluster": _triple(data["cluster"]), "setmaxnreg": setmaxnreg}))
+        made = {"cluster": _triple(data["cluster"]), "setmaxnreg": setmaxnreg, "loops": tuple(data["loops"])}
+        return cls(**(data | made))
 
 
 @dataclass(frozen=True)

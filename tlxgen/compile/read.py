@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _USED = re.compile(r"Used (\d+) registers(?:, used (\d+) barriers)?")
 _SETMAXNREG = re.compile(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\s+(\d+)")
 _MAXNREG = re.compile(r"^\s*\.maxnreg\s+(\d+)", re.MULTILINE)
+_LABEL = re.compile(r"^(\.L\w+):")
+_BRANCH = re.compile(r"\bBRA(?:\.U)?\s.*`\((\.L\w+)\)")  # not BRA.U.ANY, by which one instruction is tried again
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+((?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)[^;]*);", re.MULTILINE)
 
 
@@ -27,7 +30,8 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
         raise ValueError(f"ptxas -v reported on {len(used)} functions where one was expected")
     stack_bytes, stores, loads = map(int, stack[0])
     maxnreg = _MAXNREG.search(ptx)
-    counts, sass_digest = sass(cubin)
+    text = disassembled(cubin)
+    counts, sass_digest = sass(text) if text is not None else (None, None)
     x, y, z = metadata.cluster_dims
     return Resources(
         registers=int(used[0][0]),
@@ -47,24 +51,59 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
         ptx_sha256=hashlib.sha256(ptx.encode()).hexdigest(),
         sass_sha256=sass_digest,
         cubin_sha256=hashlib.sha256(cubin).hexdigest(),
+        loops=loops(text) if text is not None else (),
     )
 
 
-def sass(cubin: bytes) -> tuple[dict[str, int] | None, str | None]:
-    """Instructions an opcode class with their "total", and a digest of the text; None, None without an nvdisasm.
+def disassembled(cubin: bytes) -> str | None:
+    """The SASS with labels, as nvdisasm -c prints it; None without an nvdisasm.
 
     cuobjdump -sass is no way round that: it runs nvdisasm.
     """
     disassembler = tools().nvdisasm
     if disassembler is None:
-        return None, None
+        return None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
-        text = subprocess.run([disassembler, "-c", path], capture_output=True, text=True, check=True).stdout
+        return subprocess.run([disassembler, "-c", path], capture_output=True, text=True, check=True).stdout
+
+
+def sass(text: str) -> tuple[dict[str, int], str]:
+    """Instructions an opcode class with their "total", and a digest of the text."""
     found = _INSTRUCTION.findall(text)
     if not found:
         raise ValueError("nvdisasm printed no instruction")
-    counts = Counter(opcode for _, opcode in found)
     digest = hashlib.sha256("\n".join(" ".join(line.split()) for line, _ in found).encode()).hexdigest()
-    return {name: counts[name] for name in OPCODES if name in counts} | {"total": len(found)}, digest
+    return _counts([opcode for _, opcode in found]), digest
+
+
+def loops(text: str) -> tuple[dict[str, int], ...]:
+    """Instructions an opcode class of each innermost loop: from a label to the first branch back to it.
+
+    Code that the compiler moves out of the way, such as the further tries of an mbarrier wait, is in none of them. It
+    returns by a branch back, too, which is told from a loop's: it begins in a loop and ends outside, or has an EXIT.
+    """
+    opcodes: list[str] = []
+    labels: dict[str, int] = {}
+    ends: dict[str, int] = {}
+    for line in text.splitlines():
+        if label := _LABEL.match(line):
+            labels[label[1]] = len(opcodes)
+        elif instruction := _INSTRUCTION.match(line):
+            opcodes.append(instruction[2])
+            branch = _BRANCH.search(instruction[1])
+            if branch and branch[1] in labels:
+                ends.setdefault(branch[1], len(opcodes))
+    found: list[tuple[int, int]] = []
+    for end, start in sorted((end, labels[label]) for label, end in ends.items()):
+        returns = any(inner < start < inner_end for inner, inner_end in found)
+        if not returns and "EXIT" not in opcodes[start:end]:
+            found.append((start, end))
+    inner = (s for s in found if not any(s[0] <= other[0] and other[1] <= s[1] for other in found if other != s))
+    return tuple(_counts(opcodes[start:end]) for start, end in inner)
+
+
+def _counts(opcodes: Sequence[str]) -> dict[str, int]:
+    counts = Counter(opcodes)
+    return {name: counts[name] for name in OPCODES if name in counts} | {"total": len(opcodes)}

@@ -19,10 +19,10 @@ WARP = 32
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     """`ring` with its full, empty and ready barriers.
 
-    A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
+    A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
     TMA loads and MMAs does somebody wait until they are complete.
     """
-    full = _full(ring, roles) if ring.drains or ring.fill.kind != "store" else None
+    full = _full(ring, roles) if ring.drains or ring.fill.kind in ("tma", "commit") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 

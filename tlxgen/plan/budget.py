@@ -77,9 +77,8 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
     columns: list[Columns] = []
     for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         for tile in ring.tiles:
-            count = tile.shape[-1].value * tile.dtype.bits // 32
             for i in range(ring.slots.value * ring.banks * tile.groups):
-                columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), count))
+                columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), tile.tmem_columns))
     for use in plan.compiler_tmem:
         columns.append(Columns(use.what, _next_column(columns), use.amount))
     return tuple(columns)

@@ -72,7 +72,8 @@ def total(sizes: list[Size]) -> Size:
 class Tile:
     """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers.
 
-    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers.
+    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers. `padded`:
+    TMA leaves a gap after each 8 bytes, so that it takes twice its bytes of SMEM.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Tile:
     groups: int = 1
     axis: int = 0
     of: str = ""
+    padded: bool = False
 
     @property
     def tensor(self) -> str:
@@ -99,18 +101,38 @@ class Tile:
             result = result * extent
         return result * self.dtype.bytes
 
+    @property
+    def smem_bytes(self) -> int:
+        """What all the groups in one slot take of SMEM."""
+        return self.bytes.value * (2 if self.padded else 1)
+
+    @property
+    def tmem_columns(self) -> int:
+        """Columns of tensor memory that one buffer takes. Blocks of 128 x 4 MX scales take 4, each quarter of the lanes
+        has all of them."""
+        if self.dtype.name == "e8m0":
+            return self.shape[0].value // 32 * (self.shape[1].value // 4)
+        return self.shape[-1].value * self.dtype.bits // 32
+
 
 @dataclass(frozen=True)
 class Fill:
-    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, or by its own stores.
+    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, by its own stores, or
+    by tcgen05 copies from SMEM, which are in order with the MMAs of the same task that read them and need no barrier.
 
     `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `remote`: the role
     fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
     """
 
     role: str
-    kind: Literal["tma", "store", "commit", "remote"]
+    kind: Literal["tma", "store", "commit", "copy", "remote"]
     ctas: int = 1
+
+    @property
+    def means(self) -> str:
+        """What fills it, in a word."""
+        means = {"tma": "TMA", "store": "stores", "commit": "MMAs", "copy": "tcgen05 copies", "remote": "remote stores"}
+        return means[self.kind]
 
 
 @dataclass(frozen=True)
@@ -200,7 +222,7 @@ class Ring:
     @property
     def bank_bytes(self) -> int:
         """Bytes of all slots of one bank, whoever owns them."""
-        return sum(t.bytes.value for t in self.tiles) * self.slots.value
+        return sum(t.smem_bytes for t in self.tiles) * self.slots.value
 
 
 @dataclass(frozen=True)

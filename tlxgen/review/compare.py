@@ -240,7 +240,7 @@ def _rings(plan: Plan) -> Facts:
     facts: dict[str, dict[str, object]] = {}
     for ring in plan.rings:
         facts[ring.name] = fields = {"slots": ring.slots.value, "banks": ring.banks, "guard": ring.guard or ""}
-        fields["filled by"] = f"{ring.fill.role}, by {'TMA' if ring.fill.kind == 'tma' else 'stores'}"
+        fields["filled by"] = f"{ring.fill.role}, by {ring.fill.means}"
         fields["drained by"] = ", ".join(f"{d.replicas * d.ctas * d.arrivals} x {d.role}" for d in ring.drains)
         for tile in ring.tiles:
             fields[f"tile {tile.name}"] = " x ".join(str(s.value) for s in tile.shape)

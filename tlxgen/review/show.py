@@ -64,17 +64,15 @@ def _roles(plan: Plan) -> Table:
     return table
 
 
-_FILLS = {"tma": "TMA", "store": "stores", "commit": "MMAs"}
-
-
 def _rings(plan: Plan) -> Table:
     table = Table("Rings", ("ring", "slots", "banks", "tile", "dtype", "filled by", "drained by", "bytes of SMEM"))
     for ring in plan.rings:
-        drained = ", ".join(d.role for d in ring.drains) or f"{ring.fill.role}, by TMA store groups"
+        itself = f"{ring.fill.role}, {'in order with its MMAs' if ring.fill.kind == 'copy' else 'by TMA store groups'}"
+        drained = ", ".join(d.role for d in ring.drains) or itself
         for tile in ring.tiles:
             shape = " x ".join(str(s.value) for s in tile.shape)
             extent = f"{tile.name} {shape}" + (f" x {tile.groups}" if tile.groups > 1 else "")
-            filled = f"{ring.fill.role}, by {_FILLS[ring.fill.kind]}"
+            filled = f"{ring.fill.role}, by {ring.fill.means}"
             table.add(
                 ring.name, ring.slots.value, ring.banks, extent, tile.dtype.name, filled, drained, ring.smem_bytes
             )

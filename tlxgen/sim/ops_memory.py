@@ -46,7 +46,8 @@ def local_alloc(
     shape, num = tuple(int(s) for s in shape), int(num)
     if num < 1 or any(s < 1 for s in shape):
         raise KernelFault(f"local_alloc of {num} buffers of {shape}")
-    if storage == "tmem" and (len(shape) != 2 or shape[0] > LANES):
+    scales = dtype in (torch.uint8, torch.int8)  # 32 rows of which are in each quarter of the lanes
+    if storage == "tmem" and (len(shape) != 2 or (shape[0] > LANES and not scales)):
         raise KernelFault(f"local_alloc of {shape} in tensor memory, which has {LANES} lanes")
     if reuse is None:
         owner = _storage(storage)

@@ -146,20 +146,34 @@ def tcgen05_commit(mBarrier: BarrierRef, two_ctas: Any = False) -> None:
 
 
 def tmem_copy(src: View, dst: View) -> None:
-    """Copies shared to tensor memory, in order with the MMAs of the task. Scales of an MX operand are unpacked."""
+    """Copies shared to tensor memory, in order with the MMAs of the task. Scales of an MX operand are unpacked.
+
+    In a kernel that has MMAs of two CTAs the one of even rank copies, for both, each from its own memory: there all of
+    tcgen05 is of one cta_group. (Read in PTX that fbtriton makes; PTX ISA, tcgen05.cp.)
+    """
     m = machine()
-    place = m.here()
+    m.meet()
+    place, cta = m.here(), m.worker.cta
     if src.kind != "smem" or dst.kind != "tmem":
         raise KernelFault("tmem_copy goes from shared to tensor memory")
     if not dst.buffer.scales and src.shape != dst.shape:
         raise KernelFault(f"tmem_copy of {src.shape} into {dst.shape}")
 
+    if m.layouts.pairs and cta.rank % 2:
+        return
+    ctas = _pair(cta) if m.layouts.pairs else [cta]
+
     def run(_: Event) -> None:
-        dst.put(unpack_scales(src.get(), dst.shape) if dst.buffer.scales else src.get())
+        for c in ctas:
+            value = src.on(c).get()
+            dst.on(c).put(unpack_scales(value, dst.shape) if dst.buffer.scales else value)
 
     event = _prepare("tcgen05.cp", run)
     access = Access(event.bit, place, "a tmem_copy", engine=True, fenced=True)
-    src.read(access, event.clock, m.findings)
-    dst.write(access, event.clock, m.findings)
+    for c in ctas:
+        if c is not cta:
+            m.reach(c, event.bit, place, "a tmem_copy of two CTAs")
+        src.on(c).read(access, event.clock, m.findings)
+        dst.on(c).write(access, event.clock, m.findings)
     m.hub.issue(event)
     m.hub.pause()

@@ -21,7 +21,7 @@ from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
 OPCODES = {
-    "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA"),
+    "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCOMMA"),
     "TMA loads": ("UTMALDG",),
     "TMA stores": ("UTMASTG",),
 }  # columns of the table
@@ -75,14 +75,15 @@ def _kernels(spec: Path) -> list[Kernel]:
     built = build(spec)
     kernels: Kernels = kernels_of(spec)
     return [
-        Kernel(spec, built.folder, s.name, v, launch, _job(built.folder / f"{s.name}.py", v, launch))
+        Kernel(spec, built.folder, s.name, v, launch, job_of(built.folder / f"{s.name}.py", v, launch))
         for s in kernels.structures
         for v in s.variants
         for launch in (v.plan.launches if v.plan else ())
     ]
 
 
-def _job(module: Path, variant: Variant, launch: Launch) -> Job:
+def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
+    """What compiles a kernel of a variant, whose generated module is at `module`."""
     assert variant.plan
     arguments = [Argument(name, kind) for name, kind in launch.arguments]
     arguments += [Argument(name, "constexpr") for name, _ in launch.constants]
@@ -173,8 +174,9 @@ def _key(kernel: Kernel) -> str:
 
 
 def _figures(found: Resources) -> dict[str, Any]:
-    """A kernel's resources as the lock holds them: on one line each, opcodes and all."""
+    """A kernel's resources as the lock holds them: on one line each, opcodes and all, but no loops."""
     data = found.to_json()
+    del data["loops"]
     data["cluster"] = list(found.cluster)
     data["setmaxnreg"] = _moves(found.setmaxnreg)
     return json.loads(json.dumps(data))  # type: ignore[no-any-return]

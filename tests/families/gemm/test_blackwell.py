@@ -160,6 +160,48 @@ def test_two_ctas_read_the_scales_of_all_columns_of_b() -> None:
     assert tiles == {"a": 128 * 128, "b": 128 * 128, "a_scale": 512, "b_scale": 1024}
 
 
+FP4: Spec = {**MX, "problem": {"a": {"dtype": "e2m1"}, "b": {"dtype": "e2m1", "layout": "col"}, "scaling": "mx"}}
+MIXED: Spec = {**MX, "problem": {"a": {"dtype": "e5m2"}, "b": {"dtype": "e2m1", "layout": "col"}, "scaling": "mx"}}
+
+
+def test_a_byte_has_two_values_of_fp4() -> None:
+    ring = plan_of(FP4).ring("ab")
+    assert ring.full_barrier and ring.full_barrier.bytes
+    assert ring.full_barrier.bytes.value == (128 + 256) * 64 + (1 + 2) * 512
+    assert ring.smem_bytes == 3 * ring.full_barrier.bytes.value
+    assert [t.shape[1].text for t in ring.tiles[:2]] == ["BLOCK_K // 2", "BLOCK_K // 2"]
+
+
+def test_fp4_beside_fp8_takes_twice_the_bytes_that_tma_counts() -> None:
+    ring = plan_of(MIXED).ring("ab")
+    assert ring.full_barrier and ring.full_barrier.bytes
+    assert ring.full_barrier.bytes.value == 128 * 128 + 256 * 64 + (1 + 2) * 512
+    assert ring.smem_bytes == 3 * ((128 + 256) * 128 + (1 + 2) * 512)
+
+
+@pytest.mark.parametrize(("values", "product"), [(MX, "UTCQMMA"), (MIXED, "UTCQMMA"), (FP4, "UTCOMMA")])
+def test_the_instruction_depends_on_what_is_multiplied(values: Spec, product: str) -> None:
+    assert plan_of(values).expected_opcodes[:2] == (product, "UTCCP")
+
+
+def test_each_slot_may_have_its_scales_in_columns_of_its_own_and_needs_no_barrier_for_them() -> None:
+    plan = plan_of({**MX, "rings.scale": {"space": "tmem"}})
+    ring = plan.ring("scale")
+    assert (ring.slots.value, ring.barriers, ring.smem_bytes) == (3, (), 0)
+    factors = ["a_factor[0] 256..259", "a_factor[1] 260..263", "a_factor[2] 264..267", "b_factor[0] 268..275"]
+    assert [str(c) for c in plan.tmem][1:5] == factors
+    assert sum(c.count for c in plan.tmem) == 256 + 3 * (4 + 8)
+    (rings,) = (t for t in plan_tables(plan) if t.title == "Rings")
+    assert ("mma, by tcgen05 copies", "mma, in order with its MMAs") in [row[5:7] for row in rings.rows]
+
+
+def test_scales_that_the_compiler_swizzles_are_not_copied() -> None:
+    wide = {**FP4, "tile.k": 256, "rings.ab.stages": 2}
+    assert not plan_of(wide).reasons
+    (reason,) = plan_of({**wide, "rings.scale": {"space": "tmem"}}).reasons
+    assert (reason.rule, "b_scale has 8 rows of 256 B" in reason.text) == ("mx", True)
+
+
 @pytest.mark.parametrize("values", [{"tile.k": 64}, {"tile.n": 64}, {"tile.m": 64}])
 def test_mx_scales_come_in_whole_blocks(values: dict[str, Any]) -> None:
     assert "mx" in [r.rule for r in plan_of({**MX, **values}).reasons]

@@ -80,6 +80,36 @@ def test_a_wrong_shape_type_or_device_of_an_argument_is_named(gemm: ModuleType) 
         gemm.check(torch.zeros(3, 3), "out", (3, 3), (torch.float32,), torch.device("cuda", 0))
 
 
+@pytest.fixture(scope="module")
+def mixed() -> ModuleType:
+    return import_file(GENERATED / "blackwell_mx_gemm_fp4" / "blackwell_mx_gemm_fp4_e4m3_e2m1_m1_smem.py")
+
+
+def test_scales_are_packed_as_torchao_packs_them(mixed: ModuleType) -> None:
+    """Byte (r % 32) * 16 + (r // 32) * 4 + c of a block is the scale of its row r and column c."""
+    scales = torch.randint(256, (300, 10)).to(torch.uint8)
+    packed = mixed.pack_scales(scales)
+    assert packed.shape == (1, 3, 3, 2, 256)
+    rows, columns = torch.meshgrid(torch.arange(300), torch.arange(10), indexing="ij")
+    at = rows % 32 * 16 + rows % 128 // 32 * 4 + columns % 4
+    assert torch.equal(packed.view(3, 3, 512)[rows // 128, columns // 4, at], scales)
+    assert packed.sum() == scales.sum()  # the rest is zero
+
+
+@pytest.mark.parametrize(("offset", "stride"), [(16, 128), (0, 144)])
+def test_fp4_beside_fp8_is_aligned_to_32_bytes(mixed: ModuleType, offset: int, stride: int) -> None:
+    base = torch.zeros(64 * 160 + 64, dtype=torch.uint8)
+    start = -base.data_ptr() % 32 + offset
+    with pytest.raises(ValueError, match=r"b: begins .* TMA needs multiples of 32"):
+        mixed.describe_padded(base[start:].as_strided((64, 64), (stride, 1)), "b", [64, 64])
+
+
+def test_packed_operands_must_agree_about_k(mixed: ModuleType) -> None:
+    a, scale = torch.zeros(8, 128, dtype=torch.float8_e4m3fn), torch.zeros(1, 1, 1, 2, 256, dtype=torch.uint8)
+    with pytest.raises(ValueError, match=r"expected \(M, K\) @ \(K / 2, N\)"):
+        mixed.blackwell_mx_gemm_fp4(a, torch.zeros(128, 8, dtype=torch.uint8), scale, scale)
+
+
 def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleType) -> None:
     chosen = {gemm.CONFIGS.index(gemm.pick_config(m, n, 4096, 132)) for m in (64, 512, 4096) for n in (64, 512, 4096)}
     assert len(chosen) > 1, "every shape gets the same config"

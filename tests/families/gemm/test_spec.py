@@ -29,6 +29,8 @@ def faults(folder: Path, values: dict[str, Any]) -> list[SpecError]:
     return caught.value.errors
 
 
+MX = {**SM100, "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}, "scaling": "mx"}}
+
 # (values, the key that is blamed, words of the message)
 ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"tasks.mma.replicate": 3}, "tasks.mma.replicate", "at most 2"),
@@ -56,7 +58,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"problem.b.dtype": "e4m3", "problem.b.layout": "col"}, "problem.b.dtype", "cannot multiply bf16 by e4m3"),
     ({**FP8, "problem.a.layout": "col"}, "problem.a.layout", "K-major only"),
     ({**FP8, "problem.b.layout": "row"}, "problem.b.layout", "K-major only"),
-    ({"problem.a.dtype": "fp32"}, "problem.a.dtype", "expected 'fp16', 'bf16', 'e4m3' or 'e5m2'"),
+    ({"problem.a.dtype": "fp32"}, "problem.a.dtype", "expected 'fp16', 'bf16', 'e4m3', 'e5m2' or 'e2m1'"),
     ({"problem.accumulate": "bf16"}, "problem.accumulate", "fp32"),
     ({"schedule.kind": "clc"}, "schedule.kind", "of sm100"),
     ({"rings.acc": {"stages": 1}}, "rings.acc", "of sm100"),
@@ -82,6 +84,11 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
         "tasks.scheduler.guard",
         "for something else",
     ),
+    ({**SM100, "problem.a.dtype": "e2m1"}, "problem.a.dtype", "comes with scales"),
+    ({**SM100, "problem.b.dtype": "e2m1"}, "problem.b.dtype", "comes with scales"),
+    ({**MX, "problem.b.dtype": "fp16"}, "problem.b.dtype", "fp8 and fp4, not fp16"),
+    ({**MX, "problem.a.dtype": "e2m1", "problem.a.layout": "col"}, "problem.scaling", "lie along K"),
+    ({**SM100, "rings.scale": {"space": "tmem"}}, "rings.scale", "there are no scales"),
     ({"cluster": {"m": 2, "n": 2}}, "cluster.n", "not 2 x 2"),
     ({"cluster": {"m": 4}}, "cluster.m", "1 or 2"),
     ({"cluster": {"k": 3}}, "cluster.k", "1, 2, 4 or 8"),

@@ -73,6 +73,17 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"^hopper_gemm(?!.*store_task)",
     ),
     Equivalent(
+        "A tile has 4 subtiles, or 4 of each of 2 row groups, and C_STAGES is 2 in every config of the module: at the "
+        "end of a tile c_count % C_STAGES is what it was at its start. Nothing but the buffer depends on the count.",
+        (("initialisation", r"c_count = 0 in each round"),),
+        at=r"^blackwell_(?!gemm_store_task)",
+    ),
+    Equivalent(
+        "ACC_STAGES and C_STAGES are both 2 in every config of the module.",
+        (("counter", r"acc_slot, acc_phase = ring_slot: ACC_STAGES -> C_STAGES"),),
+        at=r"^blackwell_gemm(_clc|_2cta)?/",
+    ),
+    Equivalent(
         "The accumulator that is set to zero before or after the wait is in this task's own registers.",
         (("later", r"tlx\.(named_)?barrier_wait\(.*\) after acc = tl\.zeros\(.*\)"),),
     ),

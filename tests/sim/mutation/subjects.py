@@ -50,6 +50,7 @@ GENERATED = (
     "blackwell_gemm_2cta/blackwell_gemm_2cta_rendezvous_persistent",
     "blackwell_gemm_groups/blackwell_gemm_groups_interleave_subtiles4",
     "blackwell_mx_gemm/blackwell_mx_gemm_e4m3_m2_persistent",
+    "blackwell_mx_gemm_fp4/blackwell_mx_gemm_fp4_e4m3_e2m1_m2_tmem",
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
@@ -12,6 +12,7 @@ from .facts import GemmFacts
 from .ops import OPS
 from .spec import GemmSpec
 
+SWIZZLED_ROWS = 8  # "ttng.tmem_copy op: The source should not be swizzled for now" [compiler]
 EPILOGUE_WARPS = 4  # a warp reads the 32 lanes of TMEM that are its own [ptx: tcgen05.ld]
 
 
@@ -24,7 +25,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
         "accumulator_registers": held if facts.tma_store else 2 * held,  # on its way to the layout of the store
         "expected_opcodes": _opcodes(facts),
         "source_barriers": _source_barriers(facts),
-        "compiler_tmem": _scale_columns(facts),
+        "compiler_tmem": () if facts.scale_columns else _scale_columns(facts),
     }
 
 
@@ -103,6 +104,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
             space="tmem",
         )
     )
+    if facts.scale_columns:
+        made.append(Ring("scale", _factors(sizes), sizes["STAGES"], Fill("mma", "copy"), (), space="tmem"))
     if facts.tma_store:
         drains = (Drain("store"),) if "store" in optional else ()
         staged = (facts.staged,)
@@ -110,11 +113,19 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
     return tuple(made)
 
 
+def _factors(sizes: dict[str, Size]) -> tuple[Tile, Tile]:
+    """The scales of a slot in tensor memory: those of a CTA's rows of A, and of all columns of B."""
+    along_k, e8m0 = sizes["BLOCK_K"] // Sm100.mx_block, DTYPES["e8m0"]
+    return Tile("a_factor", (sizes["BLOCK_M"], along_k), e8m0), Tile("b_factor", (sizes["BLOCK_N"], along_k), e8m0)
+
+
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
-    """What must be in the SASS: products, TMA loads, loads from TMEM, stores of C by TMA, requests for a tile."""
-    product = "UTCQMMA" if facts.a.tile.dtype.is_fp8 else "UTCHMMA"
+    """What must be in the SASS: products, copies of scales, loads, stores by TMA, requests for tiles."""
+    wide, packed = facts.a.tile.dtype.bits > 8, all(o.packed for o in facts.operands)
+    product = "UTCHMMA" if wide else "UTCOMMA" if packed else "UTCQMMA"
     store = ("UTMASTG",) if facts.tma_store else ()
-    return (product, "UTMALDG", "LDTM", *store, *(("UGETNEXTWORKID",) if facts.clc else ()))
+    copies = ("UTCCP",) if facts.scales else ()
+    return (product, *copies, "UTMALDG", "LDTM", *store, *(("UGETNEXTWORKID",) if facts.clc else ()))
 
 
 def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reason]:
@@ -128,10 +139,19 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reas
     least = Sm100.mma_n_min * (2 if facts.pair else 1)
     if not least <= n <= Sm100.mma_n_max:
         reasons.append(Reason("tcgen05-n", f"BLOCK_N = {n}, tcgen05 takes {least} to {Sm100.mma_n_max}"))
-    if spec.tile.k * facts.a.tile.dtype.bytes < Sm100.mma_k_bytes:
+    if spec.tile.k * facts.a.k_bytes < Sm100.mma_k_bytes:
         reasons.append(Reason("tcgen05-k", f"BLOCK_K = {spec.tile.k}, one tcgen05 takes {Sm100.mma_k_bytes} B of K"))
     unit = {"rows a group": (rows, Sm100.mx_rows), "BLOCK_N": (n, Sm100.mx_rows), "BLOCK_K": (spec.tile.k, Sm100.mx_k)}
     for what, (extent, whole) in unit.items() if facts.scales else ():
         if extent % whole:
             reasons.append(Reason("mx", f"{what} = {extent}; MX scales come in blocks of {whole}"))
-    return reasons
+    return [*reasons, *_swizzled(facts)]
+
+
+def _swizzled(facts: GemmFacts) -> Iterator[Reason]:
+    """Scales that fbtriton 3.7.4 would swizzle in SMEM, where its own tmem_copy then cannot read them."""
+    for scales in facts.scales if facts.scale_columns else ():
+        rows = scales.tile.bytes.value // 256
+        if rows >= SWIZZLED_ROWS:
+            text = f"a tile of {scales.name} has {rows} rows of 256 B; tmem_copy takes less than {SWIZZLED_ROWS}"
+            yield Reason("mx", text)

@@ -58,7 +58,7 @@ def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
     """Bytes that must cross to or from memory: A, B, C and what the epilogue reads, each once."""
     m, n, k = shape
     problem = spec.problem
-    a, b, c = (DTYPES[x.dtype].bytes for x in (problem.a, problem.b, problem.c))
+    a, b, c = (DTYPES[x.dtype].value_bits / 8 for x in (problem.a, problem.b, problem.c))
     scales = (m + n) * k // Sm100.mx_block if problem.scaling == "mx" else 0
     return float(m * k * a + k * n * b + scales + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
 
@@ -85,35 +85,36 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
 def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
     """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory."""
     block_m, block_n, block_k = size["BLOCK_M"], size["BLOCK_N"], size["BLOCK_K"]
-    width = facts.a.tile.dtype.bytes
+    a, b = (o.k_bytes for o in facts.operands)
     multiply = block_m * block_n * block_k / facts.products
     # Each warpgroup's wgmma reads its 64 rows of A and all of B; tcgen05 reads those of a row group, or of both CTAs.
     b_reads = facts.row_groups if facts.tensor_memory else math.ceil(block_m / 64)
-    read = block_k * width * (block_m + b_reads * block_n / (2 if facts.pair else 1)) / SMEM_BYTES
+    read = block_k * (a * block_m + b * b_reads * block_n / (2 if facts.pair else 1)) / SMEM_BYTES
     a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
-    load = (a_loaded + b_loaded) * block_k * width / L2_BYTES
-    memory = _unique(facts, size, shape, at_work) * block_k * width / at_work / DRAM_BYTES
-    memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (block_m + block_n) * block_k * width))
+    load = (a * a_loaded + b * b_loaded) * block_k / L2_BYTES
+    memory = _unique(facts, size, shape, at_work) * block_k / at_work / DRAM_BYTES
+    memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
     return max(multiply + wait, read, load, memory)
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
-    """Rows of A and of B's transpose that the CTAs at work read between them, and that L2 does not have yet.
+    """Bytes of a column of A and of a row of B that the CTAs at work read between them, and that are not in L2 yet.
 
     Those of a cluster along K read other columns of the same rows.
     """
     m, n, k = shape
+    a, b = (o.k_bytes for o in facts.operands)
     parts = facts.cluster_k
     at_work = math.ceil(at_work / parts)
     rows = math.ceil(m / size["BLOCK_M"])
     columns = math.ceil(n / size["BLOCK_N"])
     high = min(size["GROUP_M"] * facts.cluster_m, rows, at_work)
     wide = min(math.ceil(at_work / high), columns)
-    read = parts * (high * size["BLOCK_M"] + wide * size["BLOCK_N"])
-    if (m + n) * k * facts.a.tile.dtype.bytes > L2_CAPACITY:
+    read = parts * (a * high * size["BLOCK_M"] + b * wide * size["BLOCK_N"])
+    if (a * m + b * n) * k > L2_CAPACITY:
         return read
-    return min(read, parts * (m + n) * at_work / (rows * columns))  # everything stays: it is read once
+    return min(read, parts * (a * m + b * n) * at_work / (rows * columns))  # everything stays: it is read once
 
 
 def _stall(size: dict[str, int], slot: float) -> float:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from tlxgen.arch import DType
+from tlxgen.arch import DType, Sm100
 from tlxgen.plan import Size, Tile
 
 from .ops import OPS, OpTensor
@@ -24,6 +24,21 @@ class Operand:
     ring: str
     eviction: str
     multicast: bool
+
+    @property
+    def along_k(self) -> Size:
+        """How far a slot's tile reaches along K, in stored elements."""
+        return self.tile.shape[1 if self.row_major == (self.name == "a") else 0]
+
+    @property
+    def packed(self) -> bool:
+        """Whether a stored element has several values, neighbours along K."""
+        return self.tile.dtype.values > 1
+
+    @property
+    def k_bytes(self) -> float:
+        """Bytes of memory that a value takes."""
+        return self.tile.dtype.value_bits / 8
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class GemmFacts:
     num_warps: int
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
+    scale_columns: bool = False  # the kernel itself copies them to tensor memory
     stochastic: bool = False  # C is rounded up or down by chance
     interleave: bool = False  # the epilogue takes the row groups' subtiles in turns
     scheduler_guard: str | None = None
@@ -68,7 +84,15 @@ class GemmFacts:
     @property
     def products(self) -> int:
         """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
-        return (4096 if self.tensor_memory else 2048) * 16 // self.a.tile.dtype.bits
+        widest = max(o.tile.dtype.value_bits for o in self.operands)
+        return (4096 if self.tensor_memory else 2048) * 16 // widest
+
+    @property
+    def k_multiple(self) -> int:
+        """What the host function asks K to be a multiple of."""
+        if any(o.tile.padded for o in self.operands):
+            return Sm100.padded_k
+        return Sm100.mx_block if self.scales else 1
 
     @property
     def clc(self) -> bool:

@@ -29,6 +29,7 @@ _FUNCTIONS = {
     "pack_scales",
     "check_scales",
     "describe_scales",
+    "describe_padded",
 }
 _HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
@@ -171,26 +172,51 @@ def _store_registers(spec: GemmSpec) -> int | None:
 
 
 def _operands(spec: GemmSpec) -> list[Fault]:
+    faults = [*_types(spec), *(_scaled(spec) if spec.problem.scaling == "mx" else _layouts(spec))]
+    for axis in ("m", "n", "k"):
+        extent = getattr(spec.tile, axis)
+        if extent & (extent - 1):
+            faults.append((("tile", axis), f"a tile extent is a power of two, not {extent}"))
+    return faults
+
+
+def _layouts(spec: GemmSpec) -> list[Fault]:
     a, b, faults = spec.problem.a, spec.problem.b, list[Fault]()
     transposable = ARCHS[spec.arch].transposable
-    if DTYPES[a.dtype].bits != DTYPES[b.dtype].bits or (a.dtype != b.dtype and not DTYPES[a.dtype].is_fp8):
-        faults.append((("problem", "b", "dtype"), f"tensor cores cannot multiply {a.dtype} by {b.dtype}"))
     rule = "wgmma reads fp8 operands K-major only"
     if not transposable(DTYPES[a.dtype]) and a.layout != "row":
         faults.append((("problem", "a", "layout"), f"A of {a.dtype} must be row-major: {rule}"))
     if not transposable(DTYPES[b.dtype]) and b.layout != "col":
         faults.append((("problem", "b", "layout"), f"B of {b.dtype} must be column-major: {rule}"))
+    return faults
+
+
+def _scaled(spec: GemmSpec) -> list[Fault]:
+    """What MX scales ask for."""
+    faults: list[Fault] = []
+    if spec.tasks.mma.replicate != 1:
+        faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
+    if spec.problem.a.layout != "row" or spec.problem.b.layout != "col":
+        faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
+    return faults
+
+
+def _types(spec: GemmSpec) -> list[Fault]:
+    """Which types go together, with MX scales and without."""
+    types = {name: DTYPES[operand.dtype] for name, operand in (("a", spec.problem.a), ("b", spec.problem.b))}
+    a, b = types.values()
     if spec.problem.scaling == "mx":
-        if not DTYPES[a.dtype].is_fp8:
-            faults.append((("problem", "scaling"), f"MX scales fp8, not {a.dtype}"))
-        if spec.tasks.mma.replicate != 1:
-            faults.append((("tasks", "mma", "replicate"), "with MX scales a tile is one row group"))
-        if a.layout != "row" or b.layout != "col":
-            faults.append((("problem", "scaling"), "MX scales lie along K: A is row-major, B column-major"))
-    for axis in ("m", "n", "k"):
-        extent = getattr(spec.tile, axis)
-        if extent & (extent - 1):
-            faults.append((("tile", axis), f"a tile extent is a power of two, not {extent}"))
+        return [
+            (("problem", n, "dtype"), f"MX scales fp8 and fp4, not {t.name}") for n, t in types.items() if not t.is_mx
+        ]
+    faults: list[Fault] = []
+    if "scale" in spec.rings.model_fields_set:
+        faults.append((("rings", "scale"), "there are no scales: problem.scaling is none"))
+    packed = [n for n, t in types.items() if t.values > 1]
+    for name in packed:
+        faults.append((("problem", name, "dtype"), "e2m1 comes with scales: problem.scaling must be mx"))
+    if not packed and (a.bits != b.bits or (a != b and not a.is_fp8)):
+        faults.append((("problem", "b", "dtype"), f"tensor cores cannot multiply {a.name} by {b.name}"))
     return faults
 
 

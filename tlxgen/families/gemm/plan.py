@@ -151,6 +151,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         num_warps=4 if tasks.specialized else mma.warps,
         tensor_memory=tensor_memory,
         scales=_scales(spec, sizes, groups) if spec.problem.scaling == "mx" else (),
+        scale_columns=spec.rings.scale.space == "tmem",
         stochastic=spec.epilogue.rounding == "stochastic",
         interleave=spec.epilogue.interleave,
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
@@ -164,15 +165,18 @@ def _hint(eviction: str) -> str:
 
 def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Operand, Operand]:
     separate = spec.rings.ab.full == "separate"
-    block_m, block_n, block_k = sizes["BLOCK_M"], sizes["BLOCK_N"], sizes["BLOCK_K"]
+    a_type, b_type = DTYPES[spec.problem.a.dtype], DTYPES[spec.problem.b.dtype]
+    block_m, block_n = sizes["BLOCK_M"], sizes["BLOCK_N"]
+    a_k, b_k = (sizes["BLOCK_K"] // t.values for t in (a_type, b_type))
     a_row, b_row = spec.problem.a.layout == "row", spec.problem.b.layout == "row"
-    a_shape = (block_m, block_k) if a_row else (block_k, block_m)
+    a_shape = (block_m, a_k) if a_row else (a_k, block_m)
     # Two CTAs that multiply together load half of B's tile each; else a shared operand is loaded whole, by multicast.
     pair = spec.arch == "sm100" and spec.cluster.m == 2
     block_n = block_n // 2 if pair else block_n
-    b_shape = (block_k, block_n) if b_row else (block_n, block_k)
-    a = Tile("a", a_shape, DTYPES[spec.problem.a.dtype], groups, axis=0 if a_row else 1)
-    b = Tile("b", b_shape, DTYPES[spec.problem.b.dtype])
+    b_shape = (b_k, block_n) if b_row else (block_n, b_k)
+    mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
+    a = Tile("a", a_shape, a_type, groups, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
+    b = Tile("b", b_shape, b_type, padded=mixed and b_type.values > 1)
     return (
         Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), spec.cluster.n == 2),
         Operand("b", b, b_row, "b" if separate else "ab", _hint(spec.cache.b), spec.cluster.m == 2 and not pair),

@@ -12,7 +12,7 @@ from unittest import mock
 
 import torch
 
-from tlxgen.arch import DTYPES, DType
+from tlxgen.arch import DTYPES, DType, Sm100
 
 from .spec import GemmSpec
 
@@ -43,9 +43,14 @@ def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
 
 
 def _runnable(spec: GemmSpec, shape: Shape) -> Shape:
-    """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales."""
+    """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales, of 128 where
+    fp4 meets fp8."""
     m, n, k = shape
-    return (m, n, (k + 31) // 32 * 32) if spec.problem.scaling == "mx" else shape
+    if spec.problem.scaling == "none":
+        return shape
+    a, b = (DTYPES[o.dtype].values for o in (spec.problem.a, spec.problem.b))
+    step = Sm100.mx_block if a == b else Sm100.padded_k
+    return m, n, (k + step - 1) // step * step
 
 
 def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
@@ -81,6 +86,8 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
 def _operand(rows: int, columns: int, dtype: DType, row_major: bool, device: torch.device) -> torch.Tensor:
     if not row_major:
         return _operand(columns, rows, dtype, True, device).T
+    if dtype.values > 1:
+        return torch.randint(256, (rows, columns // dtype.values), device=device).to(torch.uint8)
     return matrix(rows, columns, dtype, device, torch.randn(rows, columns, device=device))
 
 
@@ -103,9 +110,17 @@ def _scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
     return torch.randint(123, 131, (rows, k // 32), device=device).to(torch.uint8)
 
 
-def _scaled(values: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    """Values (rows, K) times their scales, in float64."""
-    return values.double() * torch.exp2(scales.double() - 127).repeat_interleave(32, dim=1)
+E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0)
+
+
+def _scaled(stored: torch.Tensor, dtype: str, scales: torch.Tensor) -> torch.Tensor:
+    """Values (rows, K) times their scales, in float64. Of two in a byte the one of lower K is in the low half."""
+    if DTYPES[dtype].values > 1:
+        codes = torch.stack((stored & 15, stored >> 4), dim=-1).flatten(1)
+        values = torch.tensor(E2M1, dtype=torch.float64, device=stored.device)[codes.int()]
+    else:
+        values = stored.double()
+    return values * torch.exp2(scales.double() - 127).repeat_interleave(32, dim=1)
 
 
 def _vector(size: int, device: torch.device) -> torch.Tensor:
@@ -169,9 +184,11 @@ def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
     negative number, fp32 keeps the accuracy of what it started from and no more.
     """
-    a, b = t["a"].double(), t["b"].double()
     if spec.problem.scaling == "mx":
-        a, b = _scaled(a, t["a_scale"]), _scaled(b.T, t["b_scale"]).T
+        a = _scaled(t["a"], spec.problem.a.dtype, t["a_scale"])
+        b = _scaled(t["b"].T, spec.problem.b.dtype, t["b_scale"]).T
+    else:
+        a, b = t["a"].double(), t["b"].double()
     value = a @ b
     scale = float(value.norm())
     for op in spec.epilogue.ops:
@@ -206,7 +223,8 @@ def tolerance(spec: GemmSpec, output: str) -> float:
     rounding = (2 if spec.epilogue.rounding == "stochastic" else 1) * {"bf16": 4e-3, "fp16": 5e-4, "fp32": 2e-6}[
         spec.problem.c.dtype
     ]
-    return rounding + (2e-3 if DTYPES[spec.problem.a.dtype].is_fp8 else 4e-6)
+    narrow = any(DTYPES[o.dtype].is_mx for o in (spec.problem.a, spec.problem.b))
+    return rounding + (2e-3 if narrow else 4e-6)
 
 
 def reproducible(spec: GemmSpec, output: str) -> bool:

@@ -12,13 +12,15 @@ from tlxgen.spec import CommonSpec, SpecFault, SpecModel
 from . import faults
 
 Operand16 = Literal["fp16", "bf16"]
-OperandType = Literal["fp16", "bf16", "e4m3", "e5m2"]
+OperandType = Literal["fp16", "bf16", "e4m3", "e5m2", "e2m1"]
 Eviction = Literal["none", "evict_first", "evict_last"]
 Op = Literal["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise"]
 
 
 class Operand(SpecModel):
-    dtype: OperandType = Field("bf16", description="Element type of the operand.")
+    dtype: OperandType = Field(
+        "bf16", description="Element type of the operand. e2m1, for scaling mx: two values a byte of torch.uint8."
+    )
     layout: Literal["row", "col"] = Field(
         "row", description="Major order of the tensor as the caller holds it: row (last dimension contiguous) or col."
     )
@@ -122,6 +124,14 @@ class OperandRing(SpecModel):
     )
 
 
+class ScaleRing(SpecModel):
+    space: Literal["smem", "tmem"] = Field(
+        "smem",
+        description="Where MX scales are multiplied from. smem: the compiler copies them to tensor memory before each "
+        "product, always to the same columns. tmem: the kernel does, each slot of the operands has columns of its own.",
+    )
+
+
 class OutputRing(SpecModel):
     stages: int = Field(
         1, ge=1, le=8, description="Staging buffers of C for each replica, a subtile each; sm100: 2 by default."
@@ -139,6 +149,7 @@ class AccumulatorRing(SpecModel):
 
 class Rings(SpecModel):
     ab: OperandRing = Field(OperandRing(), description="Operand tiles from TMA loads to wgmma.")
+    scale: ScaleRing = Field(ScaleRing(), description="sm100: MX scales of the tiles in the A and B ring.")
     acc: AccumulatorRing = Field(AccumulatorRing(), description="sm100: accumulators from tcgen05 to the epilogue.")
     c: OutputRing = Field(OutputRing(), description="Output subtiles on their way to TMA stores.")
 
