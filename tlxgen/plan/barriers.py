@@ -20,7 +20,7 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also stores it: nobody waits for a slot of it, and only for
-    TMA loads and MMAs does somebody wait until they are complete.
+    TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
     """
     full = _full(ring, roles) if ring.drains or ring.fill.kind != "store" else None
     empty = _empty(ring, roles) if ring.drains else None
@@ -42,9 +42,11 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=size * ring.fill.ctas)
     if ring.fill.kind == "commit":
         return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
-    warps = roles[ring.fill.role].warps
-    count = WARP * warps if ring.empty == "warp" else 1
-    return Barrier(name, ring.empty, slots, count, 1, warps, f"{ring.fill.role}, after its stores")
+    role = roles[ring.fill.role]
+    count = WARP * role.warps if ring.empty == "warp" else 1
+    arrivals = role.replicas if ring.fill.kind == "parts" else 1
+    who = f"{role.name}{f' x {arrivals} replicas' if arrivals > 1 else ''}, after {'their' if arrivals > 1 else 'its'} stores"
+    return Barrier(name, ring.empty, slots, count * arrivals, arrivals, role.warps, who)
 
 
 def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:

@@ -104,11 +104,12 @@ class Tile:
 class Fill:
     """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, or by its own stores.
 
-    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader.
+    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `parts`: each
+    replica of the role stores a part of the slot, and all of them read the whole.
     """
 
     role: str
-    kind: Literal["tma", "store", "commit"]
+    kind: Literal["tma", "store", "parts", "commit"]
     ctas: int = 1
 
 

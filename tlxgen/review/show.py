@@ -64,7 +64,7 @@ def _roles(plan: Plan) -> Table:
     return table
 
 
-_FILLS = {"tma": "TMA", "store": "stores", "commit": "MMAs"}
+_FILLS = {"tma": "TMA", "store": "stores", "parts": "stores of each replica", "commit": "MMAs"}
 
 
 def _rings(plan: Plan) -> Table:

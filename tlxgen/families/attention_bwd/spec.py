@@ -64,6 +64,17 @@ class MmaTask(SpecModel):
     registers: int | None = Field(
         240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
     )
+    meet: Literal["named", "mbarrier"] = Field(
+        "mbarrier",
+        description="How consumers hear that the dS of a step is stored. named: all stop at a barrier. mbarrier: each "
+        "arrives and goes on with dK, and waits where it needs the others' dS.",
+    )
+    ahead: bool = Field(
+        True, description="K Q^T of the next step is issued in this one, and runs while dQ is stored. Needs mbarrier."
+    )
+    keep: Literal["none", "k", "v", "kv"] = Field(
+        "none", description="Whose rows stay in registers, as left operands of wgmma that take nothing out of SMEM."
+    )
 
 
 class Tasks(SpecModel):
@@ -75,9 +86,14 @@ class StepRing(SpecModel):
     stages: int = Field(2, ge=1, le=16, description="Slots of the ring.")
 
 
+class PartRing(SpecModel):
+    stages: int = Field(1, ge=1, le=2, description="Buffers a consumer.")
+
+
 class Rings(SpecModel):
     q: StepRing = Field(StepRing(), description="Tiles of Q, and the log-sum-exp of their rows.")
     do: StepRing = Field(StepRing(), description="Tiles of dO, and rowsum(O * dO) of their rows.")
+    dq: PartRing = Field(PartRing(), description="Parts of dQ on their way out, and dK and dV at the end.")
     empty: Literal["warp", "leader"] = Field(
         "warp", description="How a slot is released: one arrival a thread, or one a task after a task-wide sync."
     )
@@ -115,7 +131,7 @@ class AttentionBwdSpec(BackwardSpec):
 
     @model_validator(mode="after")
     def _combinations(self) -> AttentionBwdSpec:
-        faults = faults_of(self, self.tasks.mma.registers)
+        faults = [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
         if faults:
             raise SpecFault(*faults)
         return self
@@ -127,6 +143,16 @@ Fault = tuple[tuple[str | int, ...], str]
 def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     """What is wrong with names, registers and shapes, for a family of the backward."""
     return [*_names(spec), *_registers(registers), *_shapes(spec)]
+
+
+def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.tasks.mma.ahead and spec.tasks.mma.meet == "named":
+        text = "a consumer that runs ahead does not stop at a named barrier: meet must be mbarrier"
+        faults.append((("tasks", "mma", "ahead"), text))
+    if spec.problem.gradients == "kv" and spec.rings.dq.stages != 1:
+        faults.append((("rings", "dq", "stages"), "without dQ there are no parts of it: stages is 1"))
+    return faults
 
 
 def _names(spec: BackwardSpec) -> list[Fault]:
