@@ -44,9 +44,10 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
         return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
     role = roles[ring.fill.role]
     count = WARP * role.warps if ring.empty == "warp" else 1
-    arrivals = role.replicas if ring.fill.kind == "parts" else 1
-    who = f"{role.name}{f' x {arrivals} replicas' if arrivals > 1 else ''}, after {'their' if arrivals > 1 else 'its'} stores"
-    return Barrier(name, ring.empty, slots, count * arrivals, arrivals, role.warps, who)
+    if ring.fill.kind == "parts":
+        who = f"{role.name} x {role.replicas} replicas, after their stores"
+        return Barrier(name, ring.empty, slots, count * role.replicas, role.replicas, role.warps, who)
+    return Barrier(name, ring.empty, slots, count, 1, role.warps, f"{role.name}, after its stores")
 
 
 def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:

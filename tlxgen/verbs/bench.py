@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tlxgen.bench.spec import Bench
 from tlxgen.build import build
 from tlxgen.check import require_device
 from tlxgen.compile import check_torch, check_triton
+from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
 
@@ -45,6 +47,9 @@ def run(
     chosen = tuple(shapes) or bench.shapes
     if outputs.tritonbench:
         check_triton()
+        if len(bench.apart()) > 1:
+            text = f"the variants of {bench.kernels.name} compute different things; an operator computes one"
+            raise TlxgenError(text, remedy="give the axis that decides what is computed one value")
         named = [(case.name, case.baseline) for case in bench.cases(chosen[0])]
         text = source(bench.kernels.name, spec, built.folder, chosen, named)
         write_atomic(outputs.tritonbench, text.encode())
@@ -65,8 +70,8 @@ def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int) -> Record
     gpu = Gpu()
     rows: list[Row] = []
     readings = []
-    for shape in shapes:
-        done = time_problem(bench.problem(shape, gpu.device), bench.cases(shape), gpu, turns=turns)
+    for shape, part in itertools.product(shapes, bench.apart()):
+        done = time_problem(part.problem(shape, gpu.device), part.cases(shape), gpu, turns=turns)
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done
         table = Table(describe(readings[-1]) or gpu.name, COLUMNS)
