@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,22 @@ class Bench:
         self.family = families.of(document)
         self.kernels: Kernels = self.family.kernels(document).some()
         self._wanted = baselines
+        self.label = ""  # of the baselines, where a spec's structures compute different things
+
+    def apart(self) -> tuple[Bench, ...]:
+        """One for each set of structures that compute the same, so that each is held against its own baselines."""
+        sets: dict[str, list[Structure]] = {}
+        for structure in self.kernels.structures:
+            sets.setdefault(repr(self.family.computed(structure.variants[0].spec)), []).append(structure)
+        return tuple(self._of(found, len(sets) > 1) for found in sets.values())
+
+    def _of(self, structures: Sequence[Structure], labelled: bool) -> Bench:
+        part = copy.copy(self)
+        part.kernels = replace(self.kernels, structures=tuple(structures))
+        for cached in ("first", "baselines"):
+            part.__dict__.pop(cached, None)
+        part.label = f" for {structures[0].name}" if labelled else ""
+        return part
 
     @cached_property
     def how(self) -> Any:
@@ -94,7 +111,7 @@ class Bench:
 
     def cases(self, shape: Shape) -> list[Case]:
         """Baselines first, then the structures, each with its own pick or with every config."""
-        made = [Case(name, make, baseline=True) for name, make in self.baselines.items()]
+        made = [Case(name + self.label, make, baseline=True) for name, make in self.baselines.items()]
         if (self.folder / DISPATCHER).is_file():
             package = self._module(DISPATCHER.removesuffix(".py"))
             made.append(Case(self.kernels.name, lambda t: self.how.call(package, self.first, shape, t)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import json
 from abc import ABC, abstractmethod
@@ -85,6 +86,10 @@ class Family(ABC):
     blame: ClassVar[Mapping[str, str]] = {}  # the spec path that a rule is most likely broken by
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
+
+    def computed(self, spec: Any) -> dict[str, Any]:
+        """What a spec computes: the values at the paths of `computes`."""
+        return {path: functools.reduce(getattr, path.split("."), spec) for path in self.computes}
 
     @abstractmethod
     def guards(self, spec: Any) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
-    TMA loads and MMAs does somebody wait until they are complete.
+    TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
     """
-    full = _full(ring, roles) if ring.drains or ring.fill.kind in ("tma", "commit") else None
+    full = _full(ring, roles) if ring.drains or ring.fill.kind in ("tma", "commit", "parts") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 
@@ -45,9 +45,12 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]))
     if ring.fill.kind == "commit":
         return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
-    warps = roles[ring.fill.role].warps
-    count = WARP * warps if ring.empty == "warp" else 1
-    return Barrier(name, ring.empty, slots, count, 1, warps, f"{ring.fill.role}, after its stores")
+    role = roles[ring.fill.role]
+    count = WARP * role.warps if ring.empty == "warp" else 1
+    if ring.fill.kind == "parts":
+        who = f"{role.name} x {role.replicas} replicas, after their stores"
+        return Barrier(name, ring.empty, slots, count * role.replicas, role.replicas, role.warps, who)
+    return Barrier(name, ring.empty, slots, count, 1, role.warps, f"{role.name}, after its stores")
 
 
 def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:

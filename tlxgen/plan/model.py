@@ -122,17 +122,24 @@ class Fill:
 
     `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `remote`: the role
     fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
+    `parts`: each replica of the role stores a part of the slot, and all of them read the whole.
     """
 
     role: str
-    kind: Literal["tma", "store", "commit", "copy", "remote"]
+    kind: Literal["tma", "store", "parts", "commit", "copy", "remote"]
     ctas: int = 1
 
     @property
     def means(self) -> str:
         """What fills it, in a word."""
-        means = {"tma": "TMA", "store": "stores", "commit": "MMAs", "copy": "tcgen05 copies", "remote": "remote stores"}
-        return means[self.kind]
+        return {
+            "tma": "TMA",
+            "store": "stores",
+            "parts": "stores of each replica",
+            "commit": "MMAs",
+            "copy": "tcgen05 copies",
+            "remote": "remote stores",
+        }[self.kind]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from tlxgen.bounded import cpus
 from tlxgen.build import build
 from tlxgen.check import require_device
 from tlxgen.compile import check_torch, check_triton
+from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
 from tlxgen.tune.ahead import Target, compile_ahead
@@ -49,6 +51,9 @@ def run(
     chosen = tuple(shapes) or bench.shapes
     if outputs.tritonbench:
         check_triton()
+        if len(bench.apart()) > 1:
+            text = f"the variants of {bench.kernels.name} compute different things; an operator computes one"
+            raise TlxgenError(text, remedy="give the axis that decides what is computed one value")
         named = [(case.name, case.baseline) for case in bench.cases(chosen[0])]
         text = source(bench.kernels.name, spec, built.folder, chosen, named)
         write_atomic(outputs.tritonbench, text.encode())
@@ -71,9 +76,9 @@ def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int, workers: 
     compile_ahead(bench, shapes, target, lambda done, total: say(f"compiled {done} of {total}"))
     rows: list[Row] = []
     readings = []
-    for shape in shapes:
+    for shape, part in itertools.product(shapes, bench.apart()):
         name = "x".join(map(str, shape))
-        problem, cases = bench.problem(shape, gpu.device), bench.cases(shape)
+        problem, cases = part.problem(shape, gpu.device), part.cases(shape)
         done = time_problem(problem, cases, gpu, turns=turns, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done

@@ -12,9 +12,11 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
-PLAIN = "hopper_attention_bwd/hopper_attention_bwd_none"
+NAMED = "hopper_attention_bwd_schedules/hopper_attention_bwd_schedules_{}_meet_named_stages1"
+AHEAD = "hopper_attention_bwd/hopper_attention_bwd_none"
+PLAIN = NAMED.format("head_dim128")
 CAUSAL = "hopper_attention_bwd/hopper_attention_bwd_causal"
-SMALL = "hopper_attention_bwd_d64/hopper_attention_bwd_d64_none"
+SMALL = NAMED.format("head_dim64")
 LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
 KV = "hopper_attention_bwd_kv/hopper_attention_bwd_kv_causal_head_dim64"
 DQ = "hopper_attention_bwd_dq/hopper_attention_bwd_dq_causal_head_dim128"
@@ -31,7 +33,7 @@ FAULTS = (
     Mutant("Q not awaited", PLAIN, "tlx.barrier_wait(q_full[q_slot], q_phase)", "pass", 0, SQUARE),
     Mutant("dO not awaited", PLAIN, "tlx.barrier_wait(do_full[do_slot], do_phase)", "pass", 0, SQUARE),
     Mutant("Q never acquired", PLAIN, "tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)", "pass", 0, SQUARE),
-    Mutant("dO never acquired", PLAIN, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 1, SQUARE),
+    Mutant("dO never acquired", PLAIN, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 0, SQUARE),
     Mutant("Q never released", PLAIN, "tlx.barrier_arrive(q_empty[q_slot])", "pass", 0, SQUARE),
     Mutant("dO never released", PLAIN, "tlx.barrier_arrive(do_empty[do_slot])", "pass", 0, SQUARE),
     Mutant("bytes of Q alone", PLAIN, "16640", "16384", 0, SQUARE),
@@ -56,14 +58,24 @@ FAULTS = (
     Mutant("one head for all", PLAIN, "head += 1", "head += 0", 0, SQUARE, 2),
     Mutant("heads mixed up", PLAIN, "head = kv_head * heads", "head = kv_head", 0, SQUARE),
     Mutant("a step too few", PLAIN, "steps = tl.cdiv(N_Q, 64) * heads", "steps = N_Q // 64 * heads", 0, SQUARE),
+    Mutant("dS of the other not awaited", AHEAD, "tlx.barrier_wait(ds_full[ds_slot], ds_phase)", "pass", 0, SQUARE),
+    Mutant("dS not said to be there", AHEAD, "tlx.barrier_arrive(ds_full[ds_slot])", "pass", 0, SQUARE),
+    Mutant("dS in one slot, ahead", AHEAD, "ds_phase = ring_slot(count, 2)", "ds_phase = 0, count & 1", 0, SQUARE),
+    Mutant("no fence before dQ", AHEAD, f"{FENCE}  # the wgmmas", "pass  #", 0, SQUARE),
+    Mutant("the next Q not awaited", AHEAD, "tlx.barrier_wait(q_full[next_slot], next_phase)", "pass", 0, SQUARE),
+    Mutant("the next scores of this Q", AHEAD, "q_tiles[next_slot]", "q_tiles[q_slot]", 0, SQUARE),
+    Mutant("the next scores not awaited", AHEAD, "scores = tlx.async_dot_wait(1, scores)", "pass", 0, SQUARE),
+    Mutant("Q released before dK is done, ahead", AHEAD, "_wait(1, dk)", "_wait(2, dk)", 0, SQUARE),
+    Mutant("a Q too few", AHEAD, "range(steps + 1)", "range(steps)", 0, SQUARE),
+    Mutant("dQ stored while it leaves, ahead", AHEAD, "tlx.async_descriptor_store_wait(1)", "pass", 0, SQUARE),
     Mutant("the diagonal a step too late", CAUSAL, "first = key // 64 * 64", "first = key // 64 * 64 + 64", 0, SQUARE),
     Mutant("the diagonal not masked", CAUSAL, "row < key + 63", "row < key", 0, SQUARE),
     Mutant("one key too many", CAUSAL, "tl.minimum(place, N_K - 1)", "tl.minimum(place + 1, N_K - 1)", 0, SQUARE),
     Mutant("the first query aligned at the top", LOWER, "max(key - N_K + N_Q, 0)", "max(key, 0)", 0, LONG),
     Mutant("the mask aligned at the top", LOWER, "place = row + N_K - N_Q", "place = row", 0, LONG),
     Mutant("a row that sees nothing", LOWER, "tl.where(keys <= tl.minimum(place, N_K - 1), p, 0.0)", "p", 0, SHORT),
-    Mutant("dQ of the other queries", SMALL, "ds_slot + replica", "ds_slot + 1 - replica", 0, SQUARE),
-    Mutant("slots of dS that overlap", SMALL, "count % 2 * 2", "count % 2", 0, SQUARE),
+    Mutant("dQ of the other queries", SMALL, "ds_slot * 2 + replica", "ds_slot * 2 + 1 - replica", 0, SQUARE),
+    Mutant("slots of dS that overlap", SMALL, "ds_slot * 2", "ds_slot", 0, SQUARE),
     Mutant("scores of a part not awaited", SMALL, "_wait(2, next_scores)", "_wait(3, next_scores)", 0, SQUARE),
     Mutant("dP of a part not awaited", SMALL, "dp = tlx.async_dot_wait(1, dp)", "pass", 0, SQUARE),
     Mutant("numbers of the wrong part", SMALL, "lse_tiles[q_slot], [64]", "lse_tiles[q_slot], [0]", 0, SQUARE),

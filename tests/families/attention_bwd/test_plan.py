@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from tlxgen.families.attention_bwd.plan import BackwardFacts
 from tlxgen.plan import Plan
 from tlxgen.plan.budget import over_budget
 
@@ -34,7 +35,7 @@ def test_k_and_v_are_filled_once_and_nobody_releases_them() -> None:
 
 
 def test_ds_is_met_over_by_the_threads_of_both_consumers_and_has_two_slots() -> None:
-    plan = plan_of({})
+    plan = plan_of({"tasks.mma.meet": "named"})
     (meeting,) = plan.meetings
     assert (meeting.id, meeting.threads) == (4, 256)  # the compiler has 0, 1 and one for each consumer
     ds = plan.ring("ds")
@@ -42,12 +43,44 @@ def test_ds_is_met_over_by_the_threads_of_both_consumers_and_has_two_slots() -> 
     assert {b.name: b.used for b in plan.budgets}["named barriers"] == 5
 
 
-@pytest.mark.parametrize(("head_dim", "queries", "grads"), [(128, 64, 1), (64, 128, 2)])
+def test_ds_is_awaited_when_the_threads_of_both_consumers_have_stored_theirs() -> None:
+    plan = plan_of({})
+    full = plan.ring("ds").full_barrier
+    assert plan.meetings == () and plan.ring("ds").empty_barrier is None
+    assert full and (full.kind, full.count, full.arrivals, full.slots.value) == ("warp", 256, 2, 2)
+    by_leaders = plan_of({"rings.empty": "leader"}).ring("ds").full_barrier
+    assert by_leaders and (by_leaders.kind, by_leaders.count) == ("leader", 2)
+
+
+def test_the_next_q_needs_a_slot_beside_this_one() -> None:
+    (reason,) = plan_of({"rings.q.stages": 1}).reasons
+    assert str(reason) == "q-ahead: the next step's Q is read beside this one's: 1 slot, 2 are needed"
+    assert not plan_of({"rings.q.stages": 1, "tasks.mma.ahead": False}).reasons
+
+
+@pytest.mark.parametrize(
+    ("values", "facts"),
+    [
+        ({}, (True, "none", 2)),
+        ({"problem.head_dim": 64}, (False, "v", 1)),
+        ({"tasks.mma.meet": "named"}, (False, "none", 1)),
+        ({"tasks.mma.meet": "named", "problem.head_dim": 64}, (False, "none", 1)),
+        ({"rings.q.stages": 3}, (True, "none", 1)),
+        ({"problem.gradients": "kv"}, (True, "none", 1)),
+    ],
+)
+def test_defaults_follow_the_head_dimension(values: dict[str, Any], facts: tuple[bool, str, int]) -> None:
+    plan = plan_of(values)
+    found = cast(BackwardFacts, plan.facts)
+    assert (found.ahead, found.keep, found.dq_slots) == facts and not plan.reasons
+
+
+@pytest.mark.parametrize(("head_dim", "queries", "grads"), [(128, 64, 2), (64, 128, 2)])
 def test_dk_and_dv_leave_through_the_buffers_of_dq(head_dim: int, queries: int, grads: int) -> None:
     plan = plan_of({"problem.head_dim": head_dim})
     grad, dq = plan.ring("grad"), plan.ring("dq")
     assert not plan.reasons and (grad.alias, grad.smem_bytes) == ("dq", 0)
-    assert grad.bank_bytes == dq.bank_bytes == 64 * 64 * 4 and grad.slots.value == grads
+    assert grad.bank_bytes == dq.bank_bytes == 64 * 64 * 4 * dq.slots.value and grad.slots.value == grads
     assert plan.ring("q").tiles[0].shape[0].value == queries
 
 
@@ -57,7 +90,7 @@ def test_a_reshaped_ring_needs_the_bytes_of_the_banks_that_it_takes() -> None:
     one_bank = replace(rings["grad"], banks=1)
     faulty: Plan = replace(plan, rings=(*(r for r in plan.rings if r.name != "grad"), one_bank))
     (reason,) = over_budget(faulty)
-    assert str(reason) == ("alias: grad cannot take the buffers of dq: 1 banks of 16384 B against 2 banks of 16384 B")
+    assert str(reason) == ("alias: grad cannot take the buffers of dq: 1 banks of 32768 B against 2 banks of 32768 B")
 
 
 def test_dk_and_dv_alone_need_neither_dq_nor_a_meeting() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tlxgen.families.attention_bwd import problem  # noqa: E402
+from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
 
 from .specs import spec_of  # noqa: E402
 
@@ -64,7 +64,7 @@ def test_operations_and_order_are_those_of_the_gradients_that_are_made(
     kernel: str, values: dict[str, Any], products: int
 ) -> None:
     spec = spec_of(values, kernel)
-    assert problem.flops(spec, SHAPE) == products * 2 * 2 * 6 * 70 * 90 * 128
+    assert cost.flops(spec, SHAPE) == products * 2 * 2 * 6 * 70 * 90 * 128
     assert [problem.reproducible(spec, name) for name in spec.gradients].count(False) == (products == 5)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tlxgen.families.attention_fwd import problem  # noqa: E402
+from tlxgen.families.attention_fwd import cost, problem  # noqa: E402
 from tlxgen.families.attention_fwd.spec import AttentionSpec  # noqa: E402
 
 from .specs import data_of  # noqa: E402
@@ -78,7 +78,7 @@ def test_inputs_lie_apart_with_nan_between_their_rows() -> None:
     ],
 )
 def test_operations_are_counted_over_the_pairs_that_are_seen(values: dict[str, Any], pairs: int) -> None:
-    assert problem.flops(spec_of(values), SHAPE) == 2 * 2 * 6 * pairs * (128 + 128)
+    assert cost.flops(spec_of(values), SHAPE) == 2 * 2 * 6 * pairs * (128 + 128)
 
 
 def test_every_shape_to_check_has_the_heads_that_the_family_asks_for() -> None:

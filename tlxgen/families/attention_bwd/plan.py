@@ -24,6 +24,7 @@ BLAME = {
     "wgmma-m": "tile.n",
     "queries": "tile.m",
     "dq-parts": "tile.m",
+    "q-ahead": "rings.q.stages",
 }
 WORKING_REGISTERS = 32  # a thread, beside accumulators and tiles: addresses, counters, a column's constants
 INSTRUCTION_REGISTERS = 26  # beside N / 2 accumulators of one wgmma at the kernel's own target (ptxas C7602)
@@ -44,7 +45,11 @@ class BackwardFacts:
     block: int
     replicas: int
     parts: int  # of the queries of a step
-    grads: int  # buffers a consumer for the tiles of dK and dV that leave at the end
+    dq_slots: int  # buffers a consumer for its parts of dQ
+    grads: int  # that the tiles of dK and dV leave through at the end
+    meet: str
+    ahead: bool
+    keep: str
     gradients: tuple[str, ...]
     mask: str
     bottom_right: bool
@@ -75,7 +80,7 @@ def build(spec: AttentionBwdSpec, *, baked: Mapping[str, int | bool]) -> Plan:
             rings=_rings(spec, facts),
             turns=(),
             parameters=parameters,
-            meetings=(Meeting("ds_meeting", "mma", facts.replicas),) if facts.dq else (),
+            meetings=(Meeting("ds_meeting", "mma", facts.replicas),) if facts.meet == "named" else (),
             compiler_smem=(Use("captures and alignment", CAPTURE_BYTES),),
             accumulator_role="mma",
             accumulator_registers=_accumulators(facts),
@@ -99,7 +104,11 @@ def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
         block=BLOCK,
         replicas=spec.tasks.mma.replicate,
         parts=spec.queries // BLOCK,
-        grads=BLOCK * DTYPES["fp32"].bytes // (spec.problem.head_dim * dtype.bytes) if dq else 2,
+        dq_slots=spec.dq_stages,
+        grads=spec.dq_stages * BLOCK * DTYPES["fp32"].bytes // (spec.problem.head_dim * dtype.bytes) if dq else 2,
+        meet=spec.tasks.mma.meet if dq else "none",
+        ahead=spec.ahead,
+        keep=spec.kept_rows,
         gradients=spec.gradients,
         mask=spec.mask.kind,
         bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
@@ -129,7 +138,7 @@ def _rings(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
     whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
     q = Tile("q", (queries, columns), facts.dtype), Tile("lse", (queries,), fp32)
     do = Tile("do", (queries, columns), facts.dtype), Tile("delta", (queries,), fp32)
-    ds = Tile("ds", (keys, block), facts.dtype, of="q")
+    ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
     rings = [
@@ -140,17 +149,22 @@ def _rings(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
     ]
     if not facts.dq:
         return (*rings, out)
-    dq = Ring("dq", (Tile("dq", (block, block), fp32),), one, stores, (), banks=facts.replicas)
-    met = Ring("ds", (ds,), Size.literal(DS_SLOTS * facts.parts), stores, ())
+    part = Tile("dq", (block, block), fp32)
+    dq = Ring("dq", (part,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
+    parts = stores if facts.meet == "named" else Fill("mma", "parts")
+    met = Ring("ds", (ds,), Size.literal(DS_SLOTS), parts, (), empty)
     return (*rings, met, dq, replace(out, alias="dq", reshaped=True))
 
 
 def _accumulators(facts: BackwardFacts) -> int:
-    """Registers a thread for dK and dV, scores and their gradients, and what of them is on its way into a product."""
+    """Registers a thread for dK and dV, scores and their gradients, what of them is on its way into a product, and rows
+    that stay.
+    """
     threads = 4 * Sm90.warp_threads
     sums = 2 * BLOCK * facts.head_dim // threads
     tile = BLOCK * BLOCK // threads
-    return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1)
+    kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.head_dim // 2 // threads
+    return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1) + kept
 
 
 def descriptor(signature: str, *box: int) -> str:
@@ -208,6 +222,9 @@ def _rules(spec: AttentionBwdSpec, facts: BackwardFacts) -> list[Reason]:
     if facts.keys != BLOCK * facts.replicas:
         text = f"{facts.keys} keys for {facts.replicas} consumers; a warpgroup's wgmma has {BLOCK} rows"
         reasons.append(Reason("wgmma-m", text))
+    if facts.ahead and spec.rings.q.stages < 2:
+        text = "the next step's Q is read beside this one's: 1 slot, 2 are needed"
+        reasons.append(Reason("q-ahead", text))
     parts = facts.queries * facts.head_dim // BLOCK**2
     if facts.queries % BLOCK:
         reasons.append(Reason("queries", f"{facts.queries} queries of a step, not a multiple of {BLOCK}"))

@@ -1,4 +1,4 @@
-"""A backward attention problem with numbers in it: inputs, reference, tolerance, launch and operation counts.
+"""A backward attention problem with numbers in it: inputs, reference, tolerance and launch.
 
 That of every family of the backward: a spec says which gradients it has. Imports torch; the families do not.
 """
@@ -170,10 +170,3 @@ def tolerance(spec: BackwardSpec, output: str) -> float:
 def reproducible(spec: BackwardSpec, output: str) -> bool:
     """Whether every run gives the same bits: beside dK and dV, dQ is added up in whatever order its parts come."""
     return output != "dq" or len(spec.gradients) == 1
-
-
-def flops(spec: BackwardSpec, shape: Shape) -> int:
-    """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
-    b, h, _, n, m = shape
-    pairs = int(_seen(spec, n, m, torch.device("cpu")).sum())
-    return (2 + len(spec.gradients)) * 2 * b * h * pairs * spec.problem.head_dim

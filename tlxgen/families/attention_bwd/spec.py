@@ -64,6 +64,21 @@ class MmaTask(SpecModel):
     registers: int | None = Field(
         240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
     )
+    meet: Literal["named", "mbarrier"] = Field(
+        "mbarrier",
+        description="How consumers hear that the dS of a step is stored. named: all stop at a barrier. mbarrier: each "
+        "arrives and goes on with dK, and waits where it needs the others' dS.",
+    )
+    ahead: bool | None = Field(
+        None,
+        description="K Q^T of the next step is issued in this one, and runs while dQ is stored. Needs mbarrier. "
+        "Default: for head_dim 128.",
+    )
+    keep: Literal["none", "k", "v", "kv"] | None = Field(
+        None,
+        description="Whose rows stay in registers, as left operands of wgmma that take nothing out of SMEM. Default: v "
+        "for head_dim 64, unless consumers meet at a named barrier.",
+    )
 
 
 class Tasks(SpecModel):
@@ -75,9 +90,19 @@ class StepRing(SpecModel):
     stages: int = Field(2, ge=1, le=16, description="Slots of the ring.")
 
 
+class PartRing(SpecModel):
+    stages: int | None = Field(
+        None,
+        ge=1,
+        le=2,
+        description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots.",
+    )
+
+
 class Rings(SpecModel):
     q: StepRing = Field(StepRing(), description="Tiles of Q, and the log-sum-exp of their rows.")
     do: StepRing = Field(StepRing(), description="Tiles of dO, and rowsum(O * dO) of their rows.")
+    dq: PartRing = Field(PartRing(), description="Parts of dQ on their way out, and dK and dV at the end.")
     empty: Literal["warp", "leader"] = Field(
         "warp", description="How a slot is released: one arrival a thread, or one a task after a task-wide sync."
     )
@@ -113,9 +138,30 @@ class AttentionBwdSpec(BackwardSpec):
         """Queries of a step."""
         return self.tile.m or 8192 // self.problem.head_dim
 
+    @property
+    def ahead(self) -> bool:
+        """Whether the next step's scores are issued in this one."""
+        mma = self.tasks.mma
+        return self.problem.head_dim == 128 and mma.meet == "mbarrier" if mma.ahead is None else mma.ahead
+
+    @property
+    def kept_rows(self) -> str:
+        """Whose rows stay in registers."""
+        mma = self.tasks.mma
+        return mma.keep or (
+            "v" if self.problem.head_dim == 64 and mma.meet == "mbarrier" and not self.ahead else "none"
+        )
+
+    @property
+    def dq_stages(self) -> int:
+        """Buffers a consumer for parts of dQ."""
+        rings = self.rings
+        fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
+        return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
+
     @model_validator(mode="after")
     def _combinations(self) -> AttentionBwdSpec:
-        faults = faults_of(self, self.tasks.mma.registers)
+        faults = [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
         if faults:
             raise SpecFault(*faults)
         return self
@@ -127,6 +173,16 @@ Fault = tuple[tuple[str | int, ...], str]
 def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     """What is wrong with names, registers and shapes, for a family of the backward."""
     return [*_names(spec), *_registers(registers), *_shapes(spec)]
+
+
+def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.tasks.mma.ahead and spec.tasks.mma.meet == "named":
+        text = "a consumer that runs ahead does not stop at a named barrier: meet must be mbarrier"
+        faults.append((("tasks", "mma", "ahead"), text))
+    if spec.problem.gradients == "kv" and spec.dq_stages != 1:
+        faults.append((("rings", "dq", "stages"), "without dQ there are no parts of it: stages is 1"))
+    return faults
 
 
 def _names(spec: BackwardSpec) -> list[Fault]:

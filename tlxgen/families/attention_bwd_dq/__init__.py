@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tlxgen.families.attention import SHAPES
+from tlxgen.families.attention_bwd import cost
 from tlxgen.families.base import Family, Value
 from tlxgen.plan import Plan
 
@@ -20,6 +22,8 @@ class AttentionBwdDq(Family):
     model = AttentionBwdDqSpec
     config_axes = CONFIG_AXES
     blame = BLAME
+    shapes = SHAPES
+    computes = ("problem", "mask")
 
     def guards(self, spec: AttentionBwdDqSpec) -> tuple[str, ...]:
         return ()
@@ -32,7 +36,18 @@ class AttentionBwdDq(Family):
     ) -> Plan:
         return build(spec, baked=baked)
 
+    def flops(self, spec: AttentionBwdDqSpec, shape: tuple[int, ...]) -> float:
+        return cost.flops(spec, shape)
+
+    def bytes_moved(self, spec: AttentionBwdDqSpec, shape: tuple[int, ...]) -> float:
+        return cost.bytes_moved(spec, shape)
+
     def problem(self) -> Any:
         from tlxgen.families.attention_bwd import problem
 
         return problem
+
+    def benchmark(self) -> Any:
+        from tlxgen.families.attention_bwd import benchmark
+
+        return benchmark

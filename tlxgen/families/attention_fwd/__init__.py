@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tlxgen.families.attention import SHAPES
 from tlxgen.families.base import Family, Value
 from tlxgen.plan import Plan
 
+from . import cost
 from .plan import BLAME, CONFIG_AXES, build
 from .spec import AttentionSpec
 
@@ -20,6 +22,8 @@ class AttentionFwd(Family):
     model = AttentionSpec
     config_axes = CONFIG_AXES
     blame = BLAME
+    shapes = SHAPES
+    computes = ("problem", "mask", "softmax")
 
     def guards(self, spec: AttentionSpec) -> tuple[str, ...]:
         return ()
@@ -32,7 +36,21 @@ class AttentionFwd(Family):
     ) -> Plan:
         return build(spec, baked=baked)
 
+    def flops(self, spec: AttentionSpec, shape: tuple[int, ...]) -> float:
+        return cost.flops(spec, shape)
+
+    def bytes_moved(self, spec: AttentionSpec, shape: tuple[int, ...]) -> float:
+        return cost.bytes_moved(spec, shape)
+
+    def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
+        return cost.clocks(plan, shape, sms)
+
     def problem(self) -> Any:
         from . import problem
 
         return problem
+
+    def benchmark(self) -> Any:
+        from . import benchmark
+
+        return benchmark

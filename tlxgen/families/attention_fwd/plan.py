@@ -61,6 +61,7 @@ class AttentionFacts:
     rows: Size  # queries a consumer
     replicas: int
     overlap: bool
+    keep_q: bool
     persistent: bool
     mask: str
     bottom_right: bool
@@ -135,6 +136,7 @@ def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
         rows=sizes["BLOCK_M"] // spec.tasks.mma.replicate,
         replicas=spec.tasks.mma.replicate,
         overlap=spec.tasks.mma.overlap,
+        keep_q=spec.tasks.mma.keep == "q",
         persistent=spec.schedule.kind == "persistent",
         mask=spec.mask.kind,
         bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
@@ -207,10 +209,11 @@ def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
 
 
 def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
-    """Registers a thread for O, the scores of a tile and, where they overlap, another tile's probabilities."""
+    """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
     threads = spec.tasks.mma.warps * 32
+    q = facts.rows.value * facts.head_dim // 2 // threads * facts.keep_q
     o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
-    return o + scores + (scores // 2 if facts.overlap else 0)
+    return o + scores + (scores // 2 if facts.overlap else 0) + q
 
 
 def _compiler_smem(spec: AttentionSpec) -> tuple[Use, ...]:

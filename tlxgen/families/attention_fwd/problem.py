@@ -1,4 +1,4 @@
-"""A forward attention problem with numbers in it: inputs, reference, tolerance, launch and operation counts.
+"""A forward attention problem with numbers in it: inputs, reference, tolerance and launch.
 
 Imports torch; the rest of the family does not.
 """
@@ -14,11 +14,11 @@ import torch
 
 from tlxgen.arch import DTYPES
 
+from .cost import WINDOW
 from .spec import AttentionSpec
 
 Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk: of sequences of their own lengths, the longest
 Tensors = dict[str, Any]
-WINDOW = (70, 33)  # keys to the left and right that a query sees in a check
 SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
 GAP = 8  # elements of NaN between rows: strides are those of no contiguous tensor
 
@@ -203,10 +203,3 @@ def tolerance(spec: AttentionSpec, output: str) -> float:
 def reproducible(spec: AttentionSpec, output: str) -> bool:
     """Whether every run gives the same bits: every sum has its order."""
     return True
-
-
-def flops(spec: AttentionSpec, shape: Shape) -> int:
-    """Floating-point operations of both products over the pairs that are seen; lengths are taken as the longest."""
-    b, h, _, n, m = shape
-    pairs = int(_seen(spec, n, m, {"window": WINDOW}, torch.device("cpu")).sum())
-    return 2 * b * h * pairs * (spec.problem.head_dim + spec.head_dim_v)

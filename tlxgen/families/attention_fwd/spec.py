@@ -85,6 +85,9 @@ class MmaTask(SpecModel):
     turns: Literal["none", "named", "mbarrier"] = Field(
         "named", description="Pingpong: consumers issue wgmma in turns, one's softmax under the others' products."
     )
+    keep: Literal["none", "q"] = Field(
+        "none", description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM."
+    )
 
 
 class Tasks(SpecModel):

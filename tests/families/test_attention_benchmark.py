@@ -1,0 +1,122 @@
+"""How the attention families are timed and what they cost: calls in the simulator, baselines, counts and rankings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from torch.nn.attention import SDPBackend  # noqa: E402
+
+from tests.sim.support import kernels  # noqa: E402
+from tlxgen import families  # noqa: E402
+from tlxgen.bench.spec import Bench  # noqa: E402
+from tlxgen.families.attention_fwd import benchmark as forward  # noqa: E402
+from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+SHAPE = (1, 4, 2, 130, 200)
+CPU = torch.device("cpu")
+
+
+def bench(name: str, **options: Any) -> Bench:
+    return Bench(ROOT / "specs" / f"{name}.yaml", ROOT / "generated" / name, **options)
+
+
+def variants(name: str) -> list[Any]:
+    return [v for s in kernels(name).structures for v in s.variants]
+
+
+@pytest.mark.parametrize("name", ["hopper_attention_fwd", "hopper_attention_bwd", "hopper_attention_bwd_dq"])
+def test_what_is_timed_gives_right_numbers(name: str) -> None:
+    part = bench(name).apart()[-1]
+    structure = part.kernels.structures[0]
+    module = load_module(ROOT / "generated" / name / f"{structure.name}.py")
+    spec = structure.variants[0].spec
+    with Session("random", 0).active():
+        tensors = part.family.problem().inputs(spec, SHAPE, DEVICE)
+        out = part.how.call(module, spec, SHAPE, tensors, module.CONFIGS[0])()
+        plain = tuple(x.as_subclass(torch.Tensor) for x in (out if isinstance(out, tuple) else (out,)))
+        with torch._C.DisableTorchFunction():
+            given = {n: x.as_subclass(torch.Tensor) for n, x in tensors.items()}
+            problem = part.problem(SHAPE, CPU)
+            assert problem.wrong(given, plain) == ""
+            assert "error" in problem.wrong(given, (plain[0] + 1, *plain[1:]))
+
+
+@pytest.mark.parametrize("part", [0, 1], ids=["none", "causal"])
+def test_a_baseline_computes_what_the_kernel_is_held_against(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(forward.BACKENDS, "cudnn", SDPBackend.MATH)
+    made = bench("hopper_attention_fwd", baselines=["cudnn"]).apart()[part]
+    problem = made.problem(SHAPE, CPU)
+    tensors = problem.inputs()
+    (case, _) = made.cases(SHAPE)
+    assert case.name == f"cudnn for {made.kernels.structures[0].name}"
+    assert problem.wrong(tensors, case.make(tensors)()) == ""
+
+
+def test_what_torch_has_not_has_no_baseline() -> None:
+    specs = [v.spec for name in ("masks", "softmax") for v in variants(f"hopper_attention_fwd_{name}")]
+    found = {(s.mask.kind, s.problem.lengths, s.softmax.softcap, s.softmax.sink): forward.baselines(s) for s in specs}
+    assert {k[0] for k, v in found.items() if v} == {"none", "causal"}
+    assert all(k[1:] == ("dense", False, False) for k, v in found.items() if v)
+
+
+def test_gradients_alone_have_no_baseline() -> None:
+    how = families.load("attention_bwd").benchmark()
+    assert list(how.baselines(variants("hopper_attention_bwd")[0].spec)) == ["cudnn"]
+    for name in ("hopper_attention_bwd_kv", "hopper_attention_bwd_dq"):
+        assert not how.baselines(variants(name)[0].spec)
+
+
+@pytest.mark.parametrize(
+    "name", ["hopper_attention_fwd", "hopper_attention_fwd_masks", "hopper_attention_bwd", "hopper_attention_bwd_masks"]
+)
+@pytest.mark.parametrize(("n", "m"), [(7, 7), (40, 300), (300, 40)])
+def test_operations_are_those_of_the_pairs_that_are_seen(name: str, n: int, m: int) -> None:
+    family = kernels(name).family
+    problem = family.problem()
+    for variant in variants(name):
+        spec = variant.spec
+        extra = ({"window": forward_window()},) if name.startswith("hopper_attention_fwd") else ()
+        pairs = int(problem._seen(spec, n, m, *extra, CPU).sum())
+        products = 2 if extra else 5
+        assert family.flops(spec, (2, 6, 3, n, m)) == products * 2 * 12 * pairs * spec.problem.head_dim
+
+
+def forward_window() -> tuple[int, int]:
+    from tlxgen.families.attention_fwd.cost import WINDOW
+
+    return WINDOW
+
+
+def test_bytes_are_those_of_operands_and_results() -> None:
+    spec, shape = variants("hopper_attention_fwd")[0].spec, (2, 6, 3, 70, 90)
+    rows, keys = 2 * 6 * 70, 2 * 3 * 90
+    assert families.load("attention_fwd").bytes_moved(spec, shape) == (2 * rows + 2 * keys) * 256 + rows * 4
+    spec = variants("hopper_attention_bwd")[0].spec
+    assert families.load("attention_bwd").bytes_moved(spec, shape) == (4 * rows + 4 * keys) * 256 + rows * 4
+
+
+@pytest.mark.parametrize("name", ["hopper_attention_fwd_schedules", "hopper_attention_bwd_schedules"])
+def test_estimates_grow_with_the_work_and_shrink_with_the_gpu(name: str) -> None:
+    family = kernels(name).family
+    for variant in variants(name):
+        clocks = [family.cost(variant.plan, shape, 132) for shape in ((4, 32, 32, 4096, 4096), (4, 32, 32, 8192, 8192))]
+        assert 0 < clocks[0] < clocks[1]
+        assert family.cost(variant.plan, (4, 32, 32, 4096, 4096), 264) < clocks[0]
+
+
+def test_overlap_and_running_ahead_are_ranked_first() -> None:
+    family, shape = families.load("attention_fwd"), (4, 32, 32, 4096, 4096)
+    costs = {
+        v.spec.tasks.mma.overlap: family.cost(v.plan, shape, 132) for v in variants("hopper_attention_fwd_schedules")
+    }
+    assert costs[True] < costs[False]
+    (ahead, named) = (variants(f"hopper_attention_bwd{s}")[-1] for s in ("", "_rings"))
+    family = families.load("attention_bwd")
+    assert family.cost(ahead.plan, shape, 132) < family.cost(named.plan, shape, 132)

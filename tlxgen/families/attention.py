@@ -1,0 +1,41 @@
+"""What the attention families share: pairs that are seen, shapes to time, and what an H200 does in a clock."""
+
+from __future__ import annotations
+
+import math
+
+Shape = tuple[int, ...]  # B, H, Hkv, Nq, Nk
+
+# Long sequences, where attention is all of the time, and more heads than SMs.
+SHAPES: tuple[Shape, ...] = (
+    (4, 32, 32, 4096, 4096),
+    (4, 32, 32, 8192, 8192),
+    (2, 32, 32, 16384, 16384),
+)
+
+# A clock and SM of an H100 or H200.
+PRODUCTS = 2048  # multiply-adds of wgmma in 16-bit types
+SMEM_BYTES = 128
+EXPONENTIALS = 16  # by MUFU
+INSTRUCTIONS = 128  # a thread
+LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
+ITEM_START = 2000  # clocks of a CTA from its start to its first product, and from its last to its end
+
+
+def pairs(n: int, m: int, *, mask: str, bottom_right: bool, window: tuple[int, int]) -> int:
+    """How many of n queries x m keys are seen; `window` is keys to the left and to the right of a query's own."""
+    if mask == "none":
+        return n * m
+    shift = m - n if bottom_right else 0
+    left, right = window if mask == "window" else (n + m, 0)
+    return sum(max(0, min(m, i + shift + right + 1) - max(0, i + shift - left)) for i in range(n))
+
+
+def rounds(items: float, sms: int) -> int:
+    """Rounds of equal items over the SMs, the last of them perhaps not full."""
+    return max(1, math.ceil(items / sms))
+
+
+def stall(stages: int, clocks: float) -> float:
+    """Clocks a step of `clocks` that the latency of loads leaves bare, because the ring is short of it."""
+    return max(0.0, LATENCY - (stages - 1) * clocks) / stages

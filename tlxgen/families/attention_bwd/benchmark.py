@@ -1,0 +1,57 @@
+"""How backward attention is timed: a call to time, and what to hold it against. Imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from .problem import LIKE, Shape, Tensors
+from .spec import BackwardSpec
+
+Run = Callable[[], Any]
+Baseline = Callable[[Tensors], Run]
+
+
+def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
+    """A launch of the generated host function into one set of gradients; `config` None takes the first.
+
+    Rows lie end to end, as in the baseline: the gaps between the rows of `tensors` are there to find faults.
+    """
+    host = getattr(module, spec.name)
+    given = {name: x.contiguous() for name, x in tensors.items()}
+    given |= {name: torch.empty_like(given[LIKE[name]]) for name in spec.gradients}
+    options = {} if config is None else {"config": config}
+    return lambda: host(**given, **options)
+
+
+def baselines(spec: BackwardSpec) -> Mapping[str, Baseline]:
+    """cuDNN's backward, as torch calls it, where all three gradients are asked for and it has the mask."""
+    masked = spec.mask.kind == "none" or spec.mask.align == "top_left"
+    whole = spec.gradients == ("dq", "dk", "dv")
+    return {"cudnn": lambda t: _cudnn(spec, t)} if masked and whole else {}
+
+
+def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
+    """Its own forward comes first, and is not timed. Autograd cannot be captured in a graph, hence its operators.
+
+    Heads that share K and V get copies of them, and the gradients of the copies are added up within the timed call.
+    """
+    ops: Any = torch.ops.aten
+    q, k, v, dout = (tensors[name].contiguous() for name in ("q", "k", "v", "dout"))
+    shared = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(shared, dim=1) if shared > 1 else x for x in (k, v))
+    causal = spec.mask.kind == "causal"
+    forward = ops._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal, False)
+    out, lse, begins_q, begins_k, most_q, most_k, seed, offset, _ = forward
+
+    def run() -> tuple[torch.Tensor, ...]:
+        fixed = (out, lse, seed, offset, None, begins_q, begins_k, most_q, most_k, 0.0, causal)
+        dq, dk, dv = ops._scaled_dot_product_cudnn_attention_backward(dout, q, k, v, *fixed)
+        if shared > 1:
+            dk, dv = (x.unflatten(1, (-1, shared)).sum(2) for x in (dk, dv))
+        return dq, dk, dv
+
+    return run

@@ -1,0 +1,58 @@
+"""What backward attention costs: the work in a problem, and an estimate of a variant's clocks to rank variants with.
+
+The estimate is arithmetic on the plan: it times nothing and need not be right, only in the right order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tlxgen.arch import DTYPES
+from tlxgen.families.attention import ITEM_START, PRODUCTS, SMEM_BYTES, Shape, pairs, rounds, stall
+from tlxgen.plan import Plan
+
+from .plan import BackwardFacts
+from .spec import BackwardSpec
+
+BARE = {"named": 900, "mbarrier": 600, "none": 500}  # clocks a step that no product covers, by the way of meeting
+AHEAD = 200  # of these, that the next step's scores cover
+
+
+def flops(spec: BackwardSpec, shape: Shape) -> int:
+    """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
+    b, h, _, n, m = shape
+    bottom_right = spec.mask.align == "bottom_right"
+    seen = pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=(0, 0))
+    return (2 + len(spec.gradients)) * 2 * b * h * seen * spec.problem.head_dim
+
+
+def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
+    """Bytes of Q, K, V, O, dO, the log-sum-exp and the gradients, each once."""
+    b, h, kv, n, m = shape
+    rows = h * n * (3 + ("dq" in spec.gradients)) + kv * m * (2 + len({"dk", "dv"} & set(spec.gradients)))
+    return float(b * rows * spec.problem.head_dim * DTYPES[spec.problem.dtype].bytes + 4 * b * h * n)
+
+
+def clocks(plan: Plan, shape: Shape, sms: int) -> float:
+    """Estimated clocks of the plan's main kernel on a problem (B, H, Hkv, Nq, Nk)."""
+    facts = cast(BackwardFacts, plan.facts)
+    b, h, kv, n, m = shape
+    size = {p.name: int(p.value) for p in plan.parameters}
+    items = math.ceil(m / facts.keys) * b * kv
+    steps = math.ceil(n / facts.queries) * h // kv * (0.5 if facts.causal else 1.0)
+    at_a_time = max(items / sms, 1.0) if facts.causal else rounds(items, sms)
+    return at_a_time * (steps * _step(facts, size) + ITEM_START)
+
+
+def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
+    """Clocks of a step: the slower of tensor cores and SMEM, and what neither covers."""
+    d, queries, keys = facts.head_dim, facts.queries, facts.keys
+    multiply = (2 + len(facts.gradients)) * queries * keys * d / PRODUCTS
+    kept = len(facts.keep) if facts.keep != "none" else 0
+    read = 4 * facts.replicas * queries * d + (2 - kept) * keys * d * facts.parts  # right operands, then left ones
+    read += 2 * queries * keys * facts.replicas if facts.dq else 0  # dS and its part of K
+    smem = read * facts.dtype.bytes / SMEM_BYTES + (3 * queries * d * 4 / SMEM_BYTES if facts.dq else 0)
+    bare = BARE[facts.meet] - AHEAD * facts.ahead
+    step = max(multiply, smem) + bare
+    return step + stall(min(size["Q_STAGES"] - facts.ahead, size["DO_STAGES"]), step)

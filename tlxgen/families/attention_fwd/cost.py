@@ -1,0 +1,69 @@
+"""What forward attention costs: the work in a problem, and an estimate of a variant's clocks to rank variants with.
+
+The estimate is arithmetic on the plan: it times nothing and need not be right, only in the right order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tlxgen.arch import DTYPES
+from tlxgen.families.attention import EXPONENTIALS, INSTRUCTIONS, ITEM_START, PRODUCTS, SMEM_BYTES, Shape, rounds, stall
+from tlxgen.families.attention import pairs as count_pairs
+from tlxgen.plan import Plan
+
+from .plan import AttentionFacts
+from .spec import AttentionSpec
+
+WINDOW = (70, 33)  # keys to the left and right that a query sees in a check
+SOFTMAX_INSTRUCTIONS = 6  # a score: maximum, scale, sum, rounding, and its share of the rescaled O
+LEADER_RELEASE = 60  # clocks of a release that syncs the task
+PAIRED = 0.25  # of a softmax: what stays bare when the products of another consumer, or of this one, run under it
+
+
+def pairs(spec: AttentionSpec, n: int, m: int) -> int:
+    """How many pairs of a query and a key are seen; sequences are taken as long as the longest."""
+    bottom_right = spec.mask.align == "bottom_right"
+    return count_pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=WINDOW)
+
+
+def flops(spec: AttentionSpec, shape: Shape) -> int:
+    """Floating-point operations of both products over the pairs that are seen, a multiply-add as two."""
+    b, h, _, n, m = shape
+    return 2 * b * h * pairs(spec, n, m) * (spec.problem.head_dim + spec.head_dim_v)
+
+
+def bytes_moved(spec: AttentionSpec, shape: Shape) -> float:
+    """Bytes of Q, K, V, O and the log-sum-exp, each once."""
+    b, h, kv, n, m = shape
+    width, d, dv = DTYPES[spec.problem.dtype].bytes, spec.problem.head_dim, spec.head_dim_v
+    return float(b * (h * n * (d + dv) + kv * m * (d + dv)) * width + 4 * b * h * n * spec.softmax.lse)
+
+
+def clocks(plan: Plan, shape: Shape, sms: int) -> float:
+    """Estimated clocks of the plan's kernel on a problem (B, H, Hkv, Nq, Nk)."""
+    facts = cast(AttentionFacts, plan.facts)
+    b, h, _, n, m = shape
+    size = {p.name: int(p.value) for p in plan.parameters}
+    items = math.ceil(n / size["BLOCK_M"]) * b * h
+    seen = 0.5 + size["BLOCK_M"] / (2 * n) if facts.causal else 1.0  # of the keys, by an item on average
+    tiles = max(1.0, math.ceil(m / size["BLOCK_N"]) * seen)
+    hidden = facts.persistent and items > sms
+    around = ITEM_START * ((0.3 if size["Q_STAGES"] > 1 or facts.keep_q else 0.5) if hidden else 1.0)
+    at_a_time = items / sms if facts.causal else rounds(items, sms)  # the longest first: no round ends together
+    return max(at_a_time, 1.0) * (tiles * _tile(plan, facts, size) + around)
+
+
+def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:
+    """Clocks of a tile of keys: the slower of tensor cores and SMEM, and what of the softmax nothing hides."""
+    block_m, block_n = size["BLOCK_M"], size["BLOCK_N"]
+    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / PRODUCTS
+    read = facts.replicas * block_n * (facts.head_dim + facts.head_dim_v)
+    read += 0 if facts.keep_q else block_m * facts.head_dim
+    smem = read * facts.dtype.bytes / SMEM_BYTES
+    softmax = block_m * block_n * (1 / EXPONENTIALS + SOFTMAX_INSTRUCTIONS / INSTRUCTIONS)
+    bare = (1 if facts.overlap else 2) * (1 if plan.turns else 1.5) * PAIRED / facts.replicas
+    releases = 2 * LEADER_RELEASE * any(r.empty == "leader" and r.name in "kv" for r in plan.rings)
+    step = max(multiply, smem, softmax) + bare * softmax + releases
+    return step + stall(size["KV_STAGES"], step)
