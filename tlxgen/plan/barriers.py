@@ -22,7 +22,7 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
     TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
     """
-    full = _full(ring, roles) if ring.drains or ring.fill.kind in ("tma", "commit", "parts") else None
+    full = _full(ring, roles) if ring.drains or ring.fill.kind not in ("store", "copy") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 
