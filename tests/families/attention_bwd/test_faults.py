@@ -15,6 +15,7 @@ from tests.sim.support import run_mutant
 NAMED = "hopper_attention_bwd_schedules/hopper_attention_bwd_schedules_{}_meet_named_stages1"
 AHEAD = "hopper_attention_bwd/hopper_attention_bwd_none"
 PLAIN = NAMED.format("head_dim128")
+RINGS = "hopper_attention_bwd_rings/hopper_attention_bwd_rings_head_dim128"  # the fourth config: Q has the longer ring
 CAUSAL = "hopper_attention_bwd/hopper_attention_bwd_causal"
 SMALL = NAMED.format("head_dim64")
 LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
@@ -33,7 +34,7 @@ FAULTS = (
     Mutant("Q not awaited", PLAIN, "tlx.barrier_wait(q_full[q_slot], q_phase)", "pass", 0, SQUARE),
     Mutant("dO not awaited", PLAIN, "tlx.barrier_wait(do_full[do_slot], do_phase)", "pass", 0, SQUARE),
     Mutant("Q never acquired", PLAIN, "tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)", "pass", 0, SQUARE),
-    Mutant("dO never acquired", PLAIN, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 0, SQUARE),
+    Mutant("dO never acquired", RINGS, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 3, SQUARE),
     Mutant("Q never released", PLAIN, "tlx.barrier_arrive(q_empty[q_slot])", "pass", 0, SQUARE),
     Mutant("dO never released", PLAIN, "tlx.barrier_arrive(do_empty[do_slot])", "pass", 0, SQUARE),
     Mutant("bytes of Q alone", PLAIN, "16640", "16384", 0, SQUARE),

@@ -96,3 +96,14 @@ def test_the_kernel_is_told_what_its_options_need_and_nothing_else() -> None:
         *("sink_ptr", "cu_seqlens_q_ptr", "cu_seqlens_k_ptr", "cap", "scale_log2", "LEFT", "RIGHT"),
         *("B", "H", "H_KV", "N_Q", "GROUP_H"),
     ]
+
+
+@pytest.mark.parametrize(("head_dim", "registers"), [(64, 16), (128, 32)])
+def test_q_that_is_kept_takes_registers(head_dim: int, registers: int) -> None:
+    plans = [plan_of({"problem.head_dim": head_dim, "tasks.mma.keep": keep}) for keep in ("none", "q")]
+    assert plans[1].accumulator_registers - plans[0].accumulator_registers == registers and not plans[1].reasons
+
+
+def test_q_and_a_wide_head_do_not_fit_into_registers_together() -> None:
+    plan = plan_of({"problem.head_dim": 256, "tile.n": 64, "tasks.mma.keep": "q"})
+    assert "accumulator" in {r.rule for r in plan.reasons}
