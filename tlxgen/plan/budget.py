@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tlxgen.arch import Sm100
 
-from .model import Budget, Columns, Meeting, Plan, Reason, Ring, Role, Turn, Use
+from .model import Budget, Columns, Drain, Meeting, Plan, Reason, Ring, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
@@ -73,7 +73,8 @@ def budgets(plan: Plan) -> tuple[Budget, ...]:
 
 
 def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
-    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other."""
+    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other, and then
+    those that take the place of others."""
     columns: list[Columns] = []
     for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         for tile in ring.tiles:
@@ -82,7 +83,18 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
                 columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), count))
     for use in plan.compiler_tmem:
         columns.append(Columns(use.what, _next_column(columns), use.amount))
-    return tuple(columns)
+    return (*columns, *_overlays(plan, columns))
+
+
+def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
+    """Where the tiles of a ring lie that take the place of another's, slot by slot from its first column on."""
+    under = {c.what: c for c in columns}
+    for parent in (r for r in plan.rings if r.space == "tmem"):
+        for tile in (t for r in plan.overlays(parent) for t in r.tiles):
+            count = tile.shape[-1].value * tile.dtype.bits // 32
+            for i in range(parent.slots.value * parent.banks * tile.groups):
+                over = under[f"{parent.tiles[0].name}[{i // tile.groups}]"]
+                yield Columns(f"{tile.name}[{i}]", over.first + i % tile.groups * count, count, over.what)
 
 
 def _next_column(columns: Sequence[Columns]) -> int:
@@ -92,7 +104,8 @@ def _next_column(columns: Sequence[Columns]) -> int:
 def _tmem(plan: Plan) -> Iterator[Use]:
     for ring in (r for r in plan.rings if r.space == "tmem"):
         mine = {t.name for t in ring.tiles}
-        yield Use(f"ring {ring.name}", sum(c.count for c in plan.tmem if c.what.partition("[")[0] in mine))
+        own = (c.count for c in plan.tmem if c.what.partition("[")[0] in mine and not c.over)
+        yield Use(f"ring {ring.name}", sum(own))
     yield from plan.compiler_tmem
 
 
@@ -133,6 +146,7 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
             yield Reason(budget.name.lower().replace(" ", "-"), text)
     yield from _registers(plan)
     yield from _aliases(plan)
+    yield from _orders(plan)
     for ring in plan.rings:
         for barrier in ring.barriers:
             if barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
@@ -187,7 +201,9 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
 def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.space != parent.space:
         yield f"{ring.space} against {parent.space}"
-    if ring.reshaped and (ring.banks, ring.bank_bytes) != (parent.banks, parent.bank_bytes):
+    # A storage of tensor memory lays each bank where its parent's begins; one of SMEM lays them one after the other.
+    fits = ring.bank_bytes <= parent.bank_bytes if ring.space == "tmem" else ring.bank_bytes == parent.bank_bytes
+    if ring.reshaped and (ring.banks != parent.banks or not fits):
         banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, parent))
         yield " against ".join(banks)
     if not ring.reshaped and _shapes(ring) != _shapes(parent):
@@ -200,6 +216,31 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
         elif drain.until != ring.name:
             yield f"{drain.role} releases them before {ring.name} has left"
+
+
+def _orders(plan: Plan) -> Iterator[Reason]:
+    """A reason for each drain without an arrival of which the barriers of other rings do not tell the filler."""
+    for ring in plan.rings:
+        for drain in (d for d in ring.drains if d.via):
+            for text in _untold(plan, ring, drain):
+                yield Reason("order", f"a slot of {ring.name} goes back without a barrier: {text}")
+
+
+def _untold(plan: Plan, ring: Ring, drain: Drain) -> Iterator[str]:
+    """Follows what `drain` says from its role to the one that fills `ring`, over a barrier of each ring in between."""
+    at = drain.role
+    for name in drain.via:
+        passed = plan.ring(name)
+        drained = {d.role for d in passed.drains}
+        if at == passed.fill.role and passed.full_barrier and len(drained) == 1:
+            at = drained.pop()
+        elif at in drained and passed.empty_barrier:
+            at = passed.fill.role
+        else:
+            yield f"{at} tells nobody by {name}"
+            return
+    if at != ring.fill.role:
+        yield f"it is {at} that learns of it, and {ring.fill.role} that fills it"
 
 
 def _shapes(ring: Ring) -> str:

@@ -34,7 +34,7 @@ def test_a_spec_of_three_lines_is_the_kernel_that_a_good_engineer_would_start_fr
         ({"rings.kv.storage": "shared", "problem.head_dim_v": 64}, r"rows of K \(128\) and of V \(64\) differ"),
         ({"rings.o.reuse": "q", "problem.head_dim_v": 64}, "O cannot take Q's place"),
         ({"schedule.kind": "grid", "rings.q.stages": 2}, "loads Q once"),
-        ({"arch": "sm100"}, "does not target sm100 yet"),
+        ({"arch": "sm100", "tasks.mma.turns": "named"}, "on sm100 no consumers take turns"),
         ({"name": "softmax"}, "the module needs the name softmax"),
         ({"guards.LOAD": True}, "no task of this family has a guard"),
         ({"check.shapes": [[128, 128, 128]]}, "are 5 numbers, not 3"),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tlxgen.spec import CommonSpec, SpecFault, SpecModel
+from tlxgen.spec import CommonSpec, SpecFault, SpecModel, filled
 
 from . import faults
 
@@ -201,7 +201,7 @@ class GemmSpec(CommonSpec):
     @classmethod
     def _defaults(cls, data: Any) -> Any:
         """Fills in what an architecture has other defaults for."""
-        return _filled(data, SM100) if isinstance(data, Mapping) and data.get("arch") == "sm100" else data
+        return filled(data, SM100) if isinstance(data, Mapping) and data.get("arch") == "sm100" else data
 
     @model_validator(mode="after")
     def _combinations(self) -> GemmSpec:
@@ -216,11 +216,3 @@ SM100: Mapping[str, Any] = {
     "rings": {"c": {"stages": 2}},
     "epilogue": {"subtiles": 4},
 }
-
-
-def _filled(data: Any, defaults: Mapping[str, Any]) -> Any:
-    """`data` with the `defaults` that it does not give; a value that should be a mapping and is none stays as it is."""
-    if not isinstance(data, Mapping):
-        return data
-    nested = {key: _filled(data.get(key, {}), value) for key, value in defaults.items() if isinstance(value, Mapping)}
-    return {**defaults, **data, **nested}
