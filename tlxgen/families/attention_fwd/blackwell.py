@@ -73,7 +73,9 @@ def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
         Role("load", 1, ("load Q", "acquire a slot, load K", "acquire a slot, load V"), registers=one_warp),
     ]
     if tasks.store:
-        made.append(Role("store", 1, ("wait for O", "store it by TMA", "release it"), registers=one_warp))
+        made.append(
+            Role("store", tasks.store.warps, ("wait for O", "store it by TMA", "release it"), registers=one_warp)
+        )
     return tuple(made)
 
 
@@ -113,7 +115,7 @@ def _round(spec: AttentionSpec, facts: AttentionFacts, rows: Size, n: Size) -> t
     """
     groups, arrive, fp32, one = facts.replicas, spec.rings.s.arrive, DTYPES["fp32"], Size.literal(1)
     s, acc = Tile("s", (rows, n), fp32), Tile("acc", (rows, Size.literal(facts.head_dim_v)), fp32)
-    p = Tile("p", (rows, n), facts.dtype, groups=facts.slices, axis=1)
+    p = Tile("p", (rows, n), facts.dtype)
     factor = Tile("factor", (rows,), fp32, internal=True)
     softmax, mma = Fill("softmax", "store"), Fill("mma", "commit")
     taken, multiplied = Drain("softmax", until="p", via=("p",)), Drain("mma", via=("s",))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # What a generated module or its kernel defines itself, so that a spec may not give it a second meaning.
 _IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx", "create_ragged_descriptor", "to_ragged_indices"}
 _KERNEL = {"ring_slot", "item_at", "sequence", "ragged", "key_tiles", "visible", "capped", "softmax"}
-_TENSOR_MEMORY = {"risen", "halves", "quarters"}
+_TENSOR_MEMORY = {"risen"}
 _HOST = {
     "sm_count",
     "pick_config",

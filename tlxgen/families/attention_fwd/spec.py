@@ -102,12 +102,14 @@ class SoftmaxTask(SpecModel):
     """sm100: scores to probabilities, a task for each group, a row for each thread."""
 
     registers: int | None = Field(
-        184, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
+        192, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
     )
 
 
 class StoreTask(SpecModel):
-    """sm100: a task of its own, of one warp, that issues the TMA stores of O; without it the correction does."""
+    """sm100: a task of its own that issues the TMA stores of O; without it the correction does."""
+
+    warps: Literal[1] = Field(1, description="Warps of the store task.")
 
 
 class Tasks(SpecModel):
