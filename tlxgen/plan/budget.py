@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tlxgen.arch import Sm100
 
-from .model import Budget, Columns, Drain, Meeting, Plan, Reason, Ring, Role, Turn, Use
+from .model import Budget, Columns, Meeting, Plan, Reason, Ring, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
@@ -219,17 +219,21 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
 
 
 def _orders(plan: Plan) -> Iterator[Reason]:
-    """A reason for each drain without an arrival of which the barriers of other rings do not tell the filler."""
+    """A reason for each hand-off without a barrier of its own of which those of other rings do not tell."""
     for ring in plan.rings:
-        for drain in (d for d in ring.drains if d.via):
-            for text in _untold(plan, ring, drain):
+        for drain in ring.drains:
+            if drain.via and (text := _untold(plan, drain.role, drain.via, ring.fill.role)):
                 yield Reason("order", f"a slot of {ring.name} goes back without a barrier: {text}")
+            if drain.after and (text := _untold(plan, drain.after[0], drain.after[1:], drain.role)):
+                yield Reason(
+                    "order", f"{drain.role} releases a slot of {ring.name} that {drain.after[0]} reads: {text}"
+                )
 
 
-def _untold(plan: Plan, ring: Ring, drain: Drain) -> Iterator[str]:
-    """Follows what `drain` says from its role to the one that fills `ring`, over a barrier of each ring in between."""
-    at = drain.role
-    for name in drain.via:
+def _untold(plan: Plan, start: str, via: Sequence[str], end: str) -> str:
+    """Why `end` does not learn what the role `start` has done over a barrier of each ring of `via`, or nothing."""
+    at = start
+    for name in via:
         passed = plan.ring(name)
         drained = {d.role for d in passed.drains}
         if at == passed.fill.role and passed.full_barrier and len(drained) == 1:
@@ -237,10 +241,8 @@ def _untold(plan: Plan, ring: Ring, drain: Drain) -> Iterator[str]:
         elif at in drained and passed.empty_barrier:
             at = passed.fill.role
         else:
-            yield f"{at} tells nobody by {name}"
-            return
-    if at != ring.fill.role:
-        yield f"it is {at} that learns of it, and {ring.fill.role} that fills it"
+            return f"{at} tells nobody by {name}"
+    return "" if at == end else f"it is {at} that learns of it, not {end}"
 
 
 def _shapes(ring: Ring) -> str:

@@ -123,7 +123,8 @@ class Drain:
     in each of the CTAs, or in the first of them alone, the leader. `via`: nobody arrives; the filler comes to know by
     the barriers of these rings, the first of which the drainer fills or drains and the last the filler itself: each is
     passed on only after the one before it, once a use. What the tensor core does for one thread is done in order, so
-    that a role that both reads the slot and fills it by MMAs knows by itself.
+    that a role that both reads the slot and fills it by MMAs knows by itself. `after`: it is another role that reads
+    the slot, named first, and by the barriers of the rings named next the one that releases it learns that it has.
     """
 
     role: str
@@ -134,6 +135,7 @@ class Drain:
     by: Literal["arrive", "commit"] = "arrive"
     at: Literal["each", "leader"] = "each"
     via: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

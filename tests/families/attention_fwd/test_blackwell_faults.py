@@ -17,6 +17,7 @@ PLAIN = "blackwell_attention_fwd/blackwell_attention_fwd_none"
 IN_TURN = "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_none_persistent_no_overlap"
 HANDED = "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_causal_clc_overlap"
 SLICED = "blackwell_attention_fwd_round/blackwell_attention_fwd_round_persistent_slices2_warp_lazy_warps_1"
+OVER_Q = "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_persistent_shared_q"
 SQUARE = (1, 4, 2, 700, 700)  # more items than SMs, heads that share K and V, ragged
 SHORT = (2, 4, 1, 600, 100)  # a single tile of keys for each item
 LONG = (1, 2, 1, 200, 900)  # more tiles of keys than slots
@@ -105,6 +106,12 @@ FAULTS = (
         "O not acquired by the correction", SLICED, "tlx.barrier_wait(o_empty[group], item_phase ^ 1)", "pass", 0, SHORT
     ),
     Mutant("O released before it has left", SLICED, "tlx.async_descriptor_store_wait(0)", "pass", 0, SHORT),
+    Mutant("O over Q too early", OVER_Q, "tlx.barrier_wait(acc_full[group], item_phase)", "pass", 0, LONG),
+    Mutant("Q released before O has left", OVER_Q, "tlx.async_descriptor_store_wait(0)", "pass", 0, SHORT),
+    Mutant(
+        "Q not released after O", OVER_Q, "tlx.barrier_arrive(q_empty[group * Q_STAGES + q_slot])", "pass", 0, SHORT
+    ),
+    Mutant("O over the other group's Q", OVER_Q, "o_tiles[group * Q_STAGES + q_slot]", "o_tiles[q_slot]", 0, LONG, 2),
 )
 
 

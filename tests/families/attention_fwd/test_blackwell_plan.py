@@ -129,12 +129,22 @@ def test_p_must_fit_over_s() -> None:
     assert text == "alias: p cannot take the buffers of s: 2 banks of 131072 B against 2 banks of 65536 B"
 
 
+def test_o_takes_q_s_place_once_all_products_are_done_and_q_goes_back_when_o_has_left() -> None:
+    plan = plan_of({"rings.o.reuse": "q", "rings.kv.stages": 5})
+    (drain,) = plan.ring("q").drains
+    assert (drain.role, drain.until, drain.after) == ("correction", "o", ("mma", "acc")) and not plan.reasons
+    assert counts(plan)["q_empty"] == ("leader", 1, 2)
+    rings = tuple(replace(r, drains=(replace(drain, after=("mma", "p")),)) if r.name == "q" else r for r in plan.rings)
+    (reason,) = complete(replace(plan, rings=rings, reasons=())).reasons
+    assert str(reason) == "order: correction releases a slot of q that mma reads: mma tells nobody by p"
+
+
 @pytest.mark.parametrize(
     ("ring", "via", "words"),
     [
-        ("p", ("acc",), "it is correction that learns of it, and softmax that fills it"),
+        ("p", ("acc",), "it is correction that learns of it, not softmax"),
         ("p", ("factor",), "mma tells nobody by factor"),
-        ("factor", ("acc",), "it is mma that learns of it, and softmax that fills it"),
+        ("factor", ("acc",), "it is mma that learns of it, not softmax"),
         ("factor", ("s",), "correction tells nobody by s"),
     ],
 )

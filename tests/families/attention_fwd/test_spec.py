@@ -111,6 +111,8 @@ def test_the_shipped_specs_have_every_value_of_every_axis(arch: str) -> None:
         ({"arch": "sm100", "rings.kv.empty": "warp"}, "on sm100 the tensor core releases a slot"),
         ({"arch": "sm100", "tasks.softmax.registers": 100}, "a multiple of 8 in 24..240, not 100"),
         ({"arch": "sm100", "problem.head_dim_v": 64}, r"rows of K \(128\) and of V \(64\) differ"),
+        ({"arch": "sm100", "rings.o.reuse": "q", "schedule.kind": "grid"}, "a CTA of a grid releases nothing"),
+        ({"arch": "sm100", "rings.o.reuse": "q", "tasks.store": {}}, "no store task"),
         ({"arch": "sm100", "name": "risen"}, "the module needs the name risen"),
     ],
 )

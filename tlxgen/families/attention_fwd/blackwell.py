@@ -59,9 +59,9 @@ def smem(spec: AttentionSpec) -> tuple[int, int]:
 def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     """The tasks. Those of one warp share a warpgroup, and its registers; the correction gets what is left over."""
     tasks, groups = spec.tasks, facts.replicas
-    free = ("release O",) if facts.stays else ()
+    free = ("release Q",) if spec.rings.o.reuse == "q" else ()
     rescale = "rescale O where a maximum has risen a lot" if facts.lazy else "rescale O"
-    last = "publish O" if facts.store_task else "store O by TMA"
+    last = "release O, publish it" if facts.store_task else "release O, store it by TMA"
     slices = f"in {facts.slices} slices" if facts.slices > 1 else "in their place"
     lse = ("store LSE",) if facts.lse else ()
     softmax = ("take the scores", "mask, maximum", "publish the factor", f"publish probabilities {slices}", *lse)
@@ -92,15 +92,18 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     groups, rows, n = facts.replicas, facts.rows, sizes["BLOCK_N"]
     q_slots, one = sizes.get("Q_STAGES", Size.literal(1)), Size.literal(1)
     q_tile = Tile("q", (rows, Size.literal(facts.head_dim)), facts.dtype)
-    used = Drain("mma", by="commit")
-    made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (used,) if facts.stays else (), banks=groups)]
+    used, aliased = Drain("mma", by="commit"), spec.rings.o.reuse == "q"
+    # O may take Q's place: that all products are done says that Q has been read, and only then does Q go back.
+    read = Drain("correction", until="o", after=("mma", "acc")) if aliased else used
+    made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups)]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, (n, Size.literal(facts.operand(name[0]).head_dim)), facts.dtype, of=name[0])
         made.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (used,)))
     made += _round(spec, facts, rows, n)
     o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.dtype)
     stored = (Drain("store"),) if facts.store_task else ()
-    made.append(Ring("o", (o_tile,), one, Fill("correction", "store"), stored, banks=groups))
+    o_slots, over = (q_slots, "q") if aliased else (one, None)
+    made.append(Ring("o", (o_tile,), o_slots, Fill("correction", "store"), stored, banks=groups, alias=over))
     return tuple(made)
 
 

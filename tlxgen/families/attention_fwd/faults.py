@@ -83,6 +83,16 @@ def _blackwell(spec: AttentionSpec) -> list[Fault]:
             mma.overlap and mma.replicate != 2,
             f"on sm100 it is two groups that are interleaved, not {mma.replicate}: overlap must be false",
         ),
+        (
+            "rings.o.reuse",
+            spec.rings.o.reuse == "q" and spec.schedule.kind == "grid",
+            "on sm100 the correction puts O in Q's place and then releases Q: a CTA of a grid releases nothing",
+        ),
+        (
+            "tasks.store",
+            spec.rings.o.reuse == "q" and tasks.store is not None,
+            "O leaves through Q's buffer, and the correction releases that: no store task",
+        ),
         ("rings.kv.empty", spec.rings.kv.empty == "warp", "on sm100 the tensor core releases a slot: leader"),
     )
 
