@@ -35,7 +35,7 @@ def hand_out(name: str, consumers: int, who: str) -> tuple[Barrier, Barrier]:
 
 
 def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
-    name, slots = f"{ring.name}_full", ring.slots * ring.banks
+    name, slots = f"{ring.name}_full", ring.slots * ring.banks * ring.parts
     if ring.fill.kind == "tma":
         who = f"the TMA loads of {ring.fill.role}" + (f" in {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else "")
         size = total([t.bytes for t in ring.tiles])
@@ -53,19 +53,22 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     return Barrier(name, ring.empty, slots, count, 1, role.warps, f"{role.name}, after its stores")
 
 
-def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
+def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
     name, slots = f"{ring.name}_empty", ring.slots * ring.banks
-    arrivals = sum(d.replicas * d.ctas * d.arrivals for d in ring.drains)
-    if all(d.by == "commit" for d in ring.drains):
-        who = ", ".join(f"a commit of {_who(d)}" for d in ring.drains)
+    drains = [d for d in ring.drains if not d.via]
+    if not drains:
+        return None
+    arrivals = sum(d.replicas * d.ctas * d.arrivals for d in drains)
+    if all(d.by == "commit" for d in drains):
+        who = ", ".join(f"a commit of {_who(d)}" for d in drains)
         return Barrier(name, "commit", slots, arrivals, arrivals, 0, who)
-    if any(d.by == "commit" for d in ring.drains) and ring.empty == "warp":
+    if any(d.by == "commit" for d in drains) and ring.empty == "warp":
         raise ValueError(f"ring {ring.name}: a commit arrives once, a warp barrier counts threads")
-    warps = {roles[d.role].warps for d in ring.drains}
+    warps = {roles[d.role].warps for d in drains}
     if len(warps) != 1:
         raise ValueError(f"ring {ring.name}: drained by roles of different warp counts {sorted(warps)}")
     per_arrival = WARP * warps.copy().pop() if ring.empty == "warp" else 1
-    who = ", ".join(_who(d) for d in ring.drains)
+    who = ", ".join(_who(d) for d in drains)
     return Barrier(name, ring.empty, slots, arrivals * per_arrival, arrivals, warps.pop(), who)
 
 

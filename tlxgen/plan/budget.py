@@ -73,7 +73,8 @@ def budgets(plan: Plan) -> tuple[Budget, ...]:
 
 
 def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
-    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other."""
+    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other, and then
+    those that take the place of others."""
     columns: list[Columns] = []
     for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         for tile in ring.tiles:
@@ -81,7 +82,18 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
                 columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), tile.tmem_columns))
     for use in plan.compiler_tmem:
         columns.append(Columns(use.what, _next_column(columns), use.amount))
-    return tuple(columns)
+    return (*columns, *_overlays(plan, columns))
+
+
+def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
+    """Where the tiles of a ring lie that take the place of another's, slot by slot from its first column on."""
+    under = {c.what: c for c in columns}
+    for parent in (r for r in plan.rings if r.space == "tmem"):
+        for tile in (t for r in plan.overlays(parent) for t in r.tiles):
+            count = tile.shape[-1].value * tile.dtype.bits // 32
+            for i in range(parent.slots.value * parent.banks * tile.groups):
+                over = under[f"{parent.tiles[0].name}[{i // tile.groups}]"]
+                yield Columns(f"{tile.name}[{i}]", over.first + i % tile.groups * count, count, over.what)
 
 
 def _next_column(columns: Sequence[Columns]) -> int:
@@ -91,7 +103,8 @@ def _next_column(columns: Sequence[Columns]) -> int:
 def _tmem(plan: Plan) -> Iterator[Use]:
     for ring in (r for r in plan.rings if r.space == "tmem"):
         mine = {t.name for t in ring.tiles}
-        yield Use(f"ring {ring.name}", sum(c.count for c in plan.tmem if c.what.partition("[")[0] in mine))
+        own = (c.count for c in plan.tmem if c.what.partition("[")[0] in mine and not c.over)
+        yield Use(f"ring {ring.name}", sum(own))
     yield from plan.compiler_tmem
 
 
@@ -132,6 +145,7 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
             yield Reason(budget.name.lower().replace(" ", "-"), text)
     yield from _registers(plan)
     yield from _aliases(plan)
+    yield from _orders(plan)
     for ring in plan.rings:
         for barrier in ring.barriers:
             if barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
@@ -186,7 +200,9 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
 def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.space != parent.space:
         yield f"{ring.space} against {parent.space}"
-    if ring.reshaped and (ring.banks, ring.bank_bytes) != (parent.banks, parent.bank_bytes):
+    # A storage of tensor memory lays each bank where its parent's begins; one of SMEM lays them one after the other.
+    fits = ring.bank_bytes <= parent.bank_bytes if ring.space == "tmem" else ring.bank_bytes == parent.bank_bytes
+    if ring.reshaped and (ring.banks != parent.banks or not fits):
         banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, parent))
         yield " against ".join(banks)
     if not ring.reshaped and _shapes(ring) != _shapes(parent):
@@ -199,6 +215,33 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
         elif drain.until != ring.name:
             yield f"{drain.role} releases them before {ring.name} has left"
+
+
+def _orders(plan: Plan) -> Iterator[Reason]:
+    """A reason for each hand-off without a barrier of its own of which those of other rings do not tell."""
+    for ring in plan.rings:
+        for drain in ring.drains:
+            if drain.via and (text := _untold(plan, drain.role, drain.via, ring.fill.role)):
+                yield Reason("order", f"a slot of {ring.name} goes back without a barrier: {text}")
+            if drain.after and (text := _untold(plan, drain.after[0], drain.after[1:], drain.role)):
+                yield Reason(
+                    "order", f"{drain.role} releases a slot of {ring.name} that {drain.after[0]} reads: {text}"
+                )
+
+
+def _untold(plan: Plan, start: str, via: Sequence[str], end: str) -> str:
+    """Why `end` does not learn what the role `start` has done over a barrier of each ring of `via`, or nothing."""
+    at = start
+    for name in via:
+        passed = plan.ring(name)
+        drained = {d.role for d in passed.drains}
+        if at == passed.fill.role and passed.full_barrier and len(drained) == 1:
+            at = drained.pop()
+        elif at in drained and passed.empty_barrier:
+            at = passed.fill.role
+        else:
+            return f"{at} tells nobody by {name}"
+    return "" if at == end else f"it is {at} that learns of it, not {end}"
 
 
 def _shapes(ring: Ring) -> str:

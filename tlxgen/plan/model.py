@@ -72,8 +72,9 @@ def total(sizes: list[Size]) -> Size:
 class Tile:
     """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers.
 
-    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers. `padded`:
-    TMA leaves a gap after each 8 bytes, so that it takes twice its bytes of SMEM.
+    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers; a tile that
+    is `internal` is of no tensor, and the source names its type. `padded`: TMA leaves a gap after each 8 bytes, so that
+    it takes twice its bytes of SMEM.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Tile:
     axis: int = 0
     of: str = ""
     padded: bool = False
+    internal: bool = False
 
     @property
     def tensor(self) -> str:
@@ -148,7 +150,11 @@ class Drain:
 
     `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
     `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete. `at`: where;
-    in each of the CTAs, or in the first of them alone, the leader.
+    in each of the CTAs, or in the first of them alone, the leader. `via`: nobody arrives; the filler comes to know by
+    the barriers of these rings, the first of which the drainer fills or drains and the last the filler itself: each is
+    passed on only after the one before it, once a use. What the tensor core does for one thread is done in order, so
+    that a role that both reads the slot and fills it by MMAs knows by itself. `after`: it is another role that reads
+    the slot, named first, and by the barriers of the rings named next the one that releases it learns that it has.
     """
 
     role: str
@@ -158,6 +164,8 @@ class Drain:
     until: str = ""
     by: Literal["arrive", "commit"] = "arrive"
     at: Literal["each", "leader"] = "each"
+    via: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,7 @@ class Ring:
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
     `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
     shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
-    full, before it reads the slots of all.
+    full, before it reads the slots of all. `parts`: a slot is published in so many parts, each on a barrier of its own.
     """
 
     name: str
@@ -203,6 +211,7 @@ class Ring:
     alias: str | None = None
     reshaped: bool = False
     rendezvous: int = 0
+    parts: int = 1
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
     ready_barrier: Barrier | None = None
@@ -324,14 +333,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Columns:
-    """Neighbouring columns of tensor memory, 128 lanes of 32 bits each, and what lies there."""
+    """Neighbouring columns of tensor memory, 128 lanes of 32 bits each, what lies there and over what, if anything."""
 
     what: str
     first: int
     count: int
+    over: str = ""
 
     def __str__(self) -> str:
-        return f"{self.what} {self.first}..{self.first + self.count - 1}"
+        over = f" over {self.over}" if self.over else ""
+        return f"{self.what} {self.first}..{self.first + self.count - 1}{over}"
 
 
 @dataclass(frozen=True)
@@ -384,6 +395,10 @@ class Plan:
 
     def ring(self, name: str) -> Ring:
         return next(r for r in self.rings if r.name == name)
+
+    def overlays(self, ring: Ring) -> tuple[Ring, ...]:
+        """The rings in tensor memory that take the place of `ring`, as tiles of another shape."""
+        return tuple(r for r in self.rings if r.alias == ring.name and r.reshaped and r.space == "tmem")
 
     def has_ring(self, name: str) -> bool:
         return any(r.name == name for r in self.rings)

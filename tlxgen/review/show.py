@@ -94,9 +94,9 @@ def _barriers(plan: Plan) -> Table:
 
 
 def _columns(plan: Plan) -> Table:
-    table = Table("TMEM", ("buffer", "first column", "last column", "columns"))
+    table = Table("TMEM", ("buffer", "first column", "last column", "columns", "in the place of"))
     for c in plan.tmem:
-        table.add(c.what, c.first, c.first + c.count - 1, c.count)
+        table.add(c.what, c.first, c.first + c.count - 1, c.count, c.over)
     return table
 
 

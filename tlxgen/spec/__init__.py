@@ -5,7 +5,7 @@
 
 from tlxgen.spec.document import Document, load
 from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
-from tlxgen.spec.model import Check, CommonSpec, SpecFault, SpecModel, Variants
+from tlxgen.spec.model import Check, CommonSpec, SpecFault, SpecModel, Variants, filled
 from tlxgen.spec.paths import axis_paths, paths
 from tlxgen.spec.schema import json_schema
 from tlxgen.spec.source import Source, read
@@ -27,6 +27,7 @@ __all__ = [
     "axis_paths",
     "compile_expression",
     "expand",
+    "filled",
     "json_schema",
     "load",
     "paths",

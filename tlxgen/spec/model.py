@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
@@ -53,6 +54,14 @@ class SpecModel(BaseModel):
         schema = handler(source)
         _relax_tuples(schema)
         return schema
+
+
+def filled(data: Any, defaults: Mapping[str, Any]) -> Any:
+    """`data` with the `defaults` that it does not give; a value that should be a mapping and is none stays as it is."""
+    if not isinstance(data, Mapping):
+        return data
+    nested = {key: filled(data.get(key, {}), value) for key, value in defaults.items() if isinstance(value, Mapping)}
+    return {**defaults, **data, **nested}
 
 
 def _no_keyword(name: str) -> str:

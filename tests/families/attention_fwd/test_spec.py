@@ -14,7 +14,7 @@ from tlxgen.spec import load
 
 from .specs import data_of
 
-SPECS = sorted((Path(__file__).parents[3] / "specs").glob("hopper_attention_fwd*.yaml"))
+SPECS = Path(__file__).parents[3] / "specs"
 
 
 def test_a_spec_of_three_lines_is_the_kernel_that_a_good_engineer_would_start_from() -> None:
@@ -34,7 +34,7 @@ def test_a_spec_of_three_lines_is_the_kernel_that_a_good_engineer_would_start_fr
         ({"rings.kv.storage": "shared", "problem.head_dim_v": 64}, r"rows of K \(128\) and of V \(64\) differ"),
         ({"rings.o.reuse": "q", "problem.head_dim_v": 64}, "O cannot take Q's place"),
         ({"schedule.kind": "grid", "rings.q.stages": 2}, "loads Q once"),
-        ({"arch": "sm100"}, "does not target sm100 yet"),
+        ({"arch": "sm100", "tasks.mma.turns": "named"}, "on sm100 no consumers take turns"),
         ({"name": "softmax"}, "the module needs the name softmax"),
         ({"guards.LOAD": True}, "no task of this family has a guard"),
         ({"check.shapes": [[128, 128, 128]]}, "are 5 numbers, not 3"),
@@ -46,30 +46,45 @@ def test_what_cannot_be_is_refused_with_its_reason(values: dict[str, Any], words
         AttentionSpec.model_validate(data_of(values))
 
 
-AXES = {
+BOTH: dict[str, set[Any]] = {
     "problem.dtype": {"fp16", "bf16"},
-    "problem.head_dim": {64, 128, 256},
     "problem.lengths": {"dense", "keys", "packed"},
     "mask.kind": {"none", "causal", "window"},
     "mask.align": {"top_left", "bottom_right"},
     "softmax.softcap": {False, True},
     "softmax.sink": {False, True},
     "softmax.lse": {False, True},
-    "tasks.mma.replicate": {2, 3},
     "tasks.mma.overlap": {False, True},
-    "tasks.mma.turns": {"none", "named", "mbarrier"},
     "rings.q.stages": {1, 2},
     "rings.kv.storage": {"separate", "shared"},
-    "rings.kv.empty": {"leader", "warp"},
     "rings.o.reuse": {"q", "none"},
-    "schedule.kind": {"grid", "persistent"},
+}
+AXES: dict[str, dict[str, set[Any]]] = {
+    "hopper": BOTH
+    | {
+        "problem.head_dim": {64, 128, 256},
+        "tasks.mma.replicate": {2, 3},
+        "tasks.mma.turns": {"none", "named", "mbarrier"},
+        "rings.kv.empty": {"leader", "warp"},
+        "schedule.kind": {"grid", "persistent"},
+    },
+    "blackwell": BOTH
+    | {
+        "problem.head_dim": {64, 128},
+        "tasks.mma.replicate": {1, 2},
+        "rings.s.slices": {1, 2, 4},
+        "rings.s.arrive": {"leader", "warp"},
+        "softmax.rescale": {"always", "lazy"},
+        "schedule.kind": {"grid", "persistent", "clc"},
+    },
 }
 
 
-def test_the_shipped_specs_have_every_value_of_every_axis() -> None:
+@pytest.mark.parametrize("arch", sorted(AXES))
+def test_the_shipped_specs_have_every_value_of_every_axis(arch: str) -> None:
     """The simulator and the offline compile run over the shipped specs: what is not there is not covered."""
-    found: dict[str, set[Any]] = {path: set() for path in AXES}
-    for path in SPECS:
+    found: dict[str, set[Any]] = {path: set() for path in AXES[arch]}
+    for path in sorted(SPECS.glob(f"{arch}_attention_fwd*.yaml")):
         document = load(path)
         for variant in families.of(document).kernels(document).kept:
             for axis, values in found.items():
@@ -77,4 +92,30 @@ def test_the_shipped_specs_have_every_value_of_every_axis() -> None:
                 for key in axis.split("."):
                     value = getattr(value, key)
                 values.add(value)
-    assert found == AXES
+    assert found == AXES[arch]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"tasks.softmax.registers": 160}, "this is of sm100: on sm90 a consumer keeps scores"),
+        ({"tasks.store": {}}, "this is of sm100"),
+        ({"rings.s.slices": 2}, "this is of sm100"),
+        ({"softmax.rescale": "lazy"}, "this is of sm100"),
+        ({"schedule.kind": "clc"}, "sm90 has no cluster launch control"),
+        ({"tasks.load.default": False}, "on sm90 the TMA producer is the default task"),
+        ({"tasks.mma.warps": 1}, "wgmma is issued by a warpgroup: 4 warps, not 1"),
+        ({"arch": "sm100", "tasks.load.default": True}, "on sm100 the correction is the default task"),
+        ({"arch": "sm100", "tasks.mma.warps": 4}, "on sm100 one thread issues tcgen05: 1 warp, not 4"),
+        ({"arch": "sm100", "tasks.mma.replicate": 1, "tile.m": 128}, "two groups that are interleaved, not 1"),
+        ({"arch": "sm100", "rings.kv.empty": "warp"}, "on sm100 the tensor core releases a slot"),
+        ({"arch": "sm100", "tasks.softmax.registers": 100}, "a multiple of 8 in 24..240, not 100"),
+        ({"arch": "sm100", "problem.head_dim_v": 64}, r"rows of K \(128\) and of V \(64\) differ"),
+        ({"arch": "sm100", "rings.o.reuse": "q", "schedule.kind": "grid"}, "a CTA of a grid releases nothing"),
+        ({"arch": "sm100", "rings.o.reuse": "q", "tasks.store": {}}, "no store task"),
+        ({"arch": "sm100", "name": "risen"}, "the module needs the name risen"),
+    ],
+)
+def test_what_an_architecture_has_not_is_refused_with_its_reason(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        AttentionSpec.model_validate(data_of(values))

@@ -13,7 +13,7 @@ from tlxgen.families.attention import EXPONENTIALS, INSTRUCTIONS, ITEM_START, PR
 from tlxgen.families.attention import pairs as count_pairs
 from tlxgen.plan import Plan
 
-from .plan import AttentionFacts
+from .facts import AttentionFacts
 from .spec import AttentionSpec
 
 WINDOW = (70, 33)  # keys to the left and right that a query sees in a check

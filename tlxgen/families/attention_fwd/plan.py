@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tlxgen.arch import ARCHS, DTYPES, DType, Sm90
-from tlxgen.plan import Drain, Fill, Launch, Parameter, Plan, Reason, Ring, Role, Size, Tile, Turn, Use, complete
+from tlxgen.arch import ARCHS, DTYPES
+from tlxgen.plan import Launch, Parameter, Plan, Size, Use, complete
 
+from . import blackwell, hopper
+from .facts import AttentionFacts, Operand
 from .spec import AttentionSpec
 
 CONFIG_AXES = {
@@ -24,8 +25,13 @@ BLAME = {
     "instruction": "tile.n",
     "threads": "tasks.mma.replicate",
     "named-barriers": "tasks.mma.turns",
+    "tmem": "tile.n",
     "wgmma-m": "tile.m",
     "wgmma-n": "tile.n",
+    "tcgen05-m": "tile.m",
+    "tcgen05-n": "tile.n",
+    "slices": "rings.s.slices",
+    "overlap": "tasks.mma.overlap",
     "alias": "rings.o.reuse",
 }
 MEANING = {
@@ -36,57 +42,6 @@ MEANING = {
 }
 # Registers a thread beside scores, probabilities and accumulator: maximum, sum, addresses, counters (ptxas reports).
 WORKING_REGISTERS = 32
-INSTRUCTION_REGISTERS = 26  # beside N / 2 accumulators of one wgmma at the kernel's own target (ptxas C7602)
-CAPTURE_BYTES = 512  # captured values and the alignment of barrier arrays: an upper bound, held against compiles
-ROW_SCRATCH = 4  # bytes a row: the statistics of a tile on their way to the layout in which they are stored
-
-
-@dataclass(frozen=True)
-class Operand:
-    """Q, K, V or O as the template needs it: its head dimension, ring and cache hint."""
-
-    name: str
-    head_dim: int
-    ring: str
-    eviction: str
-
-
-@dataclass(frozen=True)
-class AttentionFacts:
-    """The decisions of the attention_fwd family that its template reads beside the plan."""
-
-    dtype: DType
-    head_dim: int
-    head_dim_v: int
-    rows: Size  # queries a consumer
-    replicas: int
-    overlap: bool
-    keep_q: bool
-    persistent: bool
-    mask: str
-    bottom_right: bool
-    lengths: str
-    softcap: bool
-    sink: bool
-    lse: bool
-    operands: tuple[Operand, ...]
-    cluster: int = 1  # CTAs that take a work item together
-    clc: bool = False  # whether work items are handed out while the kernel runs
-
-    @property
-    def causal(self) -> bool:
-        return self.mask == "causal"
-
-    @property
-    def window(self) -> bool:
-        return self.mask == "window"
-
-    @property
-    def packed(self) -> bool:
-        return self.lengths == "packed"
-
-    def operand(self, name: str) -> Operand:
-        return next(o for o in self.operands if o.name == name)
 
 
 def build(spec: AttentionSpec, *, baked: Mapping[str, int | bool]) -> Plan:
@@ -94,7 +49,9 @@ def build(spec: AttentionSpec, *, baked: Mapping[str, int | bool]) -> Plan:
     sizes = _sizes(spec)
     facts = _facts(spec, sizes)
     parameters = [Parameter(n, s.value, MEANING[n], n in baked) for n, s in sizes.items()]
-    roles = _roles(spec)
+    arch = hopper if spec.arch == "sm90" else blackwell
+    roles = arch.roles(spec, facts)
+    captures, conversion = arch.smem(spec)
     return complete(
         Plan(
             name=spec.name,
@@ -102,25 +59,21 @@ def build(spec: AttentionSpec, *, baked: Mapping[str, int | bool]) -> Plan:
             arch=ARCHS[spec.arch],
             roles=roles,
             possible_roles=roles,
-            rings=_rings(spec, facts, sizes),
-            turns=_turns(spec),
+            rings=arch.rings(spec, facts, sizes),
             parameters=tuple(parameters),
-            compiler_smem=_compiler_smem(spec),
-            accumulator_role="mma",
-            accumulator_registers=_accumulators(spec, facts),
+            compiler_smem=(Use("captures and alignment", captures), Use("layout conversion", conversion)),
             working_registers=WORKING_REGISTERS,
-            instruction_registers=max(spec.tile.n, facts.head_dim_v) // 2 + INSTRUCTION_REGISTERS,
-            expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG"),
+            **arch.arguments(spec, facts),
             facts=facts,
             launches=(_launch(spec, facts, sizes, parameters),),
-            reasons=tuple(_rules(spec, facts)),
+            reasons=tuple(arch.rules(spec, facts)),
         )
     )
 
 
 def _sizes(spec: AttentionSpec) -> dict[str, Size]:
     values = {"BLOCK_M": spec.tile.m, "BLOCK_N": spec.tile.n}
-    if spec.schedule.kind == "persistent":
+    if spec.schedule.kind != "grid":
         values["Q_STAGES"] = spec.rings.q.stages
     values["KV_STAGES"] = spec.rings.kv.stages
     return {name: Size.of(name, value) for name, value in values.items()}
@@ -137,7 +90,7 @@ def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
         replicas=spec.tasks.mma.replicate,
         overlap=spec.tasks.mma.overlap,
         keep_q=spec.tasks.mma.keep == "q",
-        persistent=spec.schedule.kind == "persistent",
+        source=spec.schedule.kind,
         mask=spec.mask.kind,
         bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
         lengths=spec.problem.lengths,
@@ -150,76 +103,12 @@ def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
             Operand("v", spec.head_dim_v, "kv" if shared else "v", kv),
             Operand("o", spec.head_dim_v, "o", _hint(spec.cache.o)),
         ),
+        **(blackwell.decisions(spec) if spec.arch == "sm100" else {}),
     )
 
 
 def _hint(eviction: str) -> str:
     return "" if eviction == "none" else eviction
-
-
-def _aliased(spec: AttentionSpec) -> bool:
-    """Whether O leaves through Q's buffers: it has their shape, and who writes it is the only one who reads them."""
-    return spec.rings.o.reuse == "q"
-
-
-def _roles(spec: AttentionSpec) -> tuple[Role, ...]:
-    mma = spec.tasks.mma
-    turn = ("wait for its turn",) if mma.turns != "none" else ()
-    if mma.overlap:
-        steps: tuple[str, ...] = (*turn, "scores of the next tile", "product of this one's probabilities with V")
-    else:
-        steps = (*turn, "scores of a tile")
-    steps += ("hand the turn on",) if turn else ()
-    steps += ("release K", "mask, softmax")
-    steps += (
-        ("rescale", "release V") if mma.overlap else ("rescale", "product of the probabilities with V", "release V")
-    )
-    free = ("release Q",) if spec.schedule.kind == "persistent" else ()
-    last = ("store O by TMA", *free) if _aliased(spec) else (*free, "store O by TMA")
-    lse = ("store LSE",) if spec.softmax.lse else ()
-    return (
-        Role("load", 4, ("load Q", "acquire a slot, load K", "acquire a slot, load V"), default=True),
-        Role("mma", 4, ("wait for Q", *steps, *lse, *last), registers=mma.registers, replicas=mma.replicate),
-    )
-
-
-def _rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
-    """Q: a bank a consumer, filled once in a grid. K and V: read by all consumers. O: filled and stored by one."""
-    dtype, kv, replicas = facts.dtype, spec.rings.kv, facts.replicas
-    shape = {
-        o.name: (facts.rows if o.name in "qo" else sizes["BLOCK_N"], Size.literal(o.head_dim)) for o in facts.operands
-    }
-    aliased = _aliased(spec)
-    q_slots = sizes.get("Q_STAGES", Size.literal(1))
-    q_drains = (Drain("mma", until="o" if aliased else ""),) if facts.persistent else ()
-    drains = (Drain("mma", replicas=replicas),)
-    rings = [Ring("q", (Tile("q", shape["q"], dtype),), q_slots, Fill("load", "tma"), q_drains, kv.empty, replicas)]
-    for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
-        tile = Tile(name, shape[name[0]], dtype, of=name[0])
-        rings.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
-    o_slots = q_slots if aliased else Size.literal(1)
-    o_tile, fill = Tile("o", shape["o"], dtype), Fill("mma", "store")
-    rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None))
-    return tuple(rings)
-
-
-def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
-    kind = spec.tasks.mma.turns
-    return () if kind == "none" else (Turn("mma_turn", "mma", kind, spec.tasks.mma.replicate),)
-
-
-def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
-    """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
-    threads = spec.tasks.mma.warps * 32
-    q = facts.rows.value * facts.head_dim // 2 // threads * facts.keep_q
-    o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
-    return o + scores + (scores // 2 if facts.overlap else 0) + q
-
-
-def _compiler_smem(spec: AttentionSpec) -> tuple[Use, ...]:
-    """What fbtriton allocates beside the rings: an upper bound, held against compiles."""
-    rows = spec.tile.m * ROW_SCRATCH if spec.softmax.lse else 0
-    return Use("captures and alignment", CAPTURE_BYTES), Use("layout conversion", rows)
 
 
 def _arguments(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[tuple[str, str], ...]:
@@ -247,18 +136,3 @@ def _launch(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size], 
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     divisible = tuple(name for name, kind in arguments if kind.startswith("*") or name in ("N_Q", "N_K", "T_Q"))
     return Launch(f"{spec.name}_kernel", arguments, kept, divisible, 4)
-
-
-def _rules(spec: AttentionSpec, facts: AttentionFacts) -> list[Reason]:
-    """What wgmma and the pipeline ask of the numbers. Sums over the plan (SMEM, registers, ...) are in `plan`."""
-    arch, reasons, n = Sm90, list[Reason](), spec.tile.n
-    if facts.rows.value != arch.wgmma_m:
-        text = f"{facts.rows.value} rows a consumer ({facts.rows.text}); a warpgroup's wgmma has {arch.wgmma_m}"
-        reasons.append(Reason("wgmma-m", text))
-    if not arch.wgmma_n_min <= n <= arch.wgmma_n_max:
-        reasons.append(Reason("wgmma-n", f"BLOCK_N = {n}, wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}"))
-    least = 2 if spec.rings.kv.storage == "shared" and facts.overlap else 1
-    if spec.rings.kv.stages < least:
-        text = f"KV_STAGES = {spec.rings.kv.stages}: tiles of K and of V are held at a time, {least} slots at least"
-        reasons.append(Reason("ring-depth", text))
-    return reasons

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tlxgen.spec import CommonSpec, SpecFault, SpecModel
+from tlxgen.spec import CommonSpec, SpecFault, SpecModel, filled
+
+from . import faults
 
 HeadDim = Literal[64, 128, 256]
 Eviction = Literal["none", "evict_first", "evict_last"]
-# What a generated module or its kernel defines itself, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx", "create_ragged_descriptor", "to_ragged_indices"}
-_KERNEL = {"ring_slot", "item_at", "sequence", "ragged", "key_tiles", "visible", "capped", "softmax"}
-_HOST = {
-    "sm_count",
-    "pick_config",
-    "describe",
-    "check",
-    "heads_together",
-    "like_queries",
-    "check_lengths",
-    "lengths_of",
-}
-MODULE_NAMES = _IMPORTS | _KERNEL | _HOST
 
 
 class Problem(SpecModel):
@@ -60,39 +48,78 @@ class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
     sink: bool = Field(False, description="A logit for each head that takes part in the sum and has no value.")
     lse: bool = Field(True, description="Whether the log-sum-exp of each row is an output, in fp32.")
+    rescale: Literal["always", "lazy"] = Field(
+        "always",
+        description="sm100: O is multiplied by what its maximum has risen at every tile, or (lazy) only at those where "
+        "one of its rows has risen by more than a factor of 2**8, which probabilities then exceed 1 by.",
+    )
 
 
 class TileShape(SpecModel):
-    m: int = Field(128, ge=64, le=256, description="Queries a CTA, shared out among the consumers. Rows.")
+    m: int = Field(
+        128,
+        ge=64,
+        le=384,
+        description="Queries a CTA, shared out among the consumers or groups; sm100: 256 by default. Rows.",
+    )
     n: int = Field(128, ge=32, le=256, description="Keys of a tile. Rows.")
 
 
 class LoadTask(SpecModel):
-    default: Literal[True] = Field(
-        True, description="The TMA producer is the default task: leftover registers suffice."
+    default: bool = Field(
+        True, description="Whether the TMA producer is the default task: on sm90 it is, on sm100 the correction is."
     )
 
 
 class MmaTask(SpecModel):
-    replicate: int = Field(2, ge=1, le=3, description="Consumers: each multiplies and keeps the softmax of its rows.")
-    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
+    replicate: int = Field(
+        2,
+        ge=1,
+        le=3,
+        description="Groups of queries. sm90: consumers, each multiplies and keeps the softmax of its rows. sm100: "
+        "softmax tasks of 128 rows each, for which one warp multiplies.",
+    )
+    warps: Literal[1, 4] = Field(
+        4, description="Warps. sm90: of a consumer (a warpgroup). sm100: 1, one thread issues tcgen05."
+    )
     registers: int | None = Field(
-        240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
+        240,
+        description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
+        "task, 24 by default.",
     )
     overlap: bool = Field(
-        True, description="Scores of the next tile and the product with V run on the tensor cores under the softmax."
+        True,
+        description="Scores of the next tile and the product with V run on the tensor cores under the softmax; sm100: "
+        "by interleaving the groups, Q0 K, P1 V of the tile before, Q1 K, P0 V.",
     )
     turns: Literal["none", "named", "mbarrier"] = Field(
-        "named", description="Pingpong: consumers issue wgmma in turns, one's softmax under the others' products."
+        "named",
+        description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products.",
     )
     keep: Literal["none", "q"] = Field(
         "none", description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM."
     )
 
 
+class SoftmaxTask(SpecModel):
+    """sm100: scores to probabilities, a task for each group, a row for each thread."""
+
+    registers: int | None = Field(
+        192, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
+    )
+
+
+class StoreTask(SpecModel):
+    """sm100: a task of its own that issues the TMA stores of O; without it the correction does."""
+
+    warps: Literal[1] = Field(1, description="Warps of the store task.")
+
+
 class Tasks(SpecModel):
     load: LoadTask = Field(LoadTask(), description="TMA producer.")
-    mma: MmaTask = Field(MmaTask(), description="Consumers.")
+    mma: MmaTask = Field(MmaTask(), description="Who multiplies.")
+    softmax: SoftmaxTask = Field(SoftmaxTask(), description="sm100: from scores to probabilities.")
+    store: StoreTask | None = Field(None, description="sm100: dedicated TMA-store task; absent: the correction stores.")
 
 
 class QueryRing(SpecModel):
@@ -109,6 +136,19 @@ class KeyValueRing(SpecModel):
     )
 
 
+class ScoreRing(SpecModel):
+    """sm100: scores in tensor memory and, in their place, probabilities."""
+
+    slices: Literal[1, 2, 4] = Field(
+        1, description="Parts in which a tile of probabilities is handed to the MMA, which begins with the first."
+    )
+    arrive: Literal["leader", "warp"] = Field(
+        "leader",
+        description="How softmax and correction hand a tile on: one arrival a task, or one a thread without a "
+        "task-wide sync.",
+    )
+
+
 class OutputRing(SpecModel):
     reuse: Literal["q", "none"] = Field(
         "none",
@@ -119,13 +159,16 @@ class OutputRing(SpecModel):
 
 class Rings(SpecModel):
     q: QueryRing = Field(QueryRing(), description="Tiles of Q, a bank for each consumer.")
-    kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V.")
+    kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V; sm100: shared, 3 slots, by default.")
+    s: ScoreRing = Field(ScoreRing(), description="sm100: scores and probabilities.")
     o: OutputRing = Field(OutputRing(), description="Tiles of O on their way to TMA stores.")
 
 
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent"] = Field(
-        "persistent", description="Tile source: one tile of queries a CTA, or CTAs that stay and walk the tiles."
+    kind: Literal["grid", "persistent", "clc"] = Field(
+        "persistent",
+        description="Tile source: one tile of queries a CTA, CTAs that stay and walk the tiles, or (sm100) CTAs that "
+        "take over the tiles of CTAs that have not started, by cluster launch control.",
     )
 
 
@@ -152,63 +195,22 @@ class AttentionSpec(CommonSpec):
     def head_dim_v(self) -> int:
         return self.problem.head_dim_v or self.problem.head_dim
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, data: Any) -> Any:
+        """Fills in what an architecture has other defaults for."""
+        return filled(data, SM100) if isinstance(data, Mapping) and data.get("arch") == "sm100" else data
+
     @model_validator(mode="after")
     def _combinations(self) -> AttentionSpec:
-        faults = [*_names(self), *_roles(self), *_rings(self), *_shapes(self)]
-        if faults:
-            raise SpecFault(*faults)
+        if found := faults.of(self):
+            raise SpecFault(*found)
         return self
 
 
-Fault = tuple[tuple[str | int, ...], str]
-
-
-def _names(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    if spec.arch != "sm90":
-        faults.append((("arch",), f"the attention_fwd family does not target {spec.arch} yet; it targets sm90"))
-    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
-        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
-    for name in spec.guards:
-        faults.append((("guards", name), f"no task is guarded by {name}: no task of this family has a guard"))
-    return faults
-
-
-def _roles(spec: AttentionSpec) -> list[Fault]:
-    mma, faults = spec.tasks.mma, list[Fault]()
-    registers = mma.registers
-    if registers is not None and (registers % 8 or not 24 <= registers <= 240):
-        text = f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}"
-        faults.append((("tasks", "mma", "registers"), text))
-    if mma.turns != "none" and mma.replicate == 1:
-        faults.append((("tasks", "mma", "turns"), "one consumer has nobody to take turns with: turns must be none"))
-    return faults
-
-
-def _rings(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    n = spec.tile.n
-    if n & (n - 1):
-        faults.append((("tile", "n"), f"a tile of keys is a power of two, not {n}"))
-    if spec.tile.m % spec.tasks.mma.replicate or (r := spec.tile.m // spec.tasks.mma.replicate) & (r - 1):
-        text = f"{spec.tile.m} rows among {spec.tasks.mma.replicate} consumers: each needs the same power of two"
-        faults.append((("tile", "m"), text))
-    if spec.rings.kv.storage == "shared" and spec.problem.head_dim != spec.head_dim_v:
-        text = f"rows of K ({spec.problem.head_dim}) and of V ({spec.head_dim_v}) differ: they cannot share a ring"
-        faults.append((("rings", "kv", "storage"), text))
-    if spec.rings.o.reuse == "q" and spec.problem.head_dim != spec.head_dim_v:
-        text = f"rows of Q ({spec.problem.head_dim}) and of O ({spec.head_dim_v}) differ: O cannot take Q's place"
-        faults.append((("rings", "o", "reuse"), text))
-    if spec.schedule.kind == "grid" and spec.rings.q.stages != 1:
-        faults.append((("rings", "q", "stages"), "a CTA of a grid loads Q once: stages is 1"))
-    return faults
-
-
-def _shapes(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    for i, shape in enumerate(spec.check.shapes):
-        if len(shape) != 5:
-            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
-        elif shape[1] % shape[2]:
-            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
-    return faults
+# What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
+SM100: Mapping[str, Any] = {
+    "tile": {"m": 256},
+    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "registers": 24, "turns": "none"}},
+    "rings": {"kv": {"storage": "shared", "stages": 3}},
+}

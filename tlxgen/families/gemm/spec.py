@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tlxgen.spec import CommonSpec, SpecFault, SpecModel
+from tlxgen.spec import CommonSpec, SpecFault, SpecModel, filled
 
 from . import faults
 
@@ -232,9 +232,9 @@ class GemmSpec(CommonSpec):
         if not isinstance(data, Mapping):
             return data
         if data.get("arch") == "sm100":
-            return _filled(data, SM100)
+            return filled(data, SM100)
         cluster = data.get("cluster")
-        return _filled(data, ALONG_K) if isinstance(cluster, Mapping) and cluster.get("k", 1) != 1 else data
+        return filled(data, ALONG_K) if isinstance(cluster, Mapping) and cluster.get("k", 1) != 1 else data
 
     @model_validator(mode="after")
     def _combinations(self) -> GemmSpec:
@@ -252,11 +252,3 @@ SM100: Mapping[str, Any] = {
 
 # A CTA of a cluster along K stores a slice of the tile, and that whole.
 ALONG_K: Mapping[str, Any] = {"epilogue": {"subtiles": 1}}
-
-
-def _filled(data: Any, defaults: Mapping[str, Any]) -> Any:
-    """`data` with the `defaults` that it does not give; a value that should be a mapping and is none stays as it is."""
-    if not isinstance(data, Mapping):
-        return data
-    nested = {key: _filled(data.get(key, {}), value) for key, value in defaults.items() if isinstance(value, Mapping)}
-    return {**defaults, **data, **nested}
