@@ -97,7 +97,9 @@ class MmaTask(SpecModel):
         description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products.",
     )
     keep: Literal["none", "q"] = Field(
-        "none", description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM."
+        "q",
+        description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM. sm100, and "
+        "a head_dim of 256, whose registers are full: none by default.",
     )
 
 
@@ -132,7 +134,9 @@ class KeyValueRing(SpecModel):
         "separate", description="K and V in a ring each, or tiles of both in one."
     )
     empty: Literal["leader", "warp"] = Field(
-        "leader", description="How a slot is released: one arrival a task, or one a thread without a task-wide sync."
+        "warp",
+        description="How a slot is released: one arrival a task, or one a thread without a task-wide sync; sm100: "
+        "leader, by the tensor core.",
     )
 
 
@@ -198,8 +202,13 @@ class AttentionSpec(CommonSpec):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, data: Any) -> Any:
-        """Fills in what an architecture has other defaults for."""
-        return filled(data, SM100) if isinstance(data, Mapping) and data.get("arch") == "sm100" else data
+        """Fills in what an architecture, or a large head dimension, has other defaults for."""
+        if not isinstance(data, Mapping):
+            return data
+        if data.get("arch") == "sm100":
+            return filled(data, SM100)
+        problem = data.get("problem")
+        return filled(data, WIDE) if isinstance(problem, Mapping) and problem.get("head_dim") == 256 else data
 
     @model_validator(mode="after")
     def _combinations(self) -> AttentionSpec:
@@ -211,6 +220,9 @@ class AttentionSpec(CommonSpec):
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
 SM100: Mapping[str, Any] = {
     "tile": {"m": 256},
-    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "registers": 24, "turns": "none"}},
-    "rings": {"kv": {"storage": "shared", "stages": 3}},
+    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "registers": 24, "turns": "none", "keep": "none"}},
+    "rings": {"kv": {"storage": "shared", "stages": 3, "empty": "leader"}},
 }
+
+# On sm90 the accumulator of 256 columns takes half of a consumer's registers.
+WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
