@@ -15,7 +15,7 @@ def rules(values: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("stages", [1, 2])
 def test_each_consumer_has_its_own_bank_of_q_and_releases_it_alone(stages: int) -> None:
-    q = plan_of({"rings.q.stages": stages}).ring("q")
+    q = plan_of({"rings.q.stages": stages, "rings.kv.empty": "leader"}).ring("q")
     assert q.banks == 2 and q.full_barrier and q.empty_barrier and q.full_barrier.bytes
     assert q.full_barrier.bytes.value == 64 * 128 * 2
     assert (q.full_barrier.slots.value, q.empty_barrier.slots.value, q.empty_barrier.count) == (
@@ -28,7 +28,7 @@ def test_each_consumer_has_its_own_bank_of_q_and_releases_it_alone(stages: int) 
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_k_and_v_are_released_by_every_consumer(replicas: int) -> None:
     values = {"tile.m": 64 * replicas, "tasks.mma.replicate": replicas, "tasks.mma.registers": 160}
-    plan = plan_of({**values, "problem.head_dim": 64})
+    plan = plan_of({**values, "problem.head_dim": 64, "tasks.mma.keep": "none", "rings.kv.empty": "leader"})
     for name in ("k", "v"):
         ring = plan.ring(name)
         assert ring.full_barrier and ring.full_barrier.bytes and ring.empty_barrier
@@ -74,7 +74,7 @@ def test_turns_take_the_named_barriers_that_the_compiler_leaves() -> None:
     ("values", "rule", "words"),
     [
         ({"rings.kv.stages": 4}, "smem", "ring k 131072, ring v 131072"),
-        ({"tile.n": 256}, "accumulator", "256 accumulator registers a thread"),
+        ({"tile.n": 256}, "accumulator", "288 accumulator registers a thread"),
         ({"problem.head_dim": 256}, "accumulator", "224 accumulator registers a thread"),
         ({"tile.m": 64}, "wgmma-m", "32 rows a consumer"),
         ({"rings.kv.storage": "shared", "rings.kv.stages": 1}, "ring-depth", "2 slots at least"),

@@ -98,8 +98,8 @@ class MmaTask(SpecModel):
     )
     keep: Literal["none", "q"] = Field(
         "q",
-        description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM. sm100, and "
-        "a head_dim of 256, whose registers are full: none by default.",
+        description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM. sm100, "
+        "and a head_dim of 256, whose registers are full: none by default.",
     )
 
 
