@@ -14,26 +14,37 @@ from .mutant import Mutant
 from .report import Result
 from .subjects import Subject
 
-FAULTS, CLEAN = 72, 12
+FAULTS, CLEAN = 72, 24
 # Findings with which a kernel ends, on every schedule. Others stop it, or are of the host.
 ENDS = {
     "race-read-write", "race-write-write", "async-lifetime", "uninitialised", "missing-fence", "wrong-numbers",
     "output-unwritten", "global-write-conflict", "pending-at-exit",
 }  # fmt: skip
-LARGE = (2700, 3100, 1000)  # several tiles for each of 132 SMs
+LARGE: dict[str, tuple[int, ...]] = {  # several tiles for each of 132 SMs, of each family
+    "gemm": (2700, 3100, 1000),
+    "attention_fwd": (2, 8, 4, 1500, 1700),
+    "attention_bwd": (2, 8, 4, 1500, 1700),
+    "attention_bwd_dq": (2, 8, 4, 1500, 1700),
+}
 
 
 def cases(results: Sequence[Result], subjects: dict[str, Subject], workers: int) -> list[dict[str, Any]]:
-    """Every structure unmutated, then mutants, spread over modules and mutators; the same ones for the same results."""
-    hopper = [(name, s) for name, s in structures() if s.plan.arch.name == "sm90" and s.plan.family == "gemm"]
-    chosen = [_case(f"{name}/{s.name}", 0, [list(LARGE), [300, 264, 200]]) for name, s in hopper]
+    """Every sm90 subject unmutated, then mutants, spread over modules and mutators; the same for the same results."""
+    large = _large()
+    results = [r for r in results if r.mutant.at in large]
+    chosen = [_case(at, 0, [list(large[at]), list(s.cases[0].shape)]) for at, s in subjects.items() if at in large]
     caught = _spread([r for r in results if r.status == "caught" and set(r.outcome.ids) <= ENDS])
     jobs = parallel(caught[: 3 * FAULTS], lambda r: _all_ids(subjects[r.mutant.at], r), None, workers, 240.0)
     ids = {r.mutant.name: found for r, found in jobs if found and found <= ENDS}
     faults = [r for r in caught if r.mutant.name in ids][:FAULTS]
-    chosen += [_mutated(r, subjects, "caught", sorted(ids[r.mutant.name])) for r in faults]
+    chosen += [_mutated(r, subjects, large, "caught", sorted(ids[r.mutant.name])) for r in faults]
     clean = _spread([r for r in results if r.status == "equivalent"])[:CLEAN]
-    return chosen + [_mutated(r, subjects, "clean", []) for r in clean]
+    return chosen + [_mutated(r, subjects, large, "clean", []) for r in clean]
+
+
+def _large() -> dict[str, tuple[int, ...]]:
+    """A large shape for each module for sm90."""
+    return {f"{name}/{s.name}": LARGE[s.plan.family] for name, s in structures() if s.plan.arch.name == "sm90"}
 
 
 def _spread(results: Sequence[Result]) -> list[Result]:
@@ -66,10 +77,12 @@ def _all_ids(subject: Subject, result: Result) -> set[str]:
         return set(subject.verify(path, case, RUNS).ids)
 
 
-def _mutated(result: Result, subjects: dict[str, Subject], simulator: str, ids: list[str]) -> dict[str, Any]:
+def _mutated(
+    result: Result, subjects: dict[str, Subject], large: dict[str, tuple[int, ...]], simulator: str, ids: list[str]
+) -> dict[str, Any]:
     mutant, subject = result.mutant, subjects[result.mutant.at]
     case = next((c for c in subject.cases if str(c) == result.outcome.case), subject.cases[0])
-    made = _case(mutant.at, case.config, [list(case.shape), list(LARGE)])
+    made = _case(mutant.at, case.config, [list(case.shape), list(large[mutant.at])])
     return {**made, "name": mutant.name, "edits": mutant.json()["edits"], "simulator": simulator, "ids": ids}
 
 

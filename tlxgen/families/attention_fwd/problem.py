@@ -45,10 +45,12 @@ def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
 
 def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; three items an SM, ragged, with more
-    tiles of keys than slots, and fewer; one query and key. The tile's sizes come from the config."""
+    tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and key. The tile's sizes
+    come from the config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
     yield 2, 2, 2, m + 1, n // 2 + 1
     yield 1, sms, 1, 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
+    yield 1, sms, 1, 2 * m - 3, min(stages, 4) * n - 3
     yield 1, 1, 1, 1, 1
 
 

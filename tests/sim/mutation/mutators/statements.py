@@ -113,7 +113,7 @@ def _small(line: cst.CSTNode) -> list[cst.BaseSmallStatement]:
 def _is_number(statement: cst.CSTNode) -> bool:
     """Whether a statement only computes numbers: `last = (count + STAGES - 1) % STAGES`."""
     values = [s.value for s in _small(statement) if isinstance(s, cst.Assign)]
-    return bool(values) and all(isinstance(v, (cst.BinaryOperation, cst.Tuple)) for v in values)
+    return bool(values) and all(isinstance(v, (cst.BinaryOperation, cst.Tuple, cst.Name)) for v in values)
 
 
 def _last_line(statement: cst.CSTNode) -> cst.CSTNode:
