@@ -56,7 +56,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "wrong-numbers": ("error", "the result differs from the reference"),
     "missing-fence": (
         "warning",
-        'fence("async_shared") between the stores and the TMA or MMA that reads them',
+        'fence("async_shared") between what a task stores or loads itself and the TMA or MMA that comes after',
     ),
     "barrier-misuse": ("error", "waiters and arrivers of a barrier must agree on its kind and thread count"),
     "no-progress": ("error", "bound the loop: the run reached its limit of steps or time"),

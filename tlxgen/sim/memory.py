@@ -29,13 +29,15 @@ LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
 @dataclass(eq=False)
 class Access:
     """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and whether the async
-    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no)."""
+    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no). An engine's access goes through
+    that proxy, but for `generic`, of cp.async."""
 
     bit: int
     place: Place
     what: str
     engine: bool
     fenced: bool
+    generic: bool = False
 
 
 @dataclass(eq=False)
@@ -184,6 +186,9 @@ class View:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
                 text = f"{access.what} overwrites {self}, which {other.what} may still read"
                 findings.add("async-lifetime" if other.engine else "race-read-write", text, (access.place, other.place))
+            elif self._unfenced(access, other, clock) and overlap(mine, footprint_):
+                text = f"{access.what} overwrites {self} through the async proxy; {other.what} of it was not fenced"
+                findings.add("missing-fence", text, (access.place, other.place))
         record.writes = [x for x in record.writes if not inside(x[0], mine)]
         record.writes.append((mine, access))
         record.reads = [x for x in record.reads if not inside(x[0], mine)]
@@ -208,6 +213,12 @@ class View:
             findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
         record.reads = [x for x in record.reads if x[1].bit != access.bit or x[0] is not mine]
         record.reads.append((mine, access))
+
+    def _unfenced(self, access: Access, read: Access, clock: int) -> bool:
+        """Whether an engine overwrites shared memory that a task's own read, not fenced, has been ordered before."""
+        if not access.engine or access.generic or read.engine or self.buffer.storage.kind != "smem":
+            return False
+        return bool(read.bit & clock) and not self._fenced(read.bit, clock)
 
     def _fenced(self, write: int, clock: int) -> bool:
         """Whether a fence of some task of the cluster lies between a write and what `clock` lies before."""

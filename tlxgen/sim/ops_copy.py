@@ -81,7 +81,7 @@ def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
 
     event = m.prepare("cp.async", run)
     # The compiler fences a task's own copies before a wgmma reads them.
-    access = Access(event.bit, place, "a cp.async", engine=True, fenced=True)
+    access = Access(event.bit, place, "a cp.async", engine=True, fenced=True, generic=True)
     result.write(access, event.clock, m.findings)
     worker.copies.append(event)
     m.hub.issue(event)
