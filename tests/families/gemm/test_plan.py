@@ -74,11 +74,18 @@ def test_only_the_multicast_operand_of_separate_rings_is_released_across_ctas(ax
     assert counts == {shared: 4, "ab".replace(shared, ""): 2}
 
 
+def rows_of(spec: GemmSpec) -> int:
+    """Rows of C that a replica holds."""
+    return spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)
+
+
 def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) -> None:
     for spec, plan in cases:
         size = BYTES[spec.problem.a.dtype]
         a, b = spec.tile.m * spec.tile.k * size, spec.tile.n * spec.tile.k * size
         expected = {"ab": a + b} if spec.rings.ab.full == "shared" else {"a": a, "b": b}
+        if spec.cluster.k > 1:
+            expected["part"] = 4 * rows_of(spec) * spec.tile.n
         found = {r.name: r.full_barrier.bytes.value for r in plan.rings if r.full_barrier and r.full_barrier.bytes}
         assert found == expected, spec.name
 
@@ -92,7 +99,8 @@ def test_the_boxes_of_a_ring_are_cut_where_replicas_divide_the_rows(cases: list[
         assert boxes["a"] == (a if spec.problem.a.layout == "row" else a[::-1]), spec.name
         assert boxes["b"] == (b if spec.problem.b.layout == "row" else b[::-1]), spec.name
         if spec.epilogue.store == "tma":
-            assert boxes["c"] == (spec.tile.m // groups, spec.tile.n // spec.epilogue.subtiles), spec.name
+            slices = spec.epilogue.subtiles * spec.cluster.k
+            assert boxes["c"] == (spec.tile.m // groups, spec.tile.n // slices), spec.name
 
 
 def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
@@ -101,8 +109,9 @@ def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
         operands = (spec.tile.m + spec.tile.n) * spec.tile.k * size * spec.rings.ab.stages
         rows = spec.tile.m * (replicas(spec) if spec.tasks.mma.split == "pingpong" else 1)
         c_bytes = 4 if spec.schedule.split_k > 1 else BYTES[spec.problem.c.dtype]
-        staging = rows * spec.tile.n // spec.epilogue.subtiles * c_bytes * spec.rings.c.stages
-        rings = operands + (staging if spec.epilogue.store == "tma" else 0)
+        staging = rows * spec.tile.n // (spec.epilogue.subtiles * spec.cluster.k) * c_bytes * spec.rings.c.stages
+        parts = rows * spec.tile.n * 4 if spec.cluster.k > 1 else 0
+        rings = operands + parts + (staging if spec.epilogue.store == "tma" else 0)
         uses = plan.budgets[0].uses
         assert sum(u.amount for u in uses if u.what.startswith("ring ")) == rings, spec.name
         assert rings < plan.budgets[0].used <= 232448, spec.name

@@ -36,8 +36,9 @@ def for_every_problem(toys: list[Toy], check: Callable[[Problem], None]) -> None
 
 
 def test_work_is_shared_out_in_every_way_that_the_axes_have(toys: list[Toy]) -> None:
-    ways = {(toy.cluster, "num_programs" in toy.source.text, "SPLIT_K" in toy.configs[0].kwargs) for toy in toys}
-    assert len(ways) == 8  # one CTA or a cluster, persistent or grid, K whole or cut
+    forms = ((toy, toy.cluster > 1, toy.parts > 1) for toy in toys)
+    ways = {(*form, "num_programs" in toy.source.text, "SPLIT_K" in toy.configs[0].kwargs) for toy, *form in forms}
+    assert len(ways) == 10  # one CTA or a cluster, persistent or grid, K whole or cut; and a cluster that cuts K
     assert any("replica" in toy.arithmetic for toy in toys)  # pingpong
 
 
@@ -80,7 +81,7 @@ def test_every_role_of_a_cta_walks_the_same_items_in_the_same_order(toys: list[T
 
 
 def test_the_ctas_of_a_cluster_take_neighbouring_tiles_of_the_same_item(toys: list[Toy]) -> None:
-    clusters = [toy for toy in toys if toy.cluster == 2]
+    clusters = [toy for toy in toys if toy.cluster == 2 and toy.parts == 1]
     assert clusters
 
     def check(problem: Problem) -> None:
@@ -91,6 +92,23 @@ def test_the_ctas_of_a_cluster_take_neighbouring_tiles_of_the_same_item(toys: li
             item = next(iter(walks.values()))[0][0]
             (row, column, part), other = problem.tile(item, program), problem.tile(item, program + 1)
             assert other in ((row + 1, column, part), (row, column + 1, part))
+
+    for_every_problem(clusters, check)
+
+
+def test_the_ctas_of_a_cluster_along_k_take_the_parts_of_one_tile(toys: list[Toy]) -> None:
+    clusters = [toy for toy in toys if toy.parts > 1]
+    assert {toy.parts for toy in clusters} == {2, 4}
+
+    def check(problem: Problem) -> None:
+        parts = problem.toy.parts
+        assert problem.programs % parts == 0
+        for first in range(0, problem.programs, parts):
+            walks = [problem.walks(first + rank) for rank in range(parts)]
+            assert walks == walks[:1] * parts
+            item = next(iter(walks[0].values()))[0][0]
+            row, column, _ = problem.tile(item, first)
+            assert [problem.tile(item, first + r) for r in range(parts)] == [(row, column, r) for r in range(parts)]
 
     for_every_problem(clusters, check)
 

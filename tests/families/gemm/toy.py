@@ -60,6 +60,11 @@ class Toy:
         return int(self.configs[0].options.get("ctas_per_cga", (1, 1, 1))[0])
 
     @property
+    def parts(self) -> int:
+        """Into how many parts the CTAs of a cluster cut K."""
+        return self.cluster if "part_tiles" in self.source.text else 1
+
+    @property
     def arithmetic(self) -> str:
         """The text of all that is executed here: modules that agree in it need to be tried but once."""
         kernel, host = self.source.kernel, self.source.prepare
@@ -97,7 +102,7 @@ class Problem:
     def wanted(self) -> set[Tile]:
         """Every tile of C, once for each part of K."""
         rows, columns = cdiv(self.m, self.config["BLOCK_M"]), cdiv(self.n, self.config["BLOCK_N"])
-        parts = self.config.get("SPLIT_K", 1)
+        parts = self.config.get("SPLIT_K", self.toy.parts)
         return {(r, c, p) for r in range(rows) for c in range(columns) for p in range(parts)}
 
     @cached_property
@@ -127,7 +132,7 @@ class Problem:
         self.toy.rank = program % self.toy.cluster
         sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
         row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *sizes)
-        return row, column, part[0] if part else 0
+        return row, column, part[0] if part else self.toy.rank % self.toy.parts
 
 
 def _code(node: ast.expr | None) -> CodeType:
