@@ -187,7 +187,16 @@ GROUPED = (
 )
 
 
-def _layernorm(module: str, host: str, kernel: str, name: str, size: tuple[int, int], **config: int) -> Tutorial:
+def _layernorm(
+    module: str,
+    host: str,
+    kernel: str,
+    name: str,
+    size: tuple[int, int],
+    *,
+    defects: dict[str, str] | None = None,
+    **config: int,
+) -> Tutorial:
     """Rows of `size` (rows, columns), normalised by clusters of CTAs along N."""
 
     def run(module: Any, session: Any) -> Pairs:
@@ -200,12 +209,18 @@ def _layernorm(module: str, host: str, kernel: str, name: str, size: tuple[int, 
         wanted = (plain - middle[:, None]) * spread[:, None] * weight.float() + bias.float()
         return [(out, wanted), (mean, middle), (rstd, spread)]
 
-    return Tutorial(f"{module}, {name}", SM100, module, run, HALF, EVERY_CTA)
+    return Tutorial(f"{module}, {name}", SM100, module, run, HALF, EVERY_CTA, defects or {})
 
 
 _inline = partial(_layernorm, "blackwell-multi-cta-layernorm_test", "multi_cta_layernorm", "kernel_layernorm_multi_cta")
 _persistent = partial(
-    _layernorm, "blackwell_multi_cta_layernorm_ws_test", "multi_cta_layernorm_ws", "kernel_layernorm_multi_cta_ws"
+    _layernorm,
+    "blackwell_multi_cta_layernorm_ws_test",
+    "multi_cta_layernorm_ws",
+    "kernel_layernorm_multi_cta_ws",
+    defects={
+        "remote-before-start": "no cluster barrier before the first st.async to the peer, and fbtriton puts none there"
+    },
 )
 LAYERNORM = (
     _inline("2 CTAs, ragged", (3, 16392), num_reduction_ctas=2, BLOCK_SIZE_M=2),

@@ -180,6 +180,7 @@ def descriptors(addresses, out, COUNT: tl.constexpr, SLOTS: tl.constexpr, STAGES
             for i in range(COUNT):
                 tlx.barrier_wait(full[i % STAGES], (i // STAGES) & 1)
                 value = tlx.local_load(tiles[i % STAGES])
+                tlx.fence("async_shared")
                 tlx.barrier_arrive(empty[i % STAGES])
                 tl.store(out + i, tl.max(tl.max(value, 0), 0))
         with tlx.async_task(num_warps=1):

@@ -29,8 +29,8 @@ LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
 @dataclass(eq=False)
 class Access:
     """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and whether the async
-    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no). An engine's access goes through
-    that proxy, but for `generic`, of cp.async."""
+    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no). An engine's access goes
+    through that proxy, but for `generic` ones, of cp.async and st.async."""
 
     bit: int
     place: Place

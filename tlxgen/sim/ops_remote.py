@@ -64,7 +64,7 @@ def _transfer(dst: View, src: View | None, value: torch.Tensor | None, peer: Cta
 
     event = m.prepare("remote copy", run)
     what = "a remote copy"
-    access = Access(event.bit, place, what, engine=True, fenced=True)
+    access = Access(event.bit, place, what, engine=True, fenced=True, generic=src is None)
     if src is not None:
         src.read(access, event.clock, m.findings)
     target.write(access, event.clock, m.findings)

@@ -46,9 +46,9 @@ def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
 def test_one_arrival_one_wait_and_one_fence_hand_ds_over_in_a_step() -> None:
     for name in ("hopper_attention_bwd_causal", "hopper_attention_bwd_d64_causal"):
         lines = [line.strip() for line in read(name).splitlines()]
-        (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.barrier_wait(ds_full["))
-        assert lines[at + 1].startswith('tlx.fence("async_shared")')
-        assert sum(line.startswith("tlx.barrier_arrive(ds_full[") for line in lines) == 1
+        (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.barrier_arrive(ds_full["))
+        assert lines[at - 1].startswith('tlx.fence("async_shared")')
+        assert sum(line.startswith("tlx.barrier_wait(ds_full[") for line in lines) == 1
 
 
 def test_one_fence_and_one_meeting_hand_ds_over_in_a_step() -> None:

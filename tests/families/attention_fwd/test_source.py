@@ -60,5 +60,6 @@ def test_lines_are_short_except_in_the_table_of_configs(path: Path) -> None:
 def test_q_that_is_kept_frees_its_slot_before_the_first_scores() -> None:
     lines = [line.strip() for line in read("hopper_attention_fwd_causal").splitlines()]
     (at,) = (i for i, line in enumerate(lines) if line.startswith("q_rows = tlx.local_load("))
-    assert lines[at + 1].startswith("tlx.barrier_arrive(q_empty[")
+    assert lines[at + 1].startswith('tlx.fence("async_shared")')
+    assert lines[at + 2].startswith("tlx.barrier_arrive(q_empty[")
     assert sum("tlx.async_dot(q_rows, " in line for line in lines) == 2

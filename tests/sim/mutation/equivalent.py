@@ -206,8 +206,8 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"attention_bwd_(none|causal)",
     ),
     Equivalent(
-        "The epilogue asks for a tile when it has drained the one two before: who has been handed that tile knows that its "
-        "accumulator, of two, is free.",
+        "The epilogue asks for a tile when it has drained the one two before: who has been handed that tile knows that "
+        "its accumulator, of two, is free.",
         (("later", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .* after for k in range\(k_tiles\).*"),),
         at=r"_clc",
     ),
@@ -222,7 +222,7 @@ ARGUED: tuple[Equivalent, ...] = (
 REMARKS: tuple[tuple[str, str], ...] = (
     (
         r"attention_fwd_rings.* kv_(empty|full)\[k_slot\]",
-        "of an item's first K: Q has one slot, whose release comes after all scores. In the loop it is a fault, and found",
+        "of an item's first K: Q's only slot is released after all scores. In the loop it is a fault, and found",
     ),
     (
         r"attention_bwd_dq.* > N_K -> False",
@@ -234,7 +234,7 @@ REMARKS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"attention_bwd.* sooner: tlx\.barrier_arrive\(ds_full",
-        "a task's warps sync at the arrival, after the wait for the store: hazards among them are not simulated in SMEM",
+        "a task's warps sync at the arrival, after the wait for the store: their hazards are not simulated in SMEM",
     ),
 )
 
