@@ -62,7 +62,7 @@ FAULTS = (
     Mutant("dS of the other not awaited", AHEAD, "tlx.barrier_wait(ds_full[ds_slot], ds_phase)", "pass", 0, SQUARE),
     Mutant("dS not said to be there", AHEAD, "tlx.barrier_arrive(ds_full[ds_slot])", "pass", 0, SQUARE),
     Mutant("dS in one slot, ahead", AHEAD, "ds_phase = ring_slot(count, 2)", "ds_phase = 0, count & 1", 0, SQUARE),
-    Mutant("no fence before dQ", AHEAD, f"{FENCE}  # the wgmmas of every replica", "pass  #", 0, SQUARE),
+    Mutant("no fence before dQ", AHEAD, f"{FENCE}  # every replica", "pass  #", 0, SQUARE),
     Mutant("the next Q not awaited", AHEAD, "tlx.barrier_wait(q_full[next_slot], next_phase)", "pass", 0, SQUARE),
     Mutant("the next scores of this Q", AHEAD, "q_tiles[next_slot]", "q_tiles[q_slot]", 0, SQUARE),
     Mutant("the next scores not awaited", AHEAD, "scores = tlx.async_dot_wait(1, scores)", "pass", 0, SQUARE),
