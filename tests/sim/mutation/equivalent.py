@@ -221,7 +221,7 @@ ARGUED: tuple[Equivalent, ...] = (
 # What is missing where a mutant survives, or why it is none although the same statement elsewhere is a fault; by name.
 REMARKS: tuple[tuple[str, str], ...] = (
     (
-        r"attention_fwd_rings.* kv_(empty|full)\[k_slot\]",
+        r"attention_fwd_rings.*[ (]kv_(empty|full)\[k_slot\]",
         "of an item's first K: Q's only slot is released after all scores. In the loop it is a fault, and found",
     ),
     (
@@ -233,8 +233,16 @@ REMARKS: tuple[tuple[str, str], ...] = (
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
     ),
     (
-        r"attention_bwd.* sooner: tlx\.barrier_arrive\(ds_full",
+        r"attention_bwd.* sooner: tlx\.(barrier_arrive\(ds_full|fence.* before tlx\.async_descriptor_store_wait\(1\))",
         "a task's warps sync at the arrival, after the wait for the store: their hazards are not simulated in SMEM",
+    ),
+    (
+        r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
+        "of an item's last V: nearly always an earlier wait has told of it; it takes an item of one tile after one of two",
+    ),
+    (
+        r"attention_bwd.* Q_STAGES -> DO_STAGES",
+        "both are 2 in the configs that are simulated",
     ),
 )
 

@@ -24,7 +24,7 @@ class Result:
     @property
     def reason(self) -> str | None:
         """Why the mutant is no fault, when that has been argued."""
-        return argument(self.mutant) if self.ours else None
+        return argument(self.mutant)
 
     @property
     def status(self) -> str:
