@@ -238,7 +238,7 @@ REMARKS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
-        "of an item's last V: nearly always an earlier wait has told of it; it takes an item of one tile after one of two",
+        "of an item's last V: nearly always an earlier wait has told of it",
     ),
     (
         r"attention_bwd.* Q_STAGES -> DO_STAGES",
