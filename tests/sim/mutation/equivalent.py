@@ -14,16 +14,19 @@ from .mutant import Mutant
 
 @dataclass(frozen=True)
 class Equivalent:
-    """`mutants` are (mutator, what it does), the latter as a regular expression for all of it; `at` is one for some of
-    the module's name, where the argument needs more than the statement."""
+    """`mutants` are (mutator, what it does), the latter as a regular expression for all of it. Where the argument needs
+    more than the statement, `at` is one for some of the module's name, and `loop` for some of the header of the
+    innermost loop around it."""
 
     reason: str
     mutants: tuple[tuple[str, str], ...]
     at: str = ""
+    loop: str = ""
 
     def __contains__(self, mutant: Mutant) -> bool:
         of_kind = (what for kind, what in self.mutants if kind == mutant.kind)
-        return re.search(self.at, mutant.at) is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
+        there = re.search(self.at, mutant.at) and re.search(self.loop, mutant.loop)
+        return there is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
 
 
 ARGUED: tuple[Equivalent, ...] = (
@@ -36,7 +39,7 @@ ARGUED: tuple[Equivalent, ...] = (
         "After the wait for asynchronous operations nothing is left to wait for, and after the fence nothing to fence: "
         "saying it again does nothing.",
         (
-            ("duplicate", r"acc = tlx\.async_dot_wait\(.*\) twice"),
+            ("duplicate", r"\w+ = tlx\.async_dot_wait\(.*\) twice"),
             ("duplicate", r"tlx\.async_descriptor_store_wait\(.*\) twice"),
             ("duplicate", r'tlx\.fence\("async_shared"\) twice'),
         ),
@@ -64,6 +67,7 @@ ARGUED: tuple[Equivalent, ...] = (
         "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so "
         "that they still cover K without overlap.",
         (("assignment", r"k_tiles = tl\.cdiv: (.*) -> \1 \+ 1"),),
+        at=r"^(?!tutorials/)",
     ),
     Equivalent(
         "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of "
@@ -106,13 +110,23 @@ ARGUED: tuple[Equivalent, ...] = (
             ("alias", r"tlx\.barrier_wait: a_empty -> b_empty"),
             ("sooner", r"tlx\.barrier_expect_bytes\(b_full\[slot\], .*\) before tlx\.barrier_wait\(b_empty\[slot\].*"),
             ("later", r"tlx\.barrier_wait\(b_empty\[slot\], .*\) after tlx\.barrier_expect_bytes\(b_full\[slot\].*"),
+            ("drop", r"tlx\.barrier_wait\(bar=empty_a_2nd, .*"),
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\((bar=)?full_(b|a_2nd),.* before tlx\.barrier_wait\(bar=empty_(b|a_2nd).*",
+            ),
+            (
+                "later",
+                r"tlx\.barrier_wait\(bar=empty_(b|a_2nd), .* after tlx\.barrier_expect_bytes\((bar=)?full_(b|a_2nd),.*",
+            ),
         ),
     ),
     Equivalent(
         "Two arrivals, or two waits for barriers, one directly after the other: their order is nobody's concern.",
         (
             ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
-            ("later", r"tlx\.barrier_wait\(.*\) after tlx\.barrier_wait\(.*\)"),
+            ("sooner", r"tlx\.barrier_arrive\(empty_b\) before tlx\.barrier_arrive\(empty_a\)"),
+            ("later", r"tlx\.barrier_wait\(.*\) after tlx\.(named_)?barrier_wait\(.*\)"),
         ),
     ),
     Equivalent(
@@ -178,9 +192,81 @@ ARGUED: tuple[Equivalent, ...] = (
         ),
     ),
     Equivalent(
-        "Q has one slot a replica: the bytes of both replicas are announced, in the other order.",
-        (("index", r"barrier_expect_bytes q_full: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),),
-        at=r"attention_fwd_(masks|rings)",
+        "Turns say which replica multiplies first, and nothing depends on that: who comes late has its turn later.",
+        (
+            ("later", r"tlx\.named_barrier_wait\(4 \+ replica, 256\) after scores = tlx\.async_dot\(.*"),
+            ("sooner", r"tlx\.named_barrier_arrive\(5 - replica, 256\) before (scores|acc) = tlx\.async_dot\(.*"),
+        ),
+        at=r"attention_fwd",
+    ),
+    Equivalent(
+        "The first round of a softmax is the same from any finite m or from -inf, and what l was it multiplies by "
+        "exp2(-inf) = 0, or by the factor that belongs to that m where only m is kept: acc and l are zero then.",
+        (
+            ("initialisation", r"m = tl\.full\(.*\) once, before the loop"),
+            ("initialisation", r"l = tl\.zeros\(.*\) once, before the loop"),
+        ),
+        at=r"attention_fwd_rings",
+    ),
+    Equivalent(
+        "Of an item's first K: the only slot of Q, acquired just before, is released after all slots of the item "
+        "before, since O leaves through it.",
+        (
+            ("drop", r"tlx\.barrier_wait\(kv_empty\[k_slot\], .*"),
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\(kv_full\[k_slot\], .* before tlx\.barrier_wait\(kv_empty\[k_slot.*",
+            ),
+            ("later", r"tlx\.barrier_wait\(kv_empty\[k_slot\], .* after tlx\.barrier_expect_bytes\(kv_full\[k_slot.*"),
+        ),
+        at=r"attention_fwd_rings/.*shared_leader_q",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "Of an item's last V: nothing is loaded any more before Q's only slot is released, and O leaves through that "
+        "after the product with V.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(kv_empty\[v_slot\]\) before acc = tlx\.async_dot_wait\(0, acc\)"),
+            ("later", r"acc = tlx\.async_dot_wait\(0, acc\) after tlx\.barrier_arrive\(kv_empty\[v_slot\]\)"),
+        ),
+        at=r"attention_fwd_rings/.*shared_leader_q",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "K's slot is released after the wait for V of the round before: where K of the next round has been acquired, "
+        "the last load into V's slot has landed.",
+        (
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\(v_full\[v_slot\], .* before tlx\.barrier_wait\(v_empty\[v_slot\].*",
+            ),
+            ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full.*"),
+        ),
+        at=r"attention_fwd_masks/.*packed",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
+        "which does not wait for what is loaded here. It costs overlap alone.",
+        (
+            ("index", r"barrier_wait [kv]_empty: [kv]_slot -> bank"),
+            ("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),
+        ),
+        at=r"attention_fwd_masks/.*packed",
+    ),
+    Equivalent(
+        "An item's last V has the number of its last K, and K and V have as many slots.",
+        (("index", r"\w+ v_(full|empty|tiles): v_slot -> k_slot"),),
+        at=r"attention_fwd_masks/.*packed",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "Q_STAGES is 1 in every config of the module: the slot is that of the replica.",
+        (
+            ("index", r"\w+ q_(full|empty|tiles): q_slot -> replica"),
+            ("index", r"\w+ o_tiles: replica -> q_slot"),
+        ),
+        at=r"attention_fwd_(masks|rings)/",
     ),
     Equivalent(
         "KV_STAGES is 2 in every config of the module.",
@@ -206,6 +292,48 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"attention_bwd_(none|causal)",
     ),
     Equivalent(
+        "The config has the value that the condition gets, or what it adds is an allocation that nobody uses, or one "
+        "of the same bytes; waits and arrivals on a warp barrier count threads, on both sides.",
+        (
+            ("condition", r"if (not )?\w+_ROW_MAJOR: \w = tlx\.local_alloc: .* -> (True|False)"),
+            ("condition", r"if USE_WARP_BARRIER: .* -> (True|False)"),
+            ("condition", r"if USE_NAMED_BARRIER: .* -> True"),
+            ("condition", r"if EPILOGUE_SUBTILE: .* -> True"),
+            ("condition", r"if NUM_CTAS == 2: cta_bars = tlx\.alloc_barriers: .* -> True"),
+            ("condition", r"if (NUM_CTAS == 2|not [AB]_ROW_MAJOR|not USE_NAMED_BARRIER): .* -> False"),
+        ),
+        at=r"^tutorials/",
+    ),
+    Equivalent(
+        "Named barriers are in use, mbarriers are not.",
+        (
+            ("alias", r"pingpong_epi_bar is pingpong_mma_bar"),
+            ("arrive count", r"pingpong_(epi|mma)_bar = tlx\.alloc_barriers: 1 -> 2"),
+            ("arrive count", r"tlx\.barrier_arrive: (epi|mma)_bar -> .*"),
+            ("assignment", r"phase_(mma|epi) = .*"),
+            ("condition", r"if not USE_NAMED_BARRIER: tlx\.barrier_arrive: .*"),
+            ("drop", r"tlx\.barrier_arrive\((epi|mma)_bar\) dropped"),
+            ("duplicate", r"tlx\.barrier_arrive\((epi|mma)_bar\) twice"),
+        ),
+        at=r"^tutorials/.*pingpong",
+    ),
+    Equivalent(
+        "An empty group more, or a group less that may be outstanding: waits for more. A second wait has no effect.",
+        (
+            ("duplicate", r"tlx\.async_load_(commit|wait)_group\(.*\) twice"),
+            ("pendings", r"tlx\.async_load_wait_group: (.*) -> \1 - 1"),
+        ),
+    ),
+    Equivalent(
+        "How the compiler unrolls or pipelines a loop is no part of what it means.",
+        (("bound", r"for \w+ in tl\.range: (loop_unroll_factor|num_stages)=.*"),),
+    ),
+    Equivalent(
+        "The K tile past the end is masked: cp.async fills it with zeros.",
+        (("bound", r"for k in tl\.range: (tl\.cdiv\(.*\)) -> \1 \+ 1"),),
+        at=r"^tutorials/hopper_gemm_pipelined",
+    ),
+    Equivalent(
         "The epilogue asks for a tile when it has drained the one two before: who has been handed that tile knows that "
         "its accumulator, of two, is free.",
         (("later", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .* after for k in range\(k_tiles\).*"),),
@@ -213,7 +341,7 @@ ARGUED: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",
-        (("later", r"tlx\.barrier_wait\(ab_empty\[slot\], phase \^ 1\) after count \+= 1"),),
+        (("later", r"tlx\.barrier_wait\(.*\) after count \+= 1"),),
     ),
 )
 
@@ -221,7 +349,7 @@ ARGUED: tuple[Equivalent, ...] = (
 # What is missing where a mutant survives, or why it is none although the same statement elsewhere is a fault; by name.
 REMARKS: tuple[tuple[str, str], ...] = (
     (
-        r"attention_fwd_rings.*[ (]kv_(empty|full)\[k_slot\]",
+        r"attention_fwd_rings.* alias: tlx\.barrier_wait: kv_empty -> kv_full",
         "of an item's first K: Q's only slot is released after all scores. In the loop it is a fault, and found",
     ),
     (

@@ -64,6 +64,13 @@ class Module:
                 return found
         raise LookupError("not inside of a statement")
 
+    def loop(self, node: cst.CSTNode) -> str:
+        """The header of the innermost loop around a node, on one line; empty outside of any."""
+        found = next((a for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))), None)
+        if found is None:
+            return ""
+        return " ".join(self.text[self.span(found)[0] : self.span(found.body)[0]].split()).rstrip(": ")
+
     def siblings(self, line: cst.SimpleStatementLine) -> tuple[Sequence[cst.CSTNode], int]:
         """The block that a line is in, and its place there."""
         block = self._parents[line]

@@ -29,7 +29,8 @@ def apply(source: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault in generated/AT.py, made by the mutator `kind` in the statement at `line`; `what` says it in a line."""
+    """One fault in generated/AT.py, made by the mutator `kind` in the statement at `line`; `what` says it in a line.
+    `loop` is the header of the innermost loop around the statement, or nothing."""
 
     at: str
     kind: str
@@ -37,6 +38,7 @@ class Mutant:
     function: str
     what: str
     edits: tuple[Edit, ...]
+    loop: str = ""
 
     @property
     def name(self) -> str:

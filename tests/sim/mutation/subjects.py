@@ -25,7 +25,7 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # stores without TMA, operations of the epilogue, column-major operands on barriers of their own. On sm100: tensor
 # memory, dynamic work, MMA of two CTAs by either protocol, groups, scales. Attention: turns with persistence and
 # causal order, softmax in one round with the dots, one ring for K and V, O in Q's place, lengths in memory; backward
-# with dQ added up and without.
+# with dQ added up and without; on sm100 each of its schedules, on either order of the dots.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -51,6 +51,9 @@ GENERATED = (
     "blackwell_gemm_groups/blackwell_gemm_groups_interleave_subtiles4",
     "blackwell_mx_gemm/blackwell_mx_gemm_e4m3_m2_persistent",
     "blackwell_mx_gemm_fp4/blackwell_mx_gemm_fp4_e4m3_e2m1_m2_tmem",
+    "blackwell_attention_fwd/blackwell_attention_fwd_causal",
+    "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_none_persistent_no_overlap",
+    "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_clc_shared_q",
 )
 
 
@@ -142,7 +145,7 @@ class Tutorial:
     module: str
     function: str
     options: tuple[tuple[str, Any], ...] = ()
-    shapes: tuple[Shape, ...] = ((384, 320, 512), (256, 512, 64))
+    shapes: tuple[Shape, ...] = ((384, 320, 512), (256, 512, 64), (1200, 200, 264))
 
 
 _WS = {
@@ -154,7 +157,7 @@ TUTORIALS = (
     Tutorial("hopper-persistent-gemm-ws-cooperative", "matmul_tlx_ws_persistent"),
     Tutorial("hopper-persistent-gemm-ws-pingpong", "matmul_tlx_ws_persistent"),
     Tutorial("hopper_gemm_ws", "matmul", (("config", _WS),)),
-    Tutorial("hopper_gemm_pipelined", "matmul", (("config", _PIPELINED),)),
+    Tutorial("hopper_gemm_pipelined", "matmul", (("config", _PIPELINED),), ((384, 320, 512), (600, 200, 136))),
 )
 
 

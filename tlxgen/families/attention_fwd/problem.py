@@ -49,7 +49,7 @@ def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int
     come from the config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
     yield 2, 2, 2, m + 1, n // 2 + 1
-    yield 1, sms, 1, 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
+    yield 1, sms, max(sms // 2, 1), 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
     yield 1, sms, 1, 2 * m - 3, min(stages, 4) * n - 3
     yield 1, 1, 1, 1, 1
 

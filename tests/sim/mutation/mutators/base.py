@@ -23,8 +23,9 @@ class Mutator(cst.CSTVisitor):
 
     def emit(self, node: cst.CSTNode, what: str, *edits: Edit) -> None:
         """A mutant of the statement that `node` is in."""
-        line = self.module.line(self.module.statement(node))
-        self.made.append(Mutant(self.module.at, self.kind, line, self.function.name.value, what, edits))
+        statement = self.module.statement(node)
+        where = self.module.line(statement), self.function.name.value
+        self.made.append(Mutant(self.module.at, self.kind, *where, what, edits, self.module.loop(statement)))
 
     def replace(self, node: cst.CSTNode, text: str, of: str = "") -> None:
         """A mutant that has `text` in the place of `node`, which belongs to `of`."""

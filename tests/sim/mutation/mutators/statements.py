@@ -25,6 +25,7 @@ WAITS = {
     "clc_consumer",
 }
 FENCES = {"fence", "fence_async_shared", "fence_mbarrier_init_cluster", "cluster_barrier"}
+COMPUTE = {"ring_slot", "cdiv", "local_view", "local_slice", "local_trans", "local_reinterpret", "subslice"}
 SYNCHRONISE = ARRIVES | WAITS | FENCES
 
 
@@ -111,9 +112,16 @@ def _small(line: cst.CSTNode) -> list[cst.BaseSmallStatement]:
 
 
 def _is_number(statement: cst.CSTNode) -> bool:
-    """Whether a statement only computes numbers: `last = (count + STAGES - 1) % STAGES`."""
-    values = [s.value for s in _small(statement) if isinstance(s, cst.Assign)]
-    return bool(values) and all(isinstance(v, (cst.BinaryOperation, cst.Tuple, cst.Name)) for v in values)
+    """Whether a statement only computes numbers, or says where something lies: `last = (count + STAGES - 1) % STAGES`,
+    `slot, phase = ring_slot(count, STAGES)`, `rows = tlx.local_slice(...)`."""
+    values = [s.value for s in _small(statement) if isinstance(s, (cst.Assign, cst.AugAssign))]
+    return bool(values) and all(_only_computes(v) for v in values)
+
+
+def _only_computes(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.IfExp):
+        return _only_computes(value.body) and _only_computes(value.orelse)
+    return called(value) in COMPUTE or isinstance(value, (cst.BinaryOperation, cst.Tuple, cst.Name, cst.Integer))
 
 
 def _last_line(statement: cst.CSTNode) -> cst.CSTNode:
