@@ -318,9 +318,11 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"^tutorials/.*pingpong",
     ),
     Equivalent(
-        "An empty group more, or a group less that may be outstanding: waits for more. A second wait has no effect.",
+        "An empty group more, or a group less that may be outstanding: it waits for more. A second wait does nothing, "
+        "nor does the place of pointers that go on.",
         (
             ("duplicate", r"tlx\.async_load_(commit|wait)_group\(.*\) twice"),
+            ("sooner", r"tlx\.async_load_commit_group\(.*\) before \w+_ptrs \+= .*"),
             ("pendings", r"tlx\.async_load_wait_group: (.*) -> \1 - 1"),
         ),
     ),

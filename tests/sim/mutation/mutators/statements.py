@@ -114,7 +114,7 @@ def _small(line: cst.CSTNode) -> list[cst.BaseSmallStatement]:
 def _is_number(statement: cst.CSTNode) -> bool:
     """Whether a statement only computes numbers, or says where something lies: `last = (count + STAGES - 1) % STAGES`,
     `slot, phase = ring_slot(count, STAGES)`, `rows = tlx.local_slice(...)`."""
-    values = [s.value for s in _small(statement) if isinstance(s, (cst.Assign, cst.AugAssign))]
+    values = [s.value for s in _small(statement) if isinstance(s, cst.Assign)]
     return bool(values) and all(_only_computes(v) for v in values)
 
 
