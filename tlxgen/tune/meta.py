@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
 
 DEVICE = torch.device("cuda", 0)
 
@@ -27,6 +28,14 @@ class OnGpu(torch.Tensor):  # type: ignore[misc]
 
     def data_ptr(self) -> int:
         return 0
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Computes with the meta tensor itself: what asks for its device inside of torch must not look for a GPU."""
+        plain = tree_map_only(cls, lambda t: torch.Tensor.as_subclass(t, torch.Tensor), (args, dict(kwargs or {})))
+        with torch._C.DisableTorchFunctionSubclass():
+            made = func(*plain[0], **plain[1])
+            return tree_map_only(torch.Tensor, lambda t: t.as_subclass(cls), made)
 
 
 class WithoutMemory(TorchFunctionMode):  # type: ignore[misc]

@@ -36,7 +36,7 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
 
 def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
     plain = read("hopper_attention_bwd_none").split("def hopper_attention_bwd(")[0]
-    for word in ("GROUP_H", "place", "heads_together", "row = first"):
+    for word in ("GROUP_H", "place =", "heads_together", "row = first"):
         assert word not in plain, word
     alone = read("hopper_attention_bwd_kv_causal_head_dim128").split("def hopper_attention_bwd_kv(")[0]
     for word in ("named_barrier", "store_reduce", "ds_tiles", "sum_ptr", "finish"):

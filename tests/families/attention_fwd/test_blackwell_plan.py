@@ -162,8 +162,8 @@ def test_a_spec_for_sm90_is_one_for_sm100_or_says_why_not(path: Path) -> None:
     document = load(path)
     kernels = AttentionFwd().kernels(replace(document, data={**document.data, "arch": "sm100"}))
     assert all(r for v in kernels.rejected for r in v.reasons)
-    # Queries for consumers of 64 rows, and four tiles of D = 256 in TMEM.
-    small = {"hopper_attention_fwd_d64", "hopper_attention_fwd_d256"}
+    # Queries for consumers of 64 rows, four tiles of D = 256 in TMEM, and fp8.
+    small = {f"hopper_attention_fwd_{x}" for x in ("d64", "d256", "fp8", "fp8_d256")}
     assert bool(kernels.structures) is (path.stem not in small)
 
 

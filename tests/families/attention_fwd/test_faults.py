@@ -20,6 +20,7 @@ PACKED = "hopper_attention_fwd_masks/hopper_attention_fwd_masks_causal_top_left_
 KEYS = "hopper_attention_fwd_masks/hopper_attention_fwd_masks_none_top_left_keys"
 APART = "hopper_attention_fwd_rings/hopper_attention_fwd_rings_shared_leader_none"
 SINK = "hopper_attention_fwd_softmax/hopper_attention_fwd_softmax_causal_softcap_sink_lse"
+NARROW = "hopper_attention_fwd_fp8/hopper_attention_fwd_fp8_head_dim128_causal_dense"
 SQUARE = (1, 4, 2, 700, 700)  # more items than SMs, heads that share K and V
 LONG = (1, 2, 1, 200, 600)  # more keys than queries
 SHORT = (2, 2, 1, 600, 200)  # and the other way round: rows that see nothing when aligned at the bottom
@@ -66,6 +67,8 @@ FAULTS = (
         SHORT,
     ),
     Mutant("keys past the length", KEYS, "keys < n_k", "keys < n_k + 1", 0, SHORT),
+    Mutant("fp8 V of the keys before", NARROW, "[batch, kv_head, 0, 0]", "[batch, kv_head, 0, 128]", 0, SQUARE),
+    Mutant("the sum of fp8 forgets the lift", NARROW, "tl.log2(l) - 8", "tl.log2(l)", 0, SQUARE),
     Mutant(
         "O overwritten while it leaves", APART, "tlx.async_descriptor_store_wait(0)", "pass", 0, (1, 4, 2, 900, 130)
     ),

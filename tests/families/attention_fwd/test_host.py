@@ -76,6 +76,17 @@ def test_heads_between_rows_are_described_as_they_lie() -> None:
     assert described.block_shape == [1, 1, 64, 128]
 
 
+def test_fp8_v_with_contiguous_keys_is_read_as_it_is_and_another_is_copied() -> None:
+    keys_last = module(f"{BASE}_fp8_head_dim128_none_dense").keys_last
+    fits = torch.zeros(2, 3, 128, 48, dtype=torch.float8_e4m3fn).mT
+    assert keys_last(fits).data_ptr() == fits.data_ptr() and keys_last(fits).shape == (2, 3, 128, 48)
+    for other in (torch.randn(2, 3, 45, 128), torch.randn(2, 3, 128, 45).mT):
+        v = other.to(torch.float8_e4m3fn)
+        copy = keys_last(v)
+        assert copy.stride() == (3 * 128 * 48, 128 * 48, 48, 1)
+        assert torch.equal(copy.float(), v.float().mT)
+
+
 def test_the_output_has_the_order_of_dimensions_of_q() -> None:
     like = module(f"{BASE}_none").like_queries
     assert like(torch.zeros(2, 50, 3, 128).transpose(1, 2), 64).stride() == (50 * 3 * 64, 64, 3 * 64, 1)

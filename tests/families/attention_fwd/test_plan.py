@@ -44,6 +44,17 @@ def test_a_shared_ring_holds_tiles_of_both_and_expects_one_at_a_time() -> None:
     assert plan.ring("kv").smem_bytes == 4 * 128 * 128 * 2
 
 
+def test_fp8_has_v_transposed_and_o_in_bf16() -> None:
+    plan = plan_of({"problem.dtype": "e4m3", "tile.n": 64})
+    v, o = plan.ring("v").tiles[0], plan.ring("o").tiles[0]
+    assert [x.value for x in v.shape] == [128, 64] and [x.value for x in plan.ring("k").tiles[0].shape] == [64, 128]
+    assert (v.dtype.name, o.dtype.name) == ("e4m3", "bf16")
+    arguments = dict(plan.launches[0].arguments)
+    assert arguments["v_desc"] == "tensordesc<fp8e4nv[1, 1, 128, 64]>"
+    assert arguments["o_desc"] == "tensordesc<bf16[1, 1, 64, 128]>"
+    assert "QGMMA" in plan.expected_opcodes
+
+
 def test_a_cta_of_a_grid_fills_q_once_and_nobody_releases_it() -> None:
     q = plan_of({"schedule.kind": "grid"}).ring("q")
     assert q.full_barrier and q.empty_barrier is None and q.drains == ()

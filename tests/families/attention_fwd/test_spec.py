@@ -34,6 +34,10 @@ def test_a_spec_of_three_lines_is_the_kernel_that_a_good_engineer_would_start_fr
         ({"rings.kv.storage": "shared", "problem.head_dim_v": 64}, r"rows of K \(128\) and of V \(64\) differ"),
         ({"rings.o.reuse": "q", "problem.head_dim_v": 64}, "O cannot take Q's place"),
         ({"schedule.kind": "grid", "rings.q.stages": 2}, "loads Q once"),
+        ({"problem.dtype": "e4m3", "problem.lengths": "packed"}, "sequences cannot lie end to end"),
+        ({"problem.dtype": "e4m3", "rings.kv.storage": "shared"}, "they need two rings"),
+        ({"problem.dtype": "e4m3", "rings.o.reuse": "q"}, "O is bf16 and wider than Q"),
+        ({"problem.dtype": "e4m3", "arch": "sm100"}, "e4m3 attention is for sm90"),
         ({"arch": "sm100", "tasks.mma.turns": "named"}, "on sm100 no consumers take turns"),
         ({"name": "softmax"}, "the module needs the name softmax"),
         ({"guards.LOAD": True}, "no task of this family has a guard"),
@@ -62,6 +66,7 @@ BOTH: dict[str, set[Any]] = {
 AXES: dict[str, dict[str, set[Any]]] = {
     "hopper": BOTH
     | {
+        "problem.dtype": {"fp16", "bf16", "e4m3"},
         "problem.head_dim": {64, 128, 256},
         "tasks.mma.replicate": {2, 3},
         "tasks.mma.turns": {"none", "named", "mbarrier"},

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .problem import Shape, Tensors
+from tlxgen.arch import DTYPES
+
+from .problem import Shape, Tensors, keys_last
 from .spec import AttentionSpec
 
 Run = Callable[[], Any]
@@ -24,7 +26,10 @@ def call(module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors
     """
     host, given = getattr(module, spec.name), dense(tensors)
     q, v = given["q"], given["v"]
-    given["out"] = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=q.device)
+    if spec.problem.dtype == "e4m3":
+        given["v"] = keys_last(v)
+    dtype = getattr(torch, DTYPES[spec.out_dtype].torch)
+    given["out"] = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=dtype, device=q.device)
     if spec.softmax.lse and spec.problem.lengths != "packed":
         given["lse"] = torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
     if config is not None:
@@ -41,6 +46,7 @@ def baselines(spec: AttentionSpec) -> Mapping[str, Baseline]:
     """torch's scaled_dot_product_attention by cuDNN, which ratios refer to, and by FlashAttention 2, where it has all
     that the spec asks for."""
     plain = spec.problem.lengths == "dense" and not (spec.softmax.softcap or spec.softmax.sink)
+    plain = plain and spec.problem.dtype != "e4m3"  # which torch does not take
     masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
     if not (plain and masked):
         return {}

@@ -37,8 +37,10 @@ def flops(spec: AttentionSpec, shape: Shape) -> int:
 def bytes_moved(spec: AttentionSpec, shape: Shape) -> float:
     """Bytes of Q, K, V, O and the log-sum-exp, each once."""
     b, h, kv, n, m = shape
-    width, d, dv = DTYPES[spec.problem.dtype].bytes, spec.problem.head_dim, spec.head_dim_v
-    return float(b * (h * n * (d + dv) + kv * m * (d + dv)) * width + 4 * b * h * n * spec.softmax.lse)
+    width, wide = DTYPES[spec.problem.dtype].bytes, DTYPES[spec.out_dtype].bytes
+    d, dv = spec.problem.head_dim, spec.head_dim_v
+    read = h * n * d + kv * m * (d + dv)
+    return float(b * (read * width + h * n * dv * wide) + 4 * b * h * n * spec.softmax.lse)
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
@@ -58,7 +60,7 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:
     """Clocks of a tile of keys: the slower of tensor cores and SMEM, and what of the softmax nothing hides."""
     block_m, block_n = size["BLOCK_M"], size["BLOCK_N"]
-    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / PRODUCTS
+    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / (PRODUCTS * 2 / facts.dtype.bytes)
     read = facts.replicas * block_n * (facts.head_dim + facts.head_dim_v)
     read += 0 if facts.keep_q else block_m * facts.head_dim
     smem = read * facts.dtype.bytes / SMEM_BYTES

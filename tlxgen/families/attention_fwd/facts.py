@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlxgen.arch import DType
+from tlxgen.arch import DType, Sm90
 from tlxgen.plan import Size
 
 
@@ -23,7 +23,8 @@ class Operand:
 class AttentionFacts:
     """The decisions of the attention_fwd family that its template reads beside the plan."""
 
-    dtype: DType
+    dtype: DType  # of Q, K, V and probabilities
+    out: DType  # of O
     head_dim: int
     head_dim_v: int
     rows: Size  # queries of a replica: a consumer on sm90, a task of the softmax on sm100
@@ -71,6 +72,16 @@ class AttentionFacts:
     @property
     def packed(self) -> bool:
         return self.lengths == "packed"
+
+    @property
+    def keys_last(self) -> bool:
+        """Whether V is read transposed, with contiguous keys: wgmma takes operands of 8 bits in one order only."""
+        return not Sm90.transposable(self.dtype)
+
+    @property
+    def lift(self) -> int:
+        """Probabilities are multiplied by two to this power, so that small ones keep bits in a type of few."""
+        return 8 if self.dtype.is_fp8 else 0
 
     @property
     def k_ahead(self) -> bool:

@@ -19,6 +19,7 @@ _HOST = {
     "check",
     "heads_together",
     "like_queries",
+    "keys_last",
     "check_lengths",
     "lengths_of",
 }
@@ -30,7 +31,8 @@ Fault = tuple[tuple[str | int, ...], str]
 def of(spec: AttentionSpec) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
-    return [*_names(spec), *_registers(spec), *tasks, *_rings(spec), *_shapes(spec)]
+    narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
+    return [*_names(spec), *_registers(spec), *tasks, *_rings(spec), *narrow, *_shapes(spec)]
 
 
 def _names(spec: AttentionSpec) -> list[Fault]:
@@ -95,6 +97,17 @@ def _blackwell(spec: AttentionSpec) -> list[Fault]:
             "O leaves through Q's buffer, and the correction releases that: no store task",
         ),
         ("rings.kv.empty", spec.rings.kv.empty == "warp", "on sm100 the tensor core releases a slot: leader"),
+    )
+
+
+def _fp8(spec: AttentionSpec) -> list[Fault]:
+    """What comes of V having contiguous keys, as wgmma reads operands of 8 bits, and of O being wider than they are."""
+    lengths, rings = spec.problem.lengths, spec.rings
+    return _where(
+        ("problem.dtype", spec.arch != "sm90", "e4m3 attention is for sm90"),
+        ("problem.lengths", lengths == "packed", "the keys of e4m3 V are contiguous: sequences cannot lie end to end"),
+        ("rings.kv.storage", rings.kv.storage == "shared", "tiles of K and of V^T differ in e4m3: they need two rings"),
+        ("rings.o.reuse", rings.o.reuse == "q", "O is bf16 and wider than Q: it cannot take Q's place"),
     )
 
 

@@ -22,7 +22,7 @@ def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
         "accumulator_role": "mma",
         "accumulator_registers": _accumulators(spec, facts),
         "instruction_registers": max(spec.tile.n, facts.head_dim_v) // 2 + INSTRUCTION_REGISTERS,
-        "expected_opcodes": ("HGMMA", "UTMALDG", "UTMASTG"),
+        "expected_opcodes": ("QGMMA" if facts.dtype.is_fp8 else "HGMMA", "UTMALDG", "UTMASTG"),
     }
 
 
@@ -63,6 +63,8 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     shape = {
         o.name: (facts.rows if o.name in "qo" else sizes["BLOCK_N"], Size.literal(o.head_dim)) for o in facts.operands
     }
+    if facts.keys_last:
+        shape["v"] = shape["v"][::-1]
     aliased = _aliased(spec)
     q_slots = sizes.get("Q_STAGES", Size.literal(1))
     q_drains = (Drain("mma", until="o" if aliased else ""),) if facts.stays else ()
@@ -72,7 +74,7 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
         tile = Tile(name, shape[name[0]], dtype, of=name[0])
         rings.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
     o_slots = q_slots if aliased else Size.literal(1)
-    o_tile, fill = Tile("o", shape["o"], dtype), Fill("mma", "store")
+    o_tile, fill = Tile("o", shape["o"], facts.out), Fill("mma", "store")
     rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None))
     return tuple(rings)
 
@@ -85,9 +87,9 @@ def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
 def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
     """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
     threads = spec.tasks.mma.warps * 32
-    q = facts.rows.value * facts.head_dim // 2 // threads * facts.keep_q
+    q = facts.rows.value * facts.head_dim * facts.dtype.bytes // 4 // threads * facts.keep_q
     o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
-    return o + scores + (scores // 2 if facts.overlap else 0) + q
+    return o + scores + (scores * facts.dtype.bytes // 4 if facts.overlap else 0) + q
 
 
 def rules(spec: AttentionSpec, facts: AttentionFacts) -> list[Reason]:

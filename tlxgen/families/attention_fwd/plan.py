@@ -84,6 +84,7 @@ def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
     kv = _hint(spec.cache.kv)
     return AttentionFacts(
         dtype=DTYPES[spec.problem.dtype],
+        out=DTYPES[spec.out_dtype],
         head_dim=spec.problem.head_dim,
         head_dim_v=spec.head_dim_v,
         rows=sizes["BLOCK_M"] // spec.tasks.mma.replicate,
@@ -117,8 +118,10 @@ def _arguments(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size
     leading = (1, 1, 1) if facts.packed else (1, 1)
     arguments = []
     for o in facts.operands:
-        box = (*leading, rows[o.name].value, o.head_dim)
-        arguments.append((f"{o.name}_desc", f"tensordesc<{facts.dtype.signature}[{', '.join(map(str, box))}]>"))
+        tile = (rows[o.name].value, o.head_dim)
+        box = (*leading, *(reversed(tile) if o.name == "v" and facts.keys_last else tile))
+        kind = (facts.out if o.name == "o" else facts.dtype).signature
+        arguments.append((f"{o.name}_desc", f"tensordesc<{kind}[{', '.join(map(str, box))}]>"))
     pointers = [("lse_ptr", "*fp32")] * facts.lse + [("sink_ptr", "*fp32")] * facts.sink
     pointers += {
         "dense": [],

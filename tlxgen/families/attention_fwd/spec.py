@@ -21,7 +21,11 @@ class Problem(SpecModel):
     Multi-head, grouped-query and multi-query attention are one kernel: Hkv is an argument.
     """
 
-    dtype: Literal["fp16", "bf16"] = Field("bf16", description="Element type of Q, K, V and O.")
+    dtype: Literal["fp16", "bf16", "e4m3"] = Field(
+        "bf16",
+        description="Element type of Q, K and V, to which probabilities are rounded, and of O; O is bf16 for e4m3. "
+        "e4m3 is of sm90.",
+    )
     head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K.")
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
@@ -198,6 +202,11 @@ class AttentionSpec(CommonSpec):
     @property
     def head_dim_v(self) -> int:
         return self.problem.head_dim_v or self.problem.head_dim
+
+    @property
+    def out_dtype(self) -> str:
+        """Element type of O."""
+        return "bf16" if self.problem.dtype == "e4m3" else self.problem.dtype
 
     @model_validator(mode="before")
     @classmethod
