@@ -29,6 +29,7 @@ class Equivalent:
         return there is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
 
 
+DEFAULT_SCHEDULE = r"^hopper_attention_fwd(_masks/.*packed|/)"  # turns, with the products under the softmax
 ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "A second wait on an mbarrier for the same phase passes at once: the barrier's next phase needs what this task "
@@ -93,8 +94,8 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"^blackwell_gemm(_clc|_2cta)?/",
     ),
     Equivalent(
-        "The accumulator that is set to zero before or after the wait is in this task's own registers.",
-        (("later", r"tlx\.(named_)?barrier_wait\(.*\) after acc = tl\.zeros\(.*\)"),),
+        "What is set before or after the wait is in this task's own registers.",
+        (("later", r"tlx\.(named_)?barrier_wait\(.*\) after (acc|highest) = tl\.(zeros|full)\(.*"),),
     ),
     Equivalent(
         "Under `if replica == 1`, 5 - replica is 4, the number that was there.",
@@ -206,7 +207,7 @@ ARGUED: tuple[Equivalent, ...] = (
             ("initialisation", r"m = tl\.full\(.*\) once, before the loop"),
             ("initialisation", r"l = tl\.zeros\(.*\) once, before the loop"),
         ),
-        at=r"attention_fwd_rings",
+        at=r"attention_fwd(_rings|_schedules/.*persistent|/)",
     ),
     Equivalent(
         "Of an item's first K: the only slot of Q, acquired just before, is released after all slots of the item "
@@ -242,7 +243,7 @@ ARGUED: tuple[Equivalent, ...] = (
             ),
             ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full.*"),
         ),
-        at=r"attention_fwd_masks/.*packed",
+        at=DEFAULT_SCHEDULE,
         loop=r"^for tile ",
     ),
     Equivalent(
@@ -252,12 +253,12 @@ ARGUED: tuple[Equivalent, ...] = (
             ("index", r"barrier_wait [kv]_empty: [kv]_slot -> bank"),
             ("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),
         ),
-        at=r"attention_fwd_masks/.*packed",
+        at=DEFAULT_SCHEDULE,
     ),
     Equivalent(
         "An item's last V has the number of its last K, and K and V have as many slots.",
         (("index", r"\w+ v_(full|empty|tiles): v_slot -> k_slot"),),
-        at=r"attention_fwd_masks/.*packed",
+        at=DEFAULT_SCHEDULE,
         loop=r"^for index ",
     ),
     Equivalent(
@@ -266,12 +267,12 @@ ARGUED: tuple[Equivalent, ...] = (
             ("index", r"\w+ q_(full|empty|tiles): q_slot -> replica"),
             ("index", r"\w+ o_tiles: replica -> q_slot"),
         ),
-        at=r"attention_fwd_(masks|rings)/",
+        at=r"^hopper_attention_fwd(_masks|_rings)?/",
     ),
     Equivalent(
         "KV_STAGES is 2 in every config of the module.",
         (("counter", r"\w+_slot, \w+_phase = ring_slot: KV_STAGES -> 2"),),
-        at=r"attention_(bwd_dq|fwd_schedules|fwd_masks)",
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules|fwd_masks|fwd)/",
     ),
     Equivalent(
         "In each step K's slot is released after V's, and acquired before it: to have waited for K's is to know V's.",
@@ -279,6 +280,9 @@ ARGUED: tuple[Equivalent, ...] = (
             ("drop", r"tlx\.barrier_wait\(v_empty\[v_slot\], .*"),
             ("sooner", r"tlx\.barrier_expect_bytes\(v_full\[v_slot\], .* before tlx\.barrier_wait\(v_empty\[.*"),
             ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full\[.*"),
+            ("alias", r"tlx\.barrier_wait: v_empty -> [kv]_(empty|full)"),
+            ("sooner", r"tlx\.barrier_arrive\(v_empty\[v_slot\]\) before dp = tlx\.async_dot_wait\(.*"),
+            ("later", r"dp = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(v_empty\[v_slot\]\)"),
         ),
         at=r"attention_bwd_dq",
     ),
@@ -288,6 +292,9 @@ ARGUED: tuple[Equivalent, ...] = (
             ("drop", r"tlx\.barrier_wait\(do_empty\[do_slot\], .*"),
             ("sooner", r"tlx\.barrier_expect_bytes\(do_full\[do_slot\], .* before tlx\.barrier_wait\(do_empty\[.*"),
             ("later", r"tlx\.barrier_wait\(do_empty\[do_slot\], .* after tlx\.barrier_expect_bytes\(do_full\[.*"),
+            ("alias", r"tlx\.barrier_wait: do_empty -> do_full"),
+            ("sooner", r"tlx\.barrier_arrive\(do_empty\[do_slot\]\) before dv = tlx\.async_dot_wait\(.*"),
+            ("later", r"dv = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(do_empty\[do_slot\]\)"),
         ),
         at=r"attention_bwd_(none|causal)",
     ),
@@ -338,12 +345,145 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "The epilogue asks for a tile when it has drained the one two before: who has been handed that tile knows that "
         "its accumulator, of two, is free.",
-        (("later", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .* after for k in range\(k_tiles\).*"),),
+        (
+            ("later", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .* after for k in range\(k_tiles\).*"),
+            ("drop", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
+        ),
         at=r"_clc",
     ),
     Equivalent(
+        "Q, dO and dS have 2 slots each in every config of the module, and one use a step: one number.",
+        (
+            ("counter", r"\w+_slot, \w+_phase = ring_slot: (2|Q_STAGES|DO_STAGES) -> (2|Q_STAGES|DO_STAGES)"),
+            ("index", r"\w+ \w+: (q|do|ds)_slot -> (q|do|ds)_slot"),
+        ),
+        at=r"attention_bwd/",
+    ),
+    Equivalent(
+        "K and V of a tile of keys have the same number, and as many slots.",
+        (("index", r"\w+ \w+: [kv]_slot -> [kv]_slot"),),
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
+        "or an earlier one that another wait has told of.",
+        (
+            ("index", r"barrier_(wait|arrive) [kv]_empty: [kv]_slot -> replica"),
+            ("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),
+        ),
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "O leaves through Q's buffers, which nobody reads any more: what rings.o.reuse = q asks for.",
+        (("alias", r"o_tiles is q_tiles"),),
+        at=r"attention_fwd_schedules/.*_grid_",
+    ),
+    Equivalent(
+        "A tile of keys is a multiple of a consumer's rows: the diagonal cuts one alone, the last, whose softmax "
+        "stands before the loop; the loop's masked part is empty.",
+        (
+            ("condition", r"if part == 0: scores = visible: part == 0 -> False"),
+            ("bound", r"for part in tl\.static_range: 2 -> 1, 2"),
+            ("assignment", r"start = end - 1: end - 1 -> end - 1 - 1"),
+        ),
+        at=r"^hopper_attention_fwd/",
+    ),
+    Equivalent(
+        "A tile of keys past the end is of zeros, and so is what it adds.",
+        (("assignment", r"steps = tl\.cdiv: (.*) -> \1 \+ 1"),),
+        at=r"attention_bwd_dq",
+    ),
+    Equivalent(
+        "Two waits, or a wait and a load of this task's own numbers, one directly after the other.",
+        (
+            ("later", r"dp = tlx\.async_dot_wait\(0, dp\) after delta = tlx\.local_load\(.*"),
+            ("later", r"scores = tlx\.async_dot_wait\(1, scores\) after dq = tlx\.async_dot_wait\(0, dq\)"),
+            ("later", r"tlx\.barrier_wait\(acc_full\[group\], .*\) after tlx\.async_descriptor_store_wait\(1\)"),
+            ("sooner", r'tlx\.fence\("async_shared"\) before tlx\.barrier_arrive\(acc_empty\[group\]\)'),
+        ),
+    ),
+    Equivalent(
+        "Which of C's two buffers is the first is nobody's concern.",
+        (("assignment", r"c_count = 0: 0 -> 0 \+ 1"),),
+        at=r"^blackwell_",
+    ),
+    Equivalent(
+        "The role only asks whether there is an item, not which.",
+        (("assignment", r"item = tl\.program_id: tl\.program_id\(0\) -> tl\.program_id\(0\) \+ 1"),),
+        at=r"^blackwell_",
+    ),
+    Equivalent(
+        "The role needs one of an item's numbers, and not those that change places.",
+        (("operands", r"batch <-> head"), ("operands", r"head <-> row")),
+        at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "fbtriton ends a kernel with an MMA of two CTAs by a sync of the cluster, so that nobody leaves a peer which "
+        "still arrives. The last waits do not rely on that.",
+        (
+            ("bound", r"for _ in range: (ACC_)?STAGES -> .*"),
+            ("condition", r"if cta == 0: for _ in range: .*"),
+        ),
+        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+    ),
+    Equivalent(
+        "The same, of the statements of these waits.",
+        (
+            ("drop", r"tlx\.barrier_wait\((acc|ab)_empty\[.*"),
+            ("alias", r"tlx\.barrier_wait: (acc|ab)_empty -> \w+"),
+            ("count", r"(acc_)?count \+= 1: .*"),
+        ),
+        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+        loop=r"^for _ in range\((ACC_)?STAGES\)",
+    ),
+    Equivalent(
+        "Rows and columns of a tile of scales are multiples of 128: one more is of the same 128.",
+        (("offset", r"tlx\.async_descriptor_load: (row|column) -> \(\1 \+ 1\)"),),
+        at=r"^blackwell_mx_gemm",
+    ),
+    Equivalent(
+        "A maximum carried over from another tile or item is one that is not less: probabilities, their sum and "
+        "O have one factor in common.",
+        (("initialisation", r"highest = tl\.full\(.*\) once, before the loop"),),
+        at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "Every row sees a key: what stands in the place of the maximum is the maximum.",
+        (("operands", r"m <-> base"),),
+        at=r"^blackwell_attention_fwd(/|_schedules|_rings)",
+    ),
+    Equivalent(
+        "Commits side by side, of one thread whose MMAs end in order: each says that all before is done.",
+        (
+            ("sooner", r"tlx\.tcgen05_commit\(.*\) before tlx\.tcgen05_commit\(.*\)"),
+            ("index", r"barrier_wait q_empty: bank -> .*"),
+            ("index", r"barrier_expect_bytes q_full: bank -> .*"),
+        ),
+        at=r"^blackwell_attention_fwd(/|_schedules)",
+    ),
+    Equivalent(
+        "Both groups' products end together, and both Qs are awaited before either's scores.",
+        (
+            ("index", r"barrier_wait acc_full: group -> .*"),
+            ("index", r"barrier_arrive acc_empty: group -> .*"),
+            ("index", r"async_descriptor_load q_full: bank -> .*"),
+        ),
+        at=r"^blackwell_attention_fwd_schedules/.*no_overlap",
+    ),
+    Equivalent(
+        "The correction works on group 0, then on group 1: to have waited for the second is to know the first.",
+        (("index", r"barrier_wait acc_empty: 0 -> .*"),),
+        at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "Q_STAGES is 1 in every config of the module: q_slot is 0.",
+        (("index", r"\w+ \w+: (q_slot -> 0|0 -> q_slot|q_slot \+ Q_STAGES -> 1|1 -> q_slot \+ Q_STAGES)"),),
+        at=r"^blackwell_attention_fwd(/|_schedules)",
+    ),
+    Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",
-        (("later", r"tlx\.barrier_wait\(.*\) after count \+= 1"),),
+        (("later", r"tlx\.barrier_wait\(.*\) after (count|acc_count|use) \+= 1"),),
     ),
 )
 
@@ -363,16 +503,13 @@ REMARKS: tuple[tuple[str, str], ...] = (
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
     ),
     (
-        r"attention_bwd.* sooner: tlx\.(barrier_arrive\(ds_full|fence.* before tlx\.async_descriptor_store_wait\(1\))",
+        r"attention_bwd.*(sooner: tlx\.barrier_arrive\(ds_full|fence.* before tlx\.async_descriptor_store_wait\(1\)"
+        r"|store_wait\(1\) after tlx\.fence)",
         "a task's warps sync at the arrival, after the wait for the store: their hazards are not simulated in SMEM",
     ),
     (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
         "of an item's last V: nearly always an earlier wait has told of it",
-    ),
-    (
-        r"attention_bwd.* Q_STAGES -> DO_STAGES",
-        "both are 2 in the configs that are simulated",
     ),
 )
 
