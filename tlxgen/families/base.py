@@ -91,13 +91,13 @@ class Family(ABC):
         """What a spec computes: the values at the paths of `computes`."""
         return {path: functools.reduce(getattr, path.split("."), spec) for path in self.computes}
 
-    @abstractmethod
     def guards(self, spec: Any) -> tuple[str, ...]:
         """Names of the constexpr guards of this spec's optional roles."""
+        return ()
 
-    @abstractmethod
     def common(self, specs: Sequence[Any]) -> Mapping[str, Any]:
         """What all variants of a structure decide together; passed to `plan` as keyword arguments."""
+        return {}
 
     @abstractmethod
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:

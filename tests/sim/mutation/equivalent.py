@@ -280,7 +280,7 @@ ARGUED: tuple[Equivalent, ...] = (
             ("drop", r"tlx\.barrier_wait\(v_empty\[v_slot\], .*"),
             ("sooner", r"tlx\.barrier_expect_bytes\(v_full\[v_slot\], .* before tlx\.barrier_wait\(v_empty\[.*"),
             ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full\[.*"),
-            ("alias", r"tlx\.barrier_wait: v_empty -> [kv]_(empty|full)"),
+            ("alias", r"tlx\.barrier_wait: v_empty -> (k_empty|v_full)"),
             ("sooner", r"tlx\.barrier_arrive\(v_empty\[v_slot\]\) before dp = tlx\.async_dot_wait\(.*"),
             ("later", r"dp = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(v_empty\[v_slot\]\)"),
         ),
@@ -369,10 +369,15 @@ ARGUED: tuple[Equivalent, ...] = (
         "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
         "or an earlier one that another wait has told of.",
         (
-            ("index", r"barrier_(wait|arrive) [kv]_empty: [kv]_slot -> replica"),
-            ("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),
+            ("index", r"barrier_wait [kv]_empty: [kv]_slot -> replica"),
+            ("index", r"barrier_arrive v_empty: v_slot -> replica"),
         ),
         at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "V's slot is released after K's of the same number.",
+        (("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),),
+        at=r"^hopper_attention_fwd_schedules/.*no_overlap",
     ),
     Equivalent(
         "O leaves through Q's buffers, which nobody reads any more: what rings.o.reuse = q asks for.",
@@ -409,20 +414,10 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"^blackwell_",
     ),
     Equivalent(
-        "The role only asks whether there is an item, not which.",
-        (("assignment", r"item = tl\.program_id: tl\.program_id\(0\) -> tl\.program_id\(0\) \+ 1"),),
-        at=r"^blackwell_",
-    ),
-    Equivalent(
-        "The role needs one of an item's numbers, and not those that change places.",
-        (("operands", r"batch <-> head"), ("operands", r"head <-> row")),
-        at=r"^blackwell_attention_fwd",
-    ),
-    Equivalent(
         "fbtriton ends a kernel with an MMA of two CTAs by a sync of the cluster, so that nobody leaves a peer which "
         "still arrives. The last waits do not rely on that.",
         (
-            ("bound", r"for _ in range: (ACC_)?STAGES -> .*"),
+            ("bound", r"for _ in range: (ACC_STAGES|STAGES) -> (\1 - 1|1, \1)"),
             ("condition", r"if cta == 0: for _ in range: .*"),
         ),
         at=r"^blackwell_(gemm_2cta|mx_gemm)",
@@ -431,15 +426,15 @@ ARGUED: tuple[Equivalent, ...] = (
         "The same, of the statements of these waits.",
         (
             ("drop", r"tlx\.barrier_wait\((acc|ab)_empty\[.*"),
-            ("alias", r"tlx\.barrier_wait: (acc|ab)_empty -> \w+"),
-            ("count", r"(acc_)?count \+= 1: .*"),
+            ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
+            ("count", r"(acc_)?count \+= 1: .* -> pass"),
         ),
         at=r"^blackwell_(gemm_2cta|mx_gemm)",
         loop=r"^for _ in range\((ACC_)?STAGES\)",
     ),
     Equivalent(
-        "Rows and columns of a tile of scales are multiples of 128: one more is of the same 128.",
-        (("offset", r"tlx\.async_descriptor_load: (row|column) -> \(\1 \+ 1\)"),),
+        "A tile of scales begins at a row // 128, and rows of tiles are multiples of 128.",
+        (("offset", r"tlx\.async_descriptor_load: row -> \(row \+ 1\)"),),
         at=r"^blackwell_mx_gemm",
     ),
     Equivalent(
@@ -491,11 +486,23 @@ ARGUED: tuple[Equivalent, ...] = (
 # What is missing where a mutant survives, or why it is none although the same statement elsewhere is a fault; by name.
 REMARKS: tuple[tuple[str, str], ...] = (
     (
+        r"blackwell_gemm.* item = tl\.program_id: tl\.program_id\(0\) -> tl\.program_id\(0\) \+ 1",
+        "of the MMA, which asks only whether there is an item. In the other roles it is a fault, and found",
+    ),
+    (
+        r"blackwell_attention_fwd.* operands: (batch <-> head|head <-> row)",
+        "of the MMA, which needs neither. In the other roles it is a fault, and found",
+    ),
+    (
+        r"blackwell_mx_gemm.* offset: tlx\.async_descriptor_load: column",
+        "of B's scales, whose tile begins at column // 128. Of B it is a fault, and found",
+    ),
+    (
         r"attention_fwd_rings.* alias: tlx\.barrier_wait: kv_empty -> kv_full",
         "of an item's first K: Q's only slot is released after all scores. In the loop it is a fault, and found",
     ),
     (
-        r"attention_bwd_dq.* > N_K -> False",
+        r"attention_bwd_dq.*( > N_K -> False|keys = .* - 1)",
         "rows of K past the end are zeros: only a probability that overflows shows it, as in the family's own tests",
     ),
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tlxgen.families.attention import SHAPES
@@ -24,12 +24,6 @@ class AttentionFwd(Family):
     blame = BLAME
     shapes = SHAPES
     computes = ("problem", "mask", "softmax")
-
-    def guards(self, spec: AttentionSpec) -> tuple[str, ...]:
-        return ()
-
-    def common(self, specs: Sequence[AttentionSpec]) -> Mapping[str, Any]:
-        return {}
 
     def plan(
         self, spec: AttentionSpec, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any
