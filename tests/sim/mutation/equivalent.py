@@ -433,6 +433,12 @@ ARGUED: tuple[Equivalent, ...] = (
         loop=r"^for _ in range\((ACC_)?STAGES\)",
     ),
     Equivalent(
+        "The same; each CTA's loads have completed on its own barrier.",
+        (("alias", r"tlx\.barrier_wait: ab_empty -> ab_full"),),
+        at=r"rendezvous",
+        loop=r"^for _ in range\(STAGES\)",
+    ),
+    Equivalent(
         "A tile of scales begins at a row // 128, and rows of tiles are multiples of 128.",
         (("offset", r"tlx\.async_descriptor_load: row -> \(row \+ 1\)"),),
         at=r"^blackwell_mx_gemm",
@@ -444,9 +450,15 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"^blackwell_attention_fwd",
     ),
     Equivalent(
-        "Every row sees a key: what stands in the place of the maximum is the maximum.",
+        "Every row has seen a key by then: what stands in the place of the maximum is the maximum.",
         (("operands", r"m <-> base"),),
-        at=r"^blackwell_attention_fwd(/|_schedules|_rings)",
+        at=r"^blackwell_attention_fwd(/|_rings)",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "Without a mask every row sees a key: what stands in the place of the maximum is the maximum.",
+        (("operands", r"m <-> base"),),
+        at=r"^blackwell_attention_fwd_schedules/.*_none_",
     ),
     Equivalent(
         "Commits side by side, of one thread whose MMAs end in order: each says that all before is done.",
@@ -460,8 +472,8 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "Both groups' products end together, and both Qs are awaited before either's scores.",
         (
-            ("index", r"barrier_wait acc_full: group -> .*"),
-            ("index", r"barrier_arrive acc_empty: group -> .*"),
+            ("index", r"barrier_wait acc_full: group -> \(group \+ 1\).*"),
+            ("index", r"barrier_arrive acc_empty: group -> \(group \+ 1\).*"),
             ("index", r"async_descriptor_load q_full: bank -> .*"),
         ),
         at=r"^blackwell_attention_fwd_schedules/.*no_overlap",
