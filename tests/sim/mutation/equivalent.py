@@ -400,11 +400,14 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"attention_bwd_dq",
     ),
     Equivalent(
-        "Two waits, or a wait and a load of this task's own numbers, one directly after the other.",
+        "Two waits, or a wait and a load of the task's own numbers or a fence after its own stores, one directly after "
+        "the other.",
         (
             ("later", r"dp = tlx\.async_dot_wait\(0, dp\) after delta = tlx\.local_load\(.*"),
             ("later", r"scores = tlx\.async_dot_wait\(1, scores\) after dq = tlx\.async_dot_wait\(0, dq\)"),
             ("later", r"tlx\.barrier_wait\(acc_full\[group\], .*\) after tlx\.async_descriptor_store_wait\(1\)"),
+            ("later", r"tlx\.async_descriptor_store_wait\(1\) after tlx\.fence\(.*"),
+            ("sooner", r"tlx\.fence\(.*\) before tlx\.async_descriptor_store_wait\(1\)"),
             ("sooner", r'tlx\.fence\("async_shared"\) before tlx\.barrier_arrive\(acc_empty\[group\]\)'),
         ),
     ),
@@ -520,11 +523,6 @@ REMARKS: tuple[tuple[str, str], ...] = (
     (
         r"attention_bwd.* tiles = tl\.cdiv",
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
-    ),
-    (
-        r"attention_bwd.*(sooner: tlx\.barrier_arrive\(ds_full|fence.* before tlx\.async_descriptor_store_wait\(1\)"
-        r"|store_wait\(1\) after tlx\.fence)",
-        "a task's warps sync at the arrival, after the wait for the store: their hazards are not simulated in SMEM",
     ),
     (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
