@@ -1,10 +1,18 @@
-"""SASS of generated GEMMs beside that of the fbtriton wheel's tutorials, at the same tile, stages and subtiles.
+"""SASS of generated kernels beside that of the fbtriton wheel's tutorials, at the same tile, stages and subtiles.
 
     python benchmarks/equivalence.py --json benchmarks/results/equivalence_sm100.json      (with a table beside it, .md)
 
 Both are compiled offline, the tutorials out of the wheel as they are. Counted are instructions an opcode class: in the
-kernel, and for each K tile in the innermost loops that multiply and that load. Exit status 1 when a kernel of ours has
-more SYNCS and BAR a K tile than its tutorial, other MMAs a K tile, or spills. ROWS lists what is compared.
+kernel, and for each tile (of K in a GEMM, of keys in attention) in the innermost loops of the roles that go from tile
+to tile: those that multiply and that load, and in attention those of softmax and correction (see role_of). A loop
+counts for as many tiles as it has of its role's own work: MMAs, TMA loads, exponentials, stores of O to TMEM. The
+further tries of waits, which the compiler moves out of the loops, are in none. Where a role has more loops than
+replicas, as the softmax of a causal kernel has for tiles with a mask and without, a tile goes through one of them:
+their mean counts.
+
+Exit status 1 when a kernel of ours has more SYNCS and BAR a tile than its tutorial, other MMAs a tile, or spills: any
+bytes in a GEMM, more stored bytes than the tutorial in attention, where all tutorials spill. ROWS lists what is
+compared.
 """
 
 from __future__ import annotations
@@ -29,30 +37,49 @@ from tlxgen.verbs.compile import job_of
 Counts = Mapping[str, int]
 TUTORIALS = "triton.language.extra.tlx"
 PRODUCTS = ("UTCHMMA", "UTCQMMA", "UTCOMMA", "HGMMA", "QGMMA")
+WORK = {"multiply": PRODUCTS, "load": ("UTMALDG",), "softmax": ("MUFU",), "correction": ("STTM",)}  # of a role's tile
+TILE_COLUMNS = ("SYNCS", "BAR", "UTCBAR", "STL", "LDL")
 COLUMNS = ("SYNCS", "BAR", "UTCBAR", "UTCCP", "UTMALDG", "UTMASTG", "LDTM", "UGETNEXTWORKID", "total")
 
 
 @dataclass(frozen=True)
 class Theirs:
-    """A kernel of a tutorial: its file's stem, and what it is launched with; integers are multiples of 16."""
+    """A kernel of a tutorial: its file's stem, and what it is launched with; `divisible` are multiples of 16."""
 
     module: str
     kernel: str
     arguments: Mapping[str, str]  # their types
     constants: Mapping[str, int | bool]
     ctas: int = 1
+    divisible: tuple[str, ...] = ("M", "N", "K")
 
     def job(self, name: str, arch: Literal["sm90", "sm100"]) -> Job:
         arguments = tuple(Argument(*argument) for argument in self.arguments.items())
-        divisible = tuple(n for n, kind in self.arguments.items() if kind == "i32")
         path, cluster = str(tutorials() / f"{self.module}.py"), (self.ctas, 1, 1)
-        return Job(name, path, self.kernel, arch, arguments, dict(self.constants), divisible, cluster=cluster)
+        return Job(name, path, self.kernel, arch, arguments, dict(self.constants), self.divisible, cluster=cluster)
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the rows of a family have in common. `head`: how each of its specs begins, short of name and architecture.
+
+    `tile`: what a tile is of. `replicas`: loops of a role that a tile goes through; all that there are where absent.
+    `may_spill`: as much as the tutorial.
+    """
+
+    head: Mapping[str, Any]
+    tile: str
+    replicas: Mapping[str, int] = field(default_factory=dict)
+    may_spill: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """A schedule, by ours and by theirs. `products` and `loads`: MMAs and TMA loads of a K tile, in the SASS, of one
-    task. `why` explains what differs."""
+    """A schedule, by ours and by theirs. `why` explains what differs.
+
+    In the SASS of one replica, a tile has so many MMAs (`products`) and TMA loads (`loads`); in attention also MUFU
+    (`exponentials`) and, of all groups in ours and in theirs, stores of O to TMEM (`rescales`), which differ in width.
+    """
 
     name: str
     arch: Literal["sm90", "sm100"]
@@ -61,7 +88,15 @@ class Row:
     products: int
     loads: int
     why: str
-    problem: Mapping[str, Any] = field(default_factory=dict)
+    family: Family
+    exponentials: int = 0
+    rescales: tuple[int, int] = (0, 0)
+
+    def work(self, ours: bool) -> dict[str, int]:
+        """Instructions of WORK that a tile has, for each role that goes from tile to tile."""
+        rescales = self.rescales[0 if ours else 1]
+        work = {"multiply": self.products, "load": self.loads}
+        return work | {"softmax": self.exponentials, "correction": rescales} if self.exponentials else work
 
 
 def tutorials() -> Path:
@@ -72,9 +107,7 @@ def tutorials() -> Path:
 
 
 def _spec(row: Row) -> dict[str, Any]:
-    fp16 = {name: {"dtype": "fp16"} for name in ("a", "b", "c")}
-    head = {"kernel": "gemm", "name": "ours", "arch": row.arch, "problem": dict(row.problem) or fp16}
-    return head | dict(row.ours)
+    return {**row.family.head, "name": "ours", "arch": row.arch, **row.ours}
 
 
 def our_job(row: Row, folder: Path) -> Job:
@@ -95,39 +128,72 @@ def products(counts: Counts) -> int:
     return sum(counts.get(name, 0) for name in PRODUCTS)
 
 
-def per_k_tile(row: Row, found: Resources) -> dict[str, float]:
-    """Instructions a K tile of the innermost loops that multiply, and of those that load, and how many loops these are.
+def role_of(loop: Counts) -> str | None:
+    """Whose innermost loop this is. Softmax and correction both load from TMEM and store to it; softmax has MUFU."""
+    if products(loop):
+        return "multiply"
+    if loop.get("UTMALDG"):
+        return "load"
+    if loop.get("LDTM") and loop.get("STTM"):
+        return "softmax" if loop.get("MUFU") else "correction"
+    return None
 
-    Replicas have a loop each, which are added up; a loop counts for as many K tiles as it multiplies or loads.
+
+def per_tile(row: Row, found: Resources, ours: bool) -> dict[str, float]:
+    """Instructions a tile, summed over the roles and their replicas, and how many loops these are.
+
+    MMAs, by which tiles are told, are those of a pass: were one side's loop unrolled, or of other MMAs, that shows.
+    Raises ValueError for a role without a loop for each replica, and for a loop of a part of a tile.
     """
-    multiply = [(loop, products(loop) / row.products) for loop in found.loops if products(loop)]
-    load = [(loop, loop["UTMALDG"] / row.loads) for loop in found.loops if loop.get("UTMALDG")]
-    each = {n: sum(loop.get(n, 0) / tiles for loop, tiles in (*multiply, *load)) for n in ("SYNCS", "BAR", "UTCBAR")}
-    return each | {"MMA": sum(products(loop) / tiles for loop, tiles in multiply), "tasks": len(multiply) + len(load)}
+    each, loops, mma = dict.fromkeys(TILE_COLUMNS, 0.0), 0, 0.0
+    for role, work in row.work(ours).items():
+        mine = [loop for loop in found.loops if role_of(loop) == role]
+        amounts = [sum(loop.get(name, 0) for name in WORK[role]) for loop in mine]
+        replicas = row.family.replicas.get(role, len(mine))
+        if not mine or len(mine) % replicas or any(amount % work for amount in amounts):
+            raise ValueError(f"{row.name}: {amounts} {' or '.join(WORK[role])} in {role} loops, a tile has {work}")
+        times = replicas / len(mine)
+        for loop, amount in zip(mine, amounts, strict=True):
+            tiles = amount / work
+            for name in TILE_COLUMNS:
+                each[name] += loop.get(name, 0) / tiles * times
+            mma += products(loop) * times
+        loops += len(mine)
+    return each | {"MMA": mma, "loops": loops}
 
 
-def figures(row: Row, found: Resources) -> dict[str, Any]:
+def figures(row: Row, found: Resources, ours: bool) -> dict[str, Any]:
     """What the table says of one kernel."""
     counts = found.sass or {}
     whole = {"MMA": products(counts)} | {name: counts.get(name, 0) for name in COLUMNS}
-    spills = found.spill_store_bytes + found.spill_load_bytes
-    resources = {"registers": found.registers, "spill_bytes": spills, "smem_bytes": found.smem_bytes}
-    return {"kernel": whole, "k_tile": per_k_tile(row, found), **resources}
+    spills = {"spill_store_bytes": found.spill_store_bytes, "spill_load_bytes": found.spill_load_bytes}
+    resources = {"registers": found.registers, **spills, "smem_bytes": found.smem_bytes}
+    return {"kernel": whole, "tile": per_tile(row, found, ours), **resources}
 
 
-def faults(ours: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> list[str]:
+def faults(row: Row, ours: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> list[str]:
     """What of a kernel of ours is below the bar."""
-    found = [f"{ours['spill_bytes']} B of spills"] if ours["spill_bytes"] else []
+    found = []
+    stored, loaded = ours["spill_store_bytes"], ours["spill_load_bytes"]
+    if not row.family.may_spill and (stored or loaded):
+        found.append(f"spills {stored} B, reloads {loaded} B")
     if theirs is not None:
-        mine, others = ours["k_tile"], theirs["k_tile"]
+        mine, others, tile = ours["tile"], theirs["tile"], row.family.tile
+        if stored > theirs["spill_store_bytes"]:
+            found.append(f"spills {stored} B, the tutorial {theirs['spill_store_bytes']}")
         if mine["MMA"] != others["MMA"]:
-            found.append(f"{mine['MMA']} MMAs a K tile, the tutorial has {others['MMA']}")
+            found.append(f"{mine['MMA']} MMAs a tile of {tile}, the tutorial has {others['MMA']}")
         if mine["SYNCS"] + mine["BAR"] > others["SYNCS"] + others["BAR"]:
-            found.append("more SYNCS and BAR a K tile than the tutorial")
+            found.append(f"more SYNCS and BAR a tile of {tile} than the tutorial")
     return found
 
 
+GEMM = Family({"kernel": "gemm", "problem": {name: {"dtype": "fp16"} for name in ("a", "b", "c")}}, "K")
 FP8 = {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}, "c": {"dtype": "fp16"}, "scaling": "mx"}
+MX = Family({"kernel": "gemm", "problem": FP8}, "K")
+ATTENTION = Family(
+    {"kernel": "attention_fwd", "problem": {"dtype": "fp16"}}, "keys", {"softmax": 2, "correction": 1}, may_spill=True
+)
 HINTS = {"a": "evict_last", "b": "evict_last", "c": "evict_first"}
 WS: Mapping[str, int | bool] = {
     "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "NUM_SMEM_BUFFERS": 4,
@@ -158,19 +224,80 @@ def _hopper(b: tuple[int, int], **changes: int | bool) -> Theirs:
     return Theirs("hopper_gemm_ws", "matmul_kernel_tlx_ws", arguments, {**HOPPER, **changes}, ctas)
 
 
+TILE_OF_KEYS: Mapping[str, int | bool] = {
+    "BLOCK_M": 256, "BLOCK_N": 128, "HEAD_DIM": 128, "NUM_BUFFERS_KV": 3, "NUM_BUFFERS_QK": 1, "NUM_MMA_GROUPS": 2,
+}  # fmt: skip
+WHOLE: Mapping[str, int | bool] = {"FP8_OUTPUT": False}
+SLICED: Mapping[str, int | bool] = {
+    "NUM_BUFFERS_Q": 1, "NUM_MMA_SLICES": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": False, "USE_WHERE": False,
+    "USE_WARP_BARRIER": False,
+}  # fmt: skip
+CLC = {"NUM_SMS": 148, "NUM_CLC_STAGES": 1}
+
+
+def _fa(module: str, constants: Mapping[str, int | bool], kernel: str = "_attn_fwd_ws") -> Theirs:
+    """A tutorial's forward at the tile that all of them have, of fp16; STAGE 1 is without a mask, 3 causal."""
+    arguments = {"sm_scale": "fp32", "M": "*fp32", "Z": "i32", "H": "i32", "N_CTX": "i32"}
+    arguments |= {f"desc_{name}": "tensordesc<fp16[128, 128]>" for name in "qkvo"}
+    return Theirs(module, kernel, arguments, {**TILE_OF_KEYS, **constants}, divisible=("M", "N_CTX"))
+
+
+def _attention(name: str, kind: str, overlap: bool, theirs: Theirs, why: str, **ours: Any) -> Row:
+    """`ours`: slices of P, whether a task stores O, and so on, where the tutorial has them."""
+    tasks: dict[str, Any] = {"mma": {"overlap": overlap}} | ({"store": {}} if ours.get("store") else {})
+    scores = {"slices": ours.get("slices", 1), "arrive": ours.get("arrive", "leader")}
+    spec = {
+        "mask": {"kind": "causal" if theirs.constants.get("STAGE") == 3 else "none"}, "schedule": {"kind": kind},
+        "tile": {"m": 256, "n": 128}, "tasks": tasks, "rings": {"q": {"stages": 1}, "kv": {"stages": 3}, "s": scores},
+    }  # fmt: skip
+    return Row(name, "sm100", spec, theirs, 32, 4, why, ATTENTION, exponentials=129, rescales=(8, 4))
+
+
 WHY_WS = (
     "A and B of a slot share a barrier in ours, in the tutorial each has its own: a wait less where it multiplies, "
     "a wait and an expect less where it loads. The tutorial peels off the first K tile, whence twice the MMAs in "
     "the kernel, and releases the accumulator after each subtile, each time after task-wide syncs (BAR); ours once."
 )
+WHY_FACTOR = (
+    "The factor by which O is rescaled goes through two slots of SMEM in ours, and what softmax waits for anyway shows "
+    "that a slot has been read. In the tutorial it goes through a column of TMEM in the place of the scores, with an "
+    "empty barrier: in each group an arrival of the correction, with its task-wide sync (BAR), and a wait of softmax "
+    "more. "
+)
+WHY_FIRST = (
+    "Ours takes the first tile, where keys past the end are masked and nothing is rescaled, out of the softmax loop, "
+    "whence a larger kernel; the tutorial takes only an N_CTX that is a multiple of its tiles. "
+)
+WHY_STORE = (
+    "Its O goes out through one buffer of the compiler's, in ours each group has its own (SMEM). Softmax has 192 "
+    "registers in ours, 152 in the tutorial, which spills in its loop; ours does not (STL a tile). "
+)
+WHY_COMMIT = "It commits each group's O at every tile, ours at the last: two UTCBAR. "
+WHY_SYNCHRONOUS = (
+    "Of its products of P and V the first group's has neither a barrier nor force_async, and is waited for where it is "
+    "issued: three SYNCS and a UTCBAR. "
+)
+WHY_FA = WHY_FACTOR + WHY_SYNCHRONOUS + WHY_FIRST + WHY_STORE
+WHY_CAUSAL = "As without the mask; both have a softmax loop for tiles with a mask and one for those without."
+WHY_SLICED = (
+    "Both hand P on in two parts and have a task that stores O. " + WHY_FACTOR + "Of its products of P and V the first "
+    "part of the second group's has neither a barrier nor force_async, and is waited for where it is issued: three "
+    "SYNCS and a UTCBAR. The other BAR are the compiler's. Its softmax and correction multiply pairs of fp32 in inline "
+    "PTX, which makes their loops shorter, and softmax, of 168 registers, spills in its loop; ours, of 192, does not. "
+)
+WHY_RELOADS = "Most of what ours reloads it does outside the loops over keys, once a tile of queries. "
+WHY_PERSISTENT = (
+    "In fbtriton 3.7.4 this tutorial takes its tiles by cluster launch control, too (UGETNEXTWORKID), and has as "
+    "many instructions of each class as blackwell_fa_clc. Ours goes round its tiles in strides of the grid. "
+)
 ROWS: tuple[Row, ...] = (
     Row(
-        "ws", "sm100", {"tile": {"n": 256}, "cache": HINTS}, _ws((128, 64), (64, 256), (128, 64)), 4, 5, WHY_WS,
+        "ws", "sm100", {"tile": {"n": 256}, "cache": HINTS}, _ws((128, 64), (64, 256), (128, 64)), 4, 5, WHY_WS, GEMM,
     ),
     Row(
         "ws, warp barriers", "sm100", {"tile": {"n": 256}, "cache": HINTS, "rings": {"acc": {"empty": "warp"}}},
         _ws((128, 64), (64, 256), (128, 64), USE_WARP_BARRIER=True), 4, 5,
-        "As ws; without the task-wide syncs of the release both have as many BAR.",
+        "As ws; without the task-wide syncs of the release both have as many BAR.", GEMM,
     ),
     Row(
         "ws, 2 MMA groups", "sm100",
@@ -180,6 +307,7 @@ ROWS: tuple[Row, ...] = (
         },
         _ws((128, 64), (64, 256), (128, 64), **GROUPS), 8, 6,
         "Both have barriers of A and B apart; the tutorial has one for each group's rows of A, and waits for each.",
+        GEMM,
     ),
     Row(
         "ws, 2 MMA groups in turns", "sm100",
@@ -188,25 +316,25 @@ ROWS: tuple[Row, ...] = (
             "rings": {"ab": {"stages": 3, "full": "separate"}, "acc": {"stages": 1}}, "epilogue": {"interleave": True},
         },
         _ws((128, 64), (64, 256), (128, 64), INTERLEAVE_EPILOGUE=1, **GROUPS), 8, 6,
-        "As before.",
+        "As before.", GEMM,
     ),
     Row(
         "ws, split-K 4", "sm100",
         {"tile": {"n": 256}, "cache": HINTS, "schedule": {"split_k": 4}, "rings": {"ab": {"stages": 3}}},
         _ws((128, 64), (64, 256), (128, 64), SPLIT_K=4, NUM_SMEM_BUFFERS=3), 4, 5,
-        "As ws. Partial sums are fp32 in ours, fp16 in the tutorial: that is the SMEM of the staging buffers.",
+        "As ws. Partial sums are fp32 in ours, fp16 in the tutorial: that is the SMEM of the staging buffers.", GEMM,
     ),
     Row(
         "2cta", "sm100", {"tile": {"n": 256}, "cache": HINTS, "cluster": {"m": 2}},
         _ws((128, 64), (64, 128), (128, 64), NUM_CTAS=2), 4, 3,
         "In the tutorial the second CTA tells the first of every slot; in ours the loads of both complete on the "
-        "first's barrier, which it waits for anyway.",
+        "first's barrier, which it waits for anyway.", GEMM,
     ),
     Row(
         "2cta, rendezvous", "sm100",
         {"tile": {"n": 256}, "cache": HINTS, "cluster": {"m": 2, "protocol": "rendezvous"}},
         _ws((128, 64), (64, 128), (128, 64), NUM_CTAS=2), 4, 3,
-        "The tutorial's protocol, with one barrier for A and B of a slot instead of two.",
+        "The tutorial's protocol, with one barrier for A and B of a slot instead of two.", GEMM,
     ),
     Row(
         "clc", "sm100",
@@ -223,11 +351,11 @@ ROWS: tuple[Row, ...] = (
         4, 5,
         "Ours commits the accumulator (UTCBAR); the tutorial waits for its last MMA and arrives itself (SYNCS). "
         "Ours has two staging buffers of C and waits for a store when it needs its buffer, and once more at the end "
-        "(BAR); the tutorial has one and waits at once.",
+        "(BAR); the tutorial has one and waits at once.", GEMM,
     ),
     Row(
         "mx", "sm100", {"tile": {"n": 256, "k": 128}, "rings": {"ab": {"stages": 3}, "acc": {"stages": 1}}}, None, 4, 4,
-        "fbtriton 3.7.4 has no MX GEMM among its tutorials.", problem=FP8,
+        "fbtriton 3.7.4 has no MX GEMM among its tutorials.", MX,
     ),
     Row(
         "mx, scales in TMEM", "sm100",
@@ -235,7 +363,7 @@ ROWS: tuple[Row, ...] = (
             "tile": {"n": 256, "k": 128},
             "rings": {"ab": {"stages": 3}, "acc": {"stages": 1}, "scale": {"space": "tmem"}},
         },
-        None, 4, 4, "The copies of scales are the compiler's or the kernel's own, and as many.", problem=FP8,
+        None, 4, 4, "The copies of scales are the compiler's or the kernel's own, and as many.", MX,
     ),
     Row(
         "Hopper, cooperative", "sm90",
@@ -243,11 +371,57 @@ ROWS: tuple[Row, ...] = (
         _hopper((64, 256)), 4, 3,
         "Ours waits for one empty barrier of A's slot, which both groups of rows share, the tutorial for one each. "
         "Ours keeps a wgmma in flight past the end of the loop and gives the last slots back there: 8 BAR a tile.",
+        GEMM,
     ),
     Row(
         "Hopper, 2 CTAs", "sm90", {"tile": {"n": 256}, "cluster": {"m": 2}, "rings": {"ab": {"full": "separate"}}},
         _hopper((64, 128), NUM_CTAS=2), 4, 3,
-        "As before; releases go to both CTAs.",
+        "As before; releases go to both CTAs.", GEMM,
+    ),
+    _attention(
+        "attention, grid", "grid", False, _fa("blackwell_fa_ws", WHOLE),
+        WHY_FACTOR + WHY_COMMIT + WHY_FIRST + WHY_STORE,
+    ),
+    _attention(
+        "attention, persistent", "persistent", False,
+        _fa("blackwell_fa_ws_persistent", {**WHOLE, "NUM_BUFFERS_Q": 1, "STAGE": 1}), WHY_FA,
+    ),
+    _attention(
+        "attention, persistent, causal", "persistent", False,
+        _fa("blackwell_fa_ws_persistent", {**WHOLE, "NUM_BUFFERS_Q": 1, "STAGE": 3}), WHY_CAUSAL,
+    ),
+    _attention(
+        "attention, grid, overlap", "grid", True, _fa("blackwell_fa_ws_pipelined", {**WHOLE, "STAGE": 1}), WHY_FA,
+    ),
+    _attention(
+        "attention, grid, overlap, causal", "grid", True, _fa("blackwell_fa_ws_pipelined", {**WHOLE, "STAGE": 3}),
+        WHY_CAUSAL,
+    ),
+    _attention(
+        "attention, persistent, overlap", "persistent", True,
+        _fa("blackwell_fa_ws_pipelined_persistent", {**SLICED, "STAGE": 1}),
+        WHY_SLICED + WHY_FIRST + WHY_PERSISTENT + WHY_RELOADS, slices=2, store=True,
+    ),
+    _attention(
+        "attention, persistent, overlap, causal", "persistent", True,
+        _fa("blackwell_fa_ws_pipelined_persistent", {**SLICED, "GROUP_SIZE_N": 4, "STAGE": 3}),
+        WHY_CAUSAL, slices=2, store=True,
+    ),
+    _attention(
+        "attention, persistent, overlap, warp barriers", "persistent", True,
+        _fa("blackwell_fa_ws_pipelined_persistent", {**SLICED, "USE_WARP_BARRIER": True, "STAGE": 1}),
+        "As attention, persistent, overlap; without the task-wide syncs of arrivals, all BAR are the compiler's.",
+        slices=2, store=True, arrive="warp",
+    ),
+    _attention(
+        "attention, clc, overlap", "clc", True,
+        _fa("blackwell_fa_clc", {**SLICED, **CLC, "STAGE": 1}, "_attn_fwd_clc"),
+        WHY_SLICED + WHY_FIRST + WHY_RELOADS, slices=2, store=True,
+    ),
+    _attention(
+        "attention, clc, overlap, causal", "clc", True,
+        _fa("blackwell_fa_clc", {**SLICED, **CLC, "GROUP_SIZE_N": 4, "STAGE": 3}, "_attn_fwd_clc"),
+        WHY_CAUSAL, slices=2, store=True,
     ),
 )  # fmt: skip
 
@@ -264,10 +438,15 @@ def compare(rows: Sequence[Row], workers: int) -> list[dict[str, Any]]:
     found = {name: outcome.resources for name, outcome in outcomes.items() if outcome.resources}
     table = []
     for row in rows:
-        ours = figures(row, found[f"{row.name}, ours"])
-        theirs = figures(row, found[f"{row.name}, theirs"]) if row.theirs else None
-        entry = {"name": row.name, "arch": row.arch, "tutorial": row.theirs.module if row.theirs else None}
-        table.append({**entry, "ours": ours, "theirs": theirs, "faults": faults(ours, theirs), "why": row.why})
+        ours = figures(row, found[f"{row.name}, ours"], ours=True)
+        theirs = figures(row, found[f"{row.name}, theirs"], ours=False) if row.theirs else None
+        entry = {
+            "name": row.name,
+            "arch": row.arch,
+            "tile": row.family.tile,
+            "tutorial": row.theirs.module if row.theirs else None,
+        }
+        table.append({**entry, "ours": ours, "theirs": theirs, "faults": faults(row, ours, theirs), "why": row.why})
     return table
 
 
@@ -282,15 +461,21 @@ def as_markdown(table: Sequence[Mapping[str, Any]], head: str) -> str:
             values.append("-" if side is None else f"{side:g}")
         return " / ".join(values)
 
-    tile, kernel = ("SYNCS", "BAR", "MMA", "UTCBAR"), ("MMA", *COLUMNS)
-    names = ["schedule", *(f"{n} a K tile" for n in tile), *kernel, "registers", "spill B", "SMEM B"]
-    lines = ["# SASS beside the tutorials", "", head, "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-    for entry in table:
-        cells = [pair(entry, "k_tile", n) for n in tile] + [pair(entry, "kernel", n) for n in kernel]
-        cells += [pair(entry, n) for n in ("registers", "spill_bytes", "smem_bytes")]
-        lines.append(f"| {entry['name']} | {' | '.join(cells)} |")
+    tile, kernel = ("SYNCS", "BAR", "MMA", *TILE_COLUMNS[2:]), ("MMA", *COLUMNS)
+    resources = {
+        "registers": "registers", "spill_store_bytes": "spilled B", "spill_load_bytes": "reloaded B",
+        "smem_bytes": "SMEM B",
+    }  # fmt: skip
+    lines = ["# SASS beside the tutorials", "", head]
+    for of in dict.fromkeys(e["tile"] for e in table):
+        names = ["schedule", *(f"{n} a tile of {of}" for n in tile), *kernel, *resources.values()]
+        lines += ["", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+        for entry in (e for e in table if e["tile"] == of):
+            cells = [pair(entry, "tile", n) for n in tile] + [pair(entry, "kernel", n) for n in kernel]
+            cells += [pair(entry, n) for n in resources]
+            lines.append(f"| {entry['name']} | {' | '.join(cells)} |")
     lines += ["", "## Differences", ""]
-    lines += [f"- **{e['name']}**: {e['why']}" for e in table if e["why"]]
+    lines += [f"- **{e['name']}**: {e['why'].strip()}" for e in table if e["why"]]
     return "\n".join(lines) + "\n"
 
 
