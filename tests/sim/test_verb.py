@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -246,12 +247,17 @@ def test_ctrl_c_leaves_no_child_behind(hand_written: Path) -> None:
     (hand_written.parent / "slow.py").write_text("def main():\n    import time\n    time.sleep(2983)\n")
     command = [sys.executable, "-m", "tlxgen", "verify", "slow.py:main"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background is deaf to it
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": listens}
+    with subprocess.Popen(command, env=environment, **pipes) as parent:
         until = time.monotonic() + 60
         while not (children := _children(parent.pid)) and time.monotonic() < until:
             time.sleep(0.1)
         parent.send_signal(signal.SIGINT)
-        parent.communicate(timeout=30)
+        try:
+            parent.communicate(timeout=30)
+        finally:
+            parent.kill()
     assert children and parent.returncode != 0
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
 
