@@ -69,6 +69,17 @@ def test_drawn_candidates_find_what_the_estimate_misjudges_and_depend_on_the_see
     assert search(project, bench).order[0].key == ranked(project)[lucky].key
 
 
+def test_of_a_structure_that_the_estimate_puts_last_the_best_is_measured_all_the_same(project: Project) -> None:
+    kinds = {c.structure for c in ranked(project)}
+    assert len(kinds) == 2
+    line = sorted(ranked(project), key=lambda c: c.structure)  # one structure behind the other
+    behind = next(i for i, c in enumerate(line) if c.structure != line[0].structure)
+    bench = Bench(line, fastest=behind)
+    effort = Effort(ranked=12, drawn=1, rungs=((6, 20), (2, 60)))
+    outcome = Search(line, [SHAPE], bench, effort=effort, seed=0).run()
+    assert outcome.order[0].key == line[behind].key and len(outcome.results) == 13
+
+
 def test_an_exhaustive_search_measures_all(project: Project) -> None:
     line = ranked(project)
     outcome = search(project, Bench(line, fastest=len(line) - 1), Effort.exhaustive(len(line)))

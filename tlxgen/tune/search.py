@@ -1,4 +1,4 @@
-"""The search of one shape class: successive halving over the best-ranked candidates and some drawn at random.
+"""The search of one shape class: successive halving over the best-ranked candidates and some drawn from the others.
 
 Its decisions depend on the candidates, their results and the seed, never on time, the number of workers or the order in
 which results arrive; only a budget ends it early. A candidate with a fault does not count: the next in line takes its
@@ -25,7 +25,7 @@ Measure = Callable[[Sequence[Candidate], Shape, int, bool], Mapping[str, Result]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: `ranked` best by estimate and `drawn` at random, for `turns` replays.
+    """How much is measured: `ranked` best by estimate and `drawn` of the others, for `turns` replays.
 
     Then, rung by rung, so many of the best again, for so many turns.
     """
@@ -80,14 +80,24 @@ class Search:
     def run(self) -> Outcome:
         """All rungs, or as many as there is time for."""
         effort, known = self.effort, self.outcome.results
-        by_digest = sorted(self.ranked, key=lambda c: digest.of_text(f"{self.seed} {c.key}"))
-        for count, line in ((effort.ranked, self.ranked), (effort.drawn, by_digest)):
+        for count, line in ((effort.ranked, iter(self.ranked)), (effort.drawn, self._drawn())):
             self._rung((c for c in line if c.key not in known), count, effort.turns, prove=True)
         for count, turns in effort.rungs:
             finalists = self._rung(list(self.outcome.order), count, turns, prove=False)
             rest = [c for c in self.outcome.order if c not in finalists]
             self.outcome.order = self._by_score(finalists) + rest
         return self.outcome
+
+    def _drawn(self) -> Iterator[Candidate]:
+        """What the estimate has put behind: the best of each structure of which none has been measured, as an estimate
+        errs by structure above all; then candidates at random."""
+        seen = {c.structure for c in self.outcome.order}
+        firsts = {c.structure: c for c in reversed(self.ranked) if c.structure not in seen}
+        of_each = sorted(firsts.values(), key=self.ranked.index)
+        yield from of_each
+        given = {c.key for c in of_each}
+        by_digest = sorted(self.ranked, key=lambda c: digest.of_text(f"{self.seed} {c.key}"))
+        yield from (c for c in by_digest if c.key not in given)
 
     def _rung(self, line: Iterable[Candidate], count: int, turns: int, prove: bool) -> list[Candidate]:
         """Measures candidates of the line until `count` of them are healthy, and gives those."""
