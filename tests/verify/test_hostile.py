@@ -31,8 +31,8 @@ MAIN = HEAD + "def main():\n    "
 # name -> (text, status, words of the message, line that it names or 0)
 FILES: dict[str, tuple[str, str, str, int]] = {
     "fine": (HEAD + KERNEL.format(body="tl.store(out, 1.0)"), "clean", "", 0),
-    "loops_at_import": ("x = 0\nwhile True:\n    x += 1\n", "error", "timed out after 4 s (importing)", 3),
-    "loops_in_host_code": (MAIN + "while True:\n        pass\n", "error", "timed out after 4 s (schedule lazy", 5),
+    "loops_at_import": ("x = 0\nwhile True: x += 1\n", "error", "timed out after 4 s (importing)", 2),
+    "loops_in_host_code": (MAIN + "while True: pass\n", "error", "timed out after 4 s (schedule lazy", 5),
     "sleeps": (MAIN + "import time; time.sleep(1000)\n", "error", "timed out after 4 s", 5),
     "loops_in_the_kernel": (
         HEAD + KERNEL.format(body="i = 0\n    while i >= 0:\n        i = i * 1\n    tl.store(out, i)"),
