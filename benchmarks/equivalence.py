@@ -269,7 +269,7 @@ WHY_FIRST = (
     "whence a larger kernel; the tutorial takes only an N_CTX that is a multiple of its tiles. "
 )
 WHY_STORE = (
-    "Its O goes out through one buffer of the compiler's, in ours each group has its own (SMEM). Softmax has 192 "
+    "Its O goes out through one buffer of the compiler's, in ours each group has its own (SMEM). Softmax has 184 "
     "registers in ours, 152 in the tutorial, which spills in its loop; ours does not (STL a tile). "
 )
 WHY_COMMIT = "It commits each group's O at every tile, ours at the last: two UTCBAR. "
@@ -283,7 +283,7 @@ WHY_SLICED = (
     "Both hand P on in two parts and have a task that stores O. " + WHY_FACTOR + "Of its products of P and V the first "
     "part of the second group's has neither a barrier nor force_async, and is waited for where it is issued: three "
     "SYNCS and a UTCBAR. The other BAR are the compiler's. Its softmax and correction multiply pairs of fp32 in inline "
-    "PTX, which makes their loops shorter, and softmax, of 168 registers, spills in its loop; ours, of 192, does not. "
+    "PTX, which makes their loops shorter, and softmax, of 168 registers, spills in its loop; ours, of 184, does not. "
 )
 WHY_RELOADS = "Most of what ours reloads it does outside the loops over keys, once a tile of queries. "
 WHY_PERSISTENT = (

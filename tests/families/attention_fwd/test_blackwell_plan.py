@@ -36,10 +36,11 @@ def test_one_thread_multiplies_for_two_tasks_of_the_softmax_and_four_warps_corre
     made = [(r.name, r.warps, r.replicas, r.default, r.registers) for r in plan_of().roles]
     assert made == [
         ("correction", 4, 1, True, None),
-        ("softmax", 4, 2, False, 192),
-        ("mma", 1, 1, False, 24),
-        ("load", 1, 1, False, 24),
+        ("softmax", 4, 2, False, 184),
+        ("mma", 1, 1, False, 40),
+        ("load", 1, 1, False, 40),
     ]
+    assert [r.registers for r in plan_of({"schedule.kind": "grid"}).roles[2:]] == [24, 24]
     assert [r.name for r in plan_of({"tasks.store": {}}).roles][-1] == "store"
 
 

@@ -89,7 +89,7 @@ class MmaTask(SpecModel):
     registers: int | None = Field(
         240,
         description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
-        "task, 24 by default.",
+        "task, 40 by default, 24 in a grid.",
     )
     overlap: bool = Field(
         True,
@@ -111,7 +111,7 @@ class SoftmaxTask(SpecModel):
     """sm100: scores to probabilities, a task for each group, a row for each thread."""
 
     registers: int | None = Field(
-        192, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
+        184, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
     )
 
 
@@ -215,7 +215,9 @@ class AttentionSpec(CommonSpec):
         if not isinstance(data, Mapping):
             return data
         if data.get("arch") == "sm100":
-            return filled(data, SM100)
+            schedule = data.get("schedule")
+            once = isinstance(schedule, Mapping) and schedule.get("kind") == "grid"
+            return filled(filled(data, SM100_GRID) if once else data, SM100)
         problem = data.get("problem")
         return filled(data, WIDE) if isinstance(problem, Mapping) and problem.get("head_dim") == 256 else data
 
@@ -229,9 +231,12 @@ class AttentionSpec(CommonSpec):
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
 SM100: Mapping[str, Any] = {
     "tile": {"m": 256},
-    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "registers": 24, "turns": "none", "keep": "none"}},
+    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "registers": 40, "turns": "none", "keep": "none"}},
     "rings": {"kv": {"storage": "shared", "stages": 3, "empty": "leader"}},
 }
+
+# A CTA that has one item needs less beside its loops: what one-warp tasks leave, the correction can use.
+SM100_GRID: Mapping[str, Any] = {"tasks": {"mma": {"registers": 24}}}
 
 # On sm90 the accumulator of 256 columns takes half of a consumer's registers.
 WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
