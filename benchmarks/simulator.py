@@ -2,8 +2,8 @@
 
     python benchmarks/simulator.py [--repeats 7]
 
-The kernel is the cooperative GEMM under generated/, 512 x 512 x 256 on 4 SMs, with its first config. The runs take
-turns; the first of each kind, which imports and transforms, does not count. The last line is JSON.
+The kernels are those of KERNELS, under generated/, with their first config, on 4 SMs. The runs of each take turns; the
+first of each kind, which imports and transforms, does not count. Each ends with a line of JSON.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,22 +27,27 @@ from tlxgen.sim.trace import Trace
 from tlxgen.spec import load
 
 ROOT = Path(__file__).parents[1]
-SHAPE = (512, 512, 256)
+Shape = tuple[int, ...]
+KERNELS: tuple[tuple[str, str, Shape], ...] = (  # spec, structure, problem
+    ("hopper_gemm", "hopper_gemm_cooperative", (512, 512, 256)),
+    ("hopper_attention_fwd", "hopper_attention_fwd_none", (1, 2, 2, 512, 512)),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none", (1, 2, 2, 256, 256)),
+)
 
 
-def program() -> tuple[Callable[[Session], None], list[float]]:
+def program(name: str, kernel: str, shape: Shape) -> tuple[Callable[[Session], None], list[float]]:
     """What launches the kernel once, and where it notes the seconds of each launch."""
-    document = load(ROOT / "specs" / "hopper_gemm.yaml")
+    document = load(ROOT / "specs" / f"{name}.yaml")
     family = families.of(document)
-    structure = next(s for s in family.kernels(document).structures if s.name.endswith("cooperative"))
-    module = load_module(ROOT / "generated" / "hopper_gemm" / f"{structure.name}.py")
+    structure = next(s for s in family.kernels(document).structures if s.name == kernel)
+    module = load_module(ROOT / "generated" / name / f"{kernel}.py")
     problem, spec = family.problem(), structure.variants[0].spec
 
     def run(session: Session) -> None:
         torch.manual_seed(session.seed)
-        tensors = problem.inputs(spec, SHAPE, DEVICE)
+        tensors = problem.inputs(spec, shape, DEVICE)
         start = time.process_time()
-        problem.launch(module, spec, SHAPE, tensors, module.CONFIGS[0])
+        problem.launch(module, spec, shape, tensors, module.CONFIGS[0])
         seconds.append(time.process_time() - start)
 
     seconds: list[float] = []
@@ -53,7 +59,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     repeats = parser.parse_args().repeats
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    run, seconds = program()
+    for name, kernel, shape in KERNELS:
+        print(kernel)
+        measure(*program(name, kernel, shape), repeats, {"kernel": kernel, "shape": shape})
+
+
+def measure(run: Callable[[Session], None], seconds: list[float], repeats: int, head: dict[str, Any]) -> None:
+    """Times one kernel and prints what it took."""
     kinds = {
         "races": lambda: Case(run).run(Scheduled("random", 0), 0),
         "no races": lambda: Case(run, races=False).run(Scheduled("random", 0), 0),
@@ -70,7 +82,7 @@ def main() -> None:
     best = {kind: round(min(values), 4) for kind, values in times.items()}
     for kind, value in best.items():
         print(f"{kind:14} {value:.3f} s   {value / best['no races']:.2f} x")
-    print(json.dumps({"shape": SHAPE, "steps": session.steps, "seconds": best}))
+    print(json.dumps({**head, "steps": session.steps, "seconds": best}))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import selectors
 import subprocess
 import sys
@@ -223,10 +224,11 @@ def _answer(process: subprocess.Popen[bytes], seconds: float, late: str) -> Resu
 
 
 def _reason(errors: Path) -> str:
-    """The line of a child's stderr that says most: a device's assertion or an error if there is one, else the last."""
+    """The line of a child's stderr that says most, without the folders of files: a device's assertion or an error if
+    there is one, else the last."""
     lines = [line.strip() for line in errors.read_text(errors="replace").splitlines() if line.strip()]
     said = [line for mark in ("Assertion ", "Error: ") for line in lines if mark in line]
-    return (said or lines[-1:] or ["died without a word"])[0][:300]
+    return re.sub(r"(/[\w.-]+)+/", "", (said or lines[-1:] or ["died without a word"])[0])[:300]
 
 
 # The child.

@@ -91,11 +91,12 @@ class Search:
     def _drawn(self) -> Iterator[Candidate]:
         """What the estimate has put behind: the best of each structure of which none has been measured, as an estimate
         errs by structure above all; then candidates at random."""
-        seen = {c.structure for c in self.outcome.order}
-        firsts = {c.structure: c for c in reversed(self.ranked) if c.structure not in seen}
-        of_each = sorted(firsts.values(), key=self.ranked.index)
-        yield from of_each
-        given = {c.key for c in of_each}
+        seen, given = {c.structure for c in self.outcome.order}, set[str]()
+        for candidate in self.ranked:
+            if candidate.structure not in seen:
+                seen.add(candidate.structure)
+                given.add(candidate.key)
+                yield candidate
         by_digest = sorted(self.ranked, key=lambda c: digest.of_text(f"{self.seed} {c.key}"))
         yield from (c for c in by_digest if c.key not in given)
 
