@@ -95,12 +95,15 @@ def check(
     workers: Annotated[int, typer.Option(min=1, help="Structures at a time; each compiles and runs on its own.")] = 4,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a structure may take.")] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 0,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also: no error is twice that of torch's own kernel on the same inputs.")
+    ] = False,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every case here.")] = None,
 ) -> None:
     """Check the numbers of each spec on a GPU."""
     from tlxgen.verbs import check as verb
 
-    raise typer.Exit(verb.run(_files(specs), repeats, workers, timeout, seed, results))
+    raise typer.Exit(verb.run(_files(specs), repeats, workers, timeout, seed, peers, results))
 
 
 @app.command()

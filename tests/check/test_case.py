@@ -19,7 +19,9 @@ AT = "hopper_attention_fwd/hopper_attention_fwd_causal"
 SHAPE = (1, 2, 1, 70, 90)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None, **other: Any) -> dict[str, Any]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None, peers: Any = None, **other: Any
+) -> dict[str, Any]:
     """The case, twice; `after` is called with the outputs of each launch and its number; `other` replaces functions."""
     found = kernels("hopper_attention_fwd")
     variant = next(s for s in found.structures if s.name == AT.split("/")[1]).variants[0]
@@ -35,7 +37,7 @@ def run(monkeypatch: pytest.MonkeyPatch, path: Path, after: Any = None, **other:
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     watched = SimpleNamespace(**{**vars(problem), "launch": launch, **other})
     with Session("eager", 0).active():
-        return case.run(watched, module, variant.spec, SHAPE, module.CONFIGS[0], 2, 0)
+        return case.run(watched, module, variant.spec, SHAPE, module.CONFIGS[0], 2, 0, peers)
     raise AssertionError("the simulator ended the run")
 
 
@@ -70,3 +72,37 @@ def test_an_output_of_no_fixed_order_may_differ_but_must_be_right(
 
     result = run(monkeypatch, source(AT), disturb, reproducible=lambda spec, output: output != "lse")
     assert result["passed"] == passed
+
+
+def peer(off: float, name: str = "out") -> Any:
+    """A kernel of somebody's, whose output is off by so much."""
+
+    def peers(spec: Any, shape: Any, tensors: Any) -> Any:
+        exact = kernels("hopper_attention_fwd").family.problem().reference(spec, tensors)[name][0]
+        return {"theirs": lambda: {name: exact + off}, "refuses": refuse}
+
+    return peers
+
+
+def refuse() -> Any:
+    raise RuntimeError("no kernel for this")
+
+
+@pytest.mark.parametrize("off", [1e-9, 1e-3])
+def test_errors_stand_beside_those_of_another_kernel(monkeypatch: pytest.MonkeyPatch, off: float) -> None:
+    """Not less than that of the reference rounded, however exact the other is."""
+    result = run(monkeypatch, source(AT), peers=peer(off))
+    errors = result["peers"]["out"]
+    assert result["passed"] and set(errors) == {"theirs", "ours", "ratio"}
+    assert errors["ours"] == pytest.approx(result["error"]) and 0.5 < errors["ratio"] < 2
+    assert (errors["ratio"] == pytest.approx(errors["ours"] / errors["theirs"])) == (off == 1e-3)
+
+
+def test_an_error_of_twice_the_other_kernel_s_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def disturb(outputs: dict[str, torch.Tensor], number: int) -> None:
+        outputs["lse"] += 4e-6
+
+    result = run(monkeypatch, source(AT), disturb, peers=peer(1e-6, "lse"))
+    assert (
+        not result["passed"] and result["text"].startswith("lse: error ") and "times that of torch's" in result["text"]
+    )

@@ -120,3 +120,21 @@ def test_overlap_and_running_ahead_are_ranked_first() -> None:
     (ahead, named) = (variants(f"hopper_attention_bwd{s}")[-1] for s in ("", "_rings"))
     family = families.load("attention_bwd")
     assert family.cost(ahead.plan, shape, 132) < family.cost(named.plan, shape, 132)
+
+
+@pytest.mark.parametrize("direction", ["fwd", "bwd"])
+def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(direction: str) -> None:
+    """FlashAttention's masks stand at the last key, cuDNN's at the first: where there are as many keys as queries, both
+    do; there is none for softcap, sinks and fp8."""
+    how = families.load(f"attention_{direction}").benchmark()
+    found: dict[str, set[str]] = {}
+    for name in (p.stem for p in (ROOT / "specs").glob(f"hopper_attention_{direction}*.yaml")):
+        for spec in (v.spec for v in variants(name)):
+            align = spec.mask.align if spec.mask.kind != "none" else ""
+            for m in (7, 9):
+                found.setdefault(f"{spec.mask.kind} {align} {m}", set()).update(how.peers(spec, (1, 1, 1, 7, m), {}))
+            extra = direction == "fwd" and (spec.softmax.softcap or spec.softmax.sink or spec.problem.dtype == "e4m3")
+            assert bool(how.peers(spec, (1, 1, 1, 7, 7), {})) != extra
+    both, flash, cudnn = {"flash", "cudnn"}, {"flash"}, {"cudnn"}
+    assert found["none  9"] == found["causal top_left 7"] == both
+    assert found["causal top_left 9"] == cudnn and found["causal bottom_right 9"] == flash

@@ -18,7 +18,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """One structure to check. `shapes` empty: the family's."""
+    """One structure to check. `shapes` empty: the family's. `peers`: beside torch's own kernels."""
 
     spec: Path
     folder: Path
@@ -26,6 +26,7 @@ class Job:
     repeats: int
     seed: int = 0
     shapes: tuple[tuple[int, ...], ...] = ()
+    peers: bool = False
 
 
 def require_device(arch: str, capability: tuple[int, int], verb: str = "check") -> str:

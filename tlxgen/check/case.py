@@ -1,11 +1,13 @@
 """One case on a GPU: fresh inputs, poisoned output, a float64 reference, and every repeat the same bits.
 
 An output that is added up in no fixed order need only be right in every repeat.
-Knows no family: `problem` is a family's module of inputs, reference, tolerance, launch and what is reproducible.
+Knows no family: `problem` is a family's module of inputs, reference, tolerance, launch and what is reproducible;
+`peers`, from its benchmark, are torch's own kernels for the same arguments.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -13,11 +15,23 @@ import torch
 
 from . import numerics
 
+Outputs = Mapping[str, torch.Tensor]
+Peers = Callable[[Any, tuple[int, ...], Any], Mapping[str, Callable[[], Outputs]]]
+FACTOR = 2.0  # an error may be this many times that of the most exact peer
+
 
 def run(
-    problem: Any, module: ModuleType, spec: Any, shape: tuple[int, ...], config: Any, repeats: int, seed: int
+    problem: Any,
+    module: ModuleType,
+    spec: Any,
+    shape: tuple[int, ...],
+    config: Any,
+    repeats: int,
+    seed: int,
+    peers: Peers | None = None,
 ) -> dict[str, Any]:
-    """Runs the case `repeats` times; returns {passed, error, worst, text}. Errors of the kernel are the caller's."""
+    """Runs the case `repeats` times; returns {passed, error, worst, text}, and {peers} where there are any, the errors
+    of an output by whose they are. Errors of the kernel are the caller's."""
     device = torch.device("cuda", torch.cuda.current_device())
     torch.manual_seed(seed)
     tensors = problem.inputs(spec, shape, device)
@@ -42,7 +56,40 @@ def run(
             first[name] = out.clone()
             if verdict.error >= worst.get("error", 0.0):
                 worst = {"error": verdict.error, "worst": verdict.worst, "text": f"{name}: {verdict.text}"}
-    return {"passed": True, **worst}
+    if peers is None:
+        return {"passed": True, **worst}
+    beside = _beside(peers(spec, shape, tensors), first, reference)
+    for name, errors in beside.items():
+        if errors["ratio"] > FACTOR:
+            text = f"{name}: error {errors['ours']:.2e} is {errors['ratio']:.2f} times that of torch's own kernel"
+            return _failed(text, worst["error"], worst["worst"]) | {"peers": beside}
+    return {"passed": True, **worst, "peers": beside}
+
+
+def _beside(
+    peers: Mapping[str, Callable[[], Outputs]],
+    ours: Outputs,
+    reference: Mapping[str, tuple[torch.Tensor, float]],
+) -> dict[str, dict[str, float]]:
+    """For each output that a peer has: our error, each peer's, and ours over the least of theirs.
+
+    No error counts as less than that of the reference rounded to the output's type. A peer that refuses the arguments
+    is left out.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for peer, call in peers.items():
+        try:
+            theirs = call()
+        except RuntimeError:
+            continue
+        for name, out in theirs.items():
+            found.setdefault(name, {})[peer] = numerics.distance(out, *reference[name])
+    for name, errors in found.items():
+        exact, scale = reference[name]
+        least = max(min(errors.values()), numerics.distance(exact.to(ours[name].dtype), exact, scale))
+        errors["ours"] = numerics.distance(ours[name], exact, scale)
+        errors["ratio"] = errors["ours"] / least if least else float(errors["ours"] > 0)
+    return found
 
 
 def _failed(text: str, error: float | None = None, worst: tuple[int, int] | None = None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`python -m tlxgen.check.child`: checks one structure of a spec on the GPU, in a process that may be killed.
 
-A request is a job: {spec, folder, structure, repeats, seed, shapes}. The answer is one message a case, before it
+A request is a job: {spec, folder, structure, repeats, seed, shapes, peers}. The answer is one message a case, before it
 ({"begin": ...}) and after it, so that whoever kills a hanging run knows which case it was.
 """
 
@@ -26,6 +26,7 @@ def check(job: dict[str, Any], say: Say) -> None:
     structure = next(s for s in family.kernels(document).structures if s.name == job["structure"])
     module = import_file(Path(job["folder"]) / f"{structure.name}.py")
     problem = family.problem()
+    peers = family.benchmark().peers if job["peers"] else None
     for i, (variant, config) in enumerate(zip(structure.variants, module.CONFIGS, strict=True)):
         shapes = [tuple(s) for s in job["shapes"]] or problem.shapes(variant.spec)
         for j, shape in enumerate(shapes):
@@ -33,7 +34,7 @@ def check(job: dict[str, Any], say: Say) -> None:
             say({"begin": head})
             try:
                 seed = job["seed"] + 1000 * i + j
-                result = case.run(problem, module, variant.spec, shape, config, job["repeats"], seed)
+                result = case.run(problem, module, variant.spec, shape, config, job["repeats"], seed, peers)
             except Exception as error:  # the kernel's: whatever it is, it is this case's result
                 text = f"{type(error).__name__}: {error}".splitlines()
                 result = {"passed": False, "error": None, "worst": None, "text": " ".join(text)[:500]}

@@ -48,6 +48,12 @@ def compare(out: torch.Tensor, ref: torch.Tensor, scale: float, tolerance: float
     return Verdict(passed, norm, (row * TILE, column * TILE), worst, text)
 
 
+def distance(out: torch.Tensor, ref: torch.Tensor, scale: float) -> float:
+    """||out - ref|| / scale where the reference is finite; `out` has its elements in the same order."""
+    finite = torch.isfinite(ref)
+    return float(torch.where(finite, out.double().reshape(ref.shape) - ref, 0.0).norm()) / (scale or 1.0)
+
+
 def _block_norms(error: torch.Tensor) -> torch.Tensor:
     rows, columns = error.shape
     padded = torch.nn.functional.pad(error, (0, -columns % TILE, 0, -rows % TILE))

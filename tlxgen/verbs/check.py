@@ -16,7 +16,9 @@ from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
 
-def run(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, results: Path | None) -> int:
+def run(
+    specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, peers: bool, results: Path | None
+) -> int:
     """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
     check_torch()
     arches = {spec: kernels_of(spec).some().structures[0].plan.arch for spec in specs}
@@ -27,7 +29,7 @@ def run(specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: i
     for spec in specs:
         built = build(spec)
         names = lock.read(built.folder)["structures"]
-        jobs += [Job(spec, built.folder, name, repeats, seed) for name in names]
+        jobs += [Job(spec, built.folder, name, repeats, seed, peers=peers) for name in names]
     cases = check_all(jobs, workers=workers, timeout_s=timeout_s, on_done=_progress)
     _print(cases)
     if results:
@@ -49,6 +51,9 @@ def _print(cases: list[Result]) -> None:
     good = sum(c["passed"] for c in cases)
     largest = max((c["error"] for c in cases if c["passed"]), default=0.0)
     print(f"{good} of {len(cases)} cases right; largest error {largest:.2e}")
+    ratios = [errors["ratio"] for c in cases for errors in c.get("peers", {}).values()]
+    if ratios:
+        print(f"{len(ratios)} outputs beside torch's own: at most {max(ratios):.2f} times its error")
 
 
 def _record(cases: list[Result], device: str) -> str:
@@ -69,7 +74,7 @@ def _record(cases: list[Result], device: str) -> str:
 
 
 def _by_config(cases: list[Result]) -> list[Result]:
-    """A row a config: the error of each shape, and in words what was wrong with those that failed."""
+    """A row a config: the error of each shape, those of torch's kernels, and what was wrong with those that failed."""
     rows: dict[tuple[str, str], Result] = {}
     for c in cases:
         head = {"structure": c["structure"], "config": c["config"], "repeats": c["repeats"], "errors": {}, "failed": {}}
@@ -79,4 +84,9 @@ def _by_config(cases: list[Result]) -> list[Result]:
             row["errors"][shape] = float(f"{c['error']:.2e}")
         else:
             row["failed"][shape] = c["text"]
+        if beside := c.get("peers"):
+            row.setdefault("peers", {})[shape] = {
+                name: {whose: float(f"{error:.2e}") for whose, error in errors.items()}
+                for name, errors in beside.items()
+            }
     return list(rows.values())

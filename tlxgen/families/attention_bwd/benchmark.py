@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +13,7 @@ from .spec import BackwardSpec
 
 Run = Callable[[], Any]
 Baseline = Callable[[Tensors], Run]
+Outputs = Mapping[str, torch.Tensor]
 
 
 def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
@@ -55,3 +56,30 @@ def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
         return dq, dk, dv
 
     return run
+
+
+def peers(spec: BackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
+    """torch's kernels for the gradients of these arguments: FlashAttention 2, from the same O and log-sum-exp, and
+    cuDNN's, which has its own. None for masks that both place otherwise."""
+    *_, n, m = shape
+    found: dict[str, Callable[[], Outputs]] = {}
+    if n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right":
+        found["flash"] = lambda: _flash(spec, tensors)
+    if spec.mask.kind == "none" or spec.mask.align == "top_left":
+        found["cudnn"] = lambda: _named(spec, _cudnn(spec, tensors)())
+    return found
+
+
+def _flash(spec: BackwardSpec, t: Tensors) -> Outputs:
+    ops: Any = torch.ops.aten
+    q, k, v, out, dout = (t[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "out", "dout"))
+    causal, most = spec.mask.kind == "causal", (q.shape[1], k.shape[1])
+    seeds = ops._flash_attention_forward(q, k, v, None, None, *most, 0.0, causal, False)[2:4]
+    lse = t["lse"].contiguous()
+    found = ops._flash_attention_backward(dout, q, k, v, out, lse, None, None, *most, 0.0, causal, *seeds)
+    return _named(spec, [x.transpose(1, 2) for x in found])
+
+
+def _named(spec: BackwardSpec, gradients: Sequence[torch.Tensor]) -> Outputs:
+    """Those of dQ, dK, dV that the spec asks for."""
+    return {name: x for name, x in zip(LIKE, gradients, strict=True) if name in spec.gradients}

@@ -15,6 +15,7 @@ from .problem import Shape, Tensors, keys_last
 from .spec import AttentionSpec
 
 Run = Callable[[], Any]
+Outputs = Mapping[str, torch.Tensor]
 Baseline = Callable[[Tensors], Run]
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
@@ -64,3 +65,42 @@ def _attention(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Ru
             return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=grouped)
 
     return run
+
+
+def peers(spec: AttentionSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
+    """torch's kernels for O and the log-sum-exp of these arguments: FlashAttention 2, and cuDNN's where `baselines` has
+    it. None for what neither knows: softcap, sinks, fp8, other widths of V, masks that both place otherwise."""
+    *_, n, m = shape
+    placed = n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right"
+    known = not (spec.softmax.softcap or spec.softmax.sink) and spec.problem.dtype != "e4m3"
+    found: dict[str, Callable[[], Outputs]] = {}
+    if known and placed and spec.problem.head_dim == spec.head_dim_v:
+        found["flash"] = lambda: _flash(spec, dense(tensors))
+    if "cudnn" in baselines(spec):
+        found["cudnn"] = lambda: _cudnn(spec, dense(tensors))
+    return found
+
+
+def _flash(spec: AttentionSpec, t: Tensors) -> Outputs:
+    """Its causal mask and window stand at the last key, its tensors have the heads between the rows."""
+    packed = spec.problem.lengths == "packed"
+    q, k, v = (t[name] if packed else t[name].transpose(1, 2) for name in "qkv")
+    sums, most = (t.get("cu_seqlens_q"), t.get("cu_seqlens_k")), (q.shape[-3], k.shape[-3])
+    if packed:
+        most = (t["max_seqlen_q"], int(t["cu_seqlens_k"].diff().max()))
+    left, right = t["window"] if spec.mask.kind == "window" else (None, None)
+    out, lse, *_ = torch.ops.aten._flash_attention_forward(
+        *(q, k, v, *sums, *most, 0.0, spec.mask.kind == "causal", False),
+        window_size_left=left,
+        window_size_right=right,
+        seqused_k=t.get("key_lengths"),
+    )
+    return {"out": out if packed else out.transpose(1, 2), "lse": lse}
+
+
+def _cudnn(spec: AttentionSpec, t: Tensors) -> Outputs:
+    shared = t["q"].shape[1] // t["k"].shape[1]
+    k, v = (t[name].repeat_interleave(shared, dim=1) for name in "kv")
+    causal = spec.mask.kind == "causal"
+    out, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(t["q"], k, v, None, True, 0.0, causal, False)
+    return {"out": out, "lse": lse}
