@@ -100,7 +100,7 @@ def test_errors_stand_beside_those_of_another_kernel(monkeypatch: pytest.MonkeyP
 
 def test_an_error_of_twice_the_other_kernel_s_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def disturb(outputs: dict[str, torch.Tensor], number: int) -> None:
-        outputs["lse"] += 4e-6
+        outputs["lse"] += 4e-6  # right, by `tolerance`
 
     result = run(monkeypatch, source(AT), disturb, peers=peer(1e-6, "lse"))
     assert (

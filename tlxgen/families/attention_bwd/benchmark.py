@@ -60,12 +60,13 @@ def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
 
 def peers(spec: BackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
     """torch's kernels for the gradients of these arguments: FlashAttention 2, from the same O and log-sum-exp, and
-    cuDNN's, which has its own. None for masks that both place otherwise."""
+    cuDNN's, which has its own (of one query it refuses the first time and crashes the second). None for masks that both
+    place otherwise."""
     *_, n, m = shape
     found: dict[str, Callable[[], Outputs]] = {}
     if n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right":
         found["flash"] = lambda: _flash(spec, tensors)
-    if spec.mask.kind == "none" or spec.mask.align == "top_left":
+    if n > 1 and (spec.mask.kind == "none" or spec.mask.align == "top_left"):
         found["cudnn"] = lambda: _named(spec, _cudnn(spec, tensors)())
     return found
 
