@@ -50,7 +50,8 @@ def test_order_values_and_reasons(tmp_path: Path) -> None:
             "require: tile.m * tile.n <= 128 * 256 is false (tile.m = 256, tile.n = 256)",
             "exclude: tile.n == 256 and rings.c.stages == 2 is true (tile.n = 256, rings.c.stages = 2)",
         ),
-        ("tile.m 256 is too large", "tile.n 512 is too large"),
+        # A condition on the axes alone comes before the model: both 256 and 512 are known to be legal by themselves.
+        ("require: tile.m * tile.n <= 128 * 256 is false (tile.m = 256, tile.n = 512)",),
         ("tile.m 256 is over 4 x tile.n 16",),
     ]
     assert all((point.spec is None) == bool(point.rejected) for point in expansion.points)
@@ -118,6 +119,11 @@ def test_wrong_axis_values_are_all_reported_once(tmp_path: Path) -> None:
 def test_faults_of_fields_axes_and_conditions_in_one_run(tmp_path: Path) -> None:
     found = faults(tmp_path, "tile: {m: x}\nvariants:\n  axes: {tile.q: [1]}\n  require: [tile.z > 1]\n")
     assert [at(error) for error in found] == [(5, 11), (7, 10), (8, 13)]
+
+
+def test_a_wrong_value_is_told_of_although_a_condition_rejects_all_its_points(tmp_path: Path) -> None:
+    text = "variants:\n  axes: {tile.m: [64, -1, 128], tile.n: [64, 128]}\n  require: ['tile.m > 0']\n"
+    assert ["(tile.m)" in str(fault) for fault in faults(tmp_path, text)] == [True]
 
 
 def test_too_many_points(tmp_path: Path) -> None:

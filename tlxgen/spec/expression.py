@@ -44,9 +44,13 @@ class Expression:
             values = self.values(spec)
             raise ExpressionFault(f"{self.text}: {error}" + (f" ({values})" if values else "")) from None
 
+    def read(self, spec: Any) -> tuple[Any, ...]:
+        """What the names are at one spec: all that the value depends on."""
+        return tuple(_lookup(spec, name.split(".")) for name in self.names)
+
     def values(self, spec: Any) -> str:
         """'tile.m = 256, tile.n = 128': the names and what they are at one spec."""
-        return ", ".join(f"{name} = {_shown(_lookup(spec, name.split('.')))}" for name in self.names)
+        return ", ".join(f"{n} = {_shown(value)}" for n, value in zip(self.names, self.read(spec), strict=True))
 
     def check_names(self, valid: dict[str, Any]) -> None:
         """Raises ExpressionFault at the first name that is not among the dotted paths `valid`."""

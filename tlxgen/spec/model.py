@@ -138,7 +138,7 @@ class CommonSpec(SpecModel):
     )
     bake: tuple[str, ...] = Field(default=(), description="Config axes to generate as constants: dotted paths.")
     keep: tuple[str, ...] = Field(default=(), description="Axes to keep as tl.constexpr parameters: dotted paths.")
-    variants: Variants = Field(default=Variants(), description="The kernel's variants: axes and conditions.")
+    variants: Variants = Field(default_factory=Variants, description="The kernel's variants: axes and conditions.")
     tuned: str | None = Field(
         default=None,
         description="File of `tlxgen tune`, relative to the folder that holds specs/: only its winners are generated.",

@@ -80,8 +80,8 @@ class _Condition:
     expression: Expression
     place: DataPath
 
-    def reason(self, spec: CommonSpec) -> str | None:
-        """Why the condition rejects `spec`; None when it does not. Raises ExpressionFault."""
+    def reason(self, spec: Any) -> str | None:
+        """Why the condition rejects `spec`, or mappings with its names; None if not. Raises ExpressionFault."""
         result = self.expression.evaluate(spec)
         if not isinstance(result, bool):
             raise ExpressionFault(f"{self.expression.text} gives {result!r}, which is neither true nor false")
@@ -92,7 +92,11 @@ class _Condition:
 
 
 class _Expander:
-    """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once."""
+    """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once.
+
+    Most points of a large product fall by a condition on what the axes themselves give: that is judged before a spec is
+    made of the point, once for each combination of those values.
+    """
 
     def __init__(
         self, document: Document, model: type[CommonSpec], axes: Mapping[str, Any], conditions: list[_Condition]
@@ -105,6 +109,21 @@ class _Expander:
         self.errors: dict[tuple[Location, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
         self.broken: set[DataPath] = set()  # conditions that already gave an error
+        self.valid: set[tuple[int, int]] = (
+            set()
+        )  # (axis, value) pairs that some point has shown to be legal by themselves
+        self.given = {c.place: self._given(c.expression) for c in conditions}  # axes that a condition's names are of
+        self.known: dict[tuple[Any, ...], str | None] = {}  # reasons, by condition and its axes' values
+
+    def _given(self, expression: Expression) -> tuple[int, ...]:
+        """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""
+        found: set[int] = set()
+        for name in expression.names:
+            inside = [i for i, a in enumerate(self.axes) if f"{name}.".startswith(f"{a.path}.")]
+            if not inside:
+                return ()
+            found.update(inside)
+        return tuple(sorted(found))
 
     def run(self) -> Expansion:
         points: list[Point] = []
@@ -117,19 +136,47 @@ class _Expander:
         return Expansion({axis.path: axis.values for axis in self.axes}, points)
 
     def _point(self, indices: tuple[int, ...]) -> Point:
+        values = {axis.path: axis.values[index] for axis, index in zip(self.axes, indices, strict=True)}
+        pairs = set(enumerate(indices))
+        if pairs <= self.valid and (early := self._early(indices)):
+            return Point(values, None, early)
         data: dict[str, Any] = self.base
-        values: dict[str, Any] = {}
-        for axis, index in zip(self.axes, indices, strict=True):
-            values[axis.path] = value = axis.values[index]
-            data = _with_value(data, axis.keys, value)
+        for axis in self.axes:
+            data = _with_value(data, axis.keys, values[axis.path])
         spec, faults = collect(data, self.model)
         if spec is None:
             plain = [fault for fault in faults if not fault.cross]
             for fault in plain:
                 self._blame(fault, indices)
+            self.valid |= set() if plain else pairs
             return Point(values, None, tuple(dict.fromkeys(fault.message for fault in faults)))
+        self.valid |= pairs
         reasons = [reason for condition in self.conditions if (reason := self._judge(condition, spec))]
         return Point(values, None if reasons else spec, tuple(reasons))
+
+    def _early(self, indices: tuple[int, ...]) -> tuple[str, ...]:
+        """The reasons of those conditions that need nothing but the axes' values."""
+        reasons = []
+        for condition in self.conditions:
+            axes = self.given[condition.place]
+            if axes:
+                key = (condition.place, *(indices[i] for i in axes))
+                if key not in self.known:
+                    self.known[key] = self._by_axes(condition, indices)
+                if reason := self.known[key]:
+                    reasons.append(reason)
+        return tuple(reasons)
+
+    def _by_axes(self, condition: _Condition, indices: tuple[int, ...]) -> str | None:
+        data: dict[str, Any] = {}
+        for i in self.given[condition.place]:
+            data = _with_value(data, self.axes[i].keys, self.axes[i].values[indices[i]])
+        if any(value is None for value in condition.expression.read(data)):
+            return None  # a default, which the spec knows
+        try:
+            return condition.reason(data)
+        except ExpressionFault:
+            return None  # told of where there is a spec
 
     def _judge(self, condition: _Condition, spec: CommonSpec) -> str | None:
         if condition.place in self.broken:
