@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from tlxgen.errors import Location, SpecError, SpecErrors
@@ -91,6 +92,9 @@ class _Condition:
         return f"{self.kind}: {self.expression.text} is {str(result).lower()}" + (f" ({values})" if values else "")
 
 
+_Known = dict[Any, str | None]  # a condition's reasons, by the indices of its axes' values
+
+
 class _Expander:
     """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once.
 
@@ -109,11 +113,10 @@ class _Expander:
         self.errors: dict[tuple[Location, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
         self.broken: set[DataPath] = set()  # conditions that already gave an error
-        self.valid: set[tuple[int, int]] = (
-            set()
-        )  # (axis, value) pairs that some point has shown to be legal by themselves
-        self.given = {c.place: self._given(c.expression) for c in conditions}  # axes that a condition's names are of
-        self.known: dict[tuple[Any, ...], str | None] = {}  # reasons, by condition and its axes' values
+        # (axis, value) pairs that no point has shown to be legal by themselves yet
+        self.unseen = {(i, j) for i, axis in enumerate(self.axes) for j in range(len(axis.values))}
+        early = ((condition, self._given(condition.expression)) for condition in conditions)
+        self.early = [(condition, axes, itemgetter(*axes), _Known()) for condition, axes in early if axes]
 
     def _given(self, expression: Expression) -> tuple[int, ...]:
         """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""
@@ -137,8 +140,7 @@ class _Expander:
 
     def _point(self, indices: tuple[int, ...]) -> Point:
         values = {axis.path: axis.values[index] for axis, index in zip(self.axes, indices, strict=True)}
-        pairs = set(enumerate(indices))
-        if pairs <= self.valid and (early := self._early(indices)):
+        if self.unseen.isdisjoint(enumerate(indices)) and (early := self._early(indices)):
             return Point(values, None, early)
         data: dict[str, Any] = self.base
         for axis in self.axes:
@@ -148,28 +150,27 @@ class _Expander:
             plain = [fault for fault in faults if not fault.cross]
             for fault in plain:
                 self._blame(fault, indices)
-            self.valid |= set() if plain else pairs
+            if not plain:
+                self.unseen.difference_update(enumerate(indices))
             return Point(values, None, tuple(dict.fromkeys(fault.message for fault in faults)))
-        self.valid |= pairs
+        self.unseen.difference_update(enumerate(indices))
         reasons = [reason for condition in self.conditions if (reason := self._judge(condition, spec))]
         return Point(values, None if reasons else spec, tuple(reasons))
 
     def _early(self, indices: tuple[int, ...]) -> tuple[str, ...]:
         """The reasons of those conditions that need nothing but the axes' values."""
         reasons = []
-        for condition in self.conditions:
-            axes = self.given[condition.place]
-            if axes:
-                key = (condition.place, *(indices[i] for i in axes))
-                if key not in self.known:
-                    self.known[key] = self._by_axes(condition, indices)
-                if reason := self.known[key]:
-                    reasons.append(reason)
+        for condition, axes, key_of, known in self.early:
+            key = key_of(indices)
+            if key not in known:
+                known[key] = self._by_axes(condition, axes, indices)
+            if reason := known[key]:
+                reasons.append(reason)
         return tuple(reasons)
 
-    def _by_axes(self, condition: _Condition, indices: tuple[int, ...]) -> str | None:
+    def _by_axes(self, condition: _Condition, axes: tuple[int, ...], indices: tuple[int, ...]) -> str | None:
         data: dict[str, Any] = {}
-        for i in self.given[condition.place]:
+        for i in axes:
             data = _with_value(data, self.axes[i].keys, self.axes[i].values[indices[i]])
         if any(value is None for value in condition.expression.read(data)):
             return None  # a default, which the spec knows

@@ -154,7 +154,7 @@ def dask_pools(address: str) -> Pools:
     except ImportError:
         raise ToolchainError("Dask is not installed", remedy="run: pip install tlxgen[dask]") from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client: Any = Client(address, timeout="10s", set_as_default=False)
     except OSError as error:
         raise ToolchainError(f"no Dask scheduler answers at {address}: {error}") from None
     executor: Executor = client.get_executor(pure=False)
