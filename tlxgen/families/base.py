@@ -228,7 +228,17 @@ def _at(spec: Any, path: str) -> Value:
 
 
 def _apart(point: Any, family: Family) -> dict[str, Any]:
-    return {p: v for p, v in point.values.items() if p not in family.config_axes or p in point.spec.bake}
+    """The values of the axes, key by key, that are not constants only."""
+    leaves = dict(leaf for item in point.values.items() for leaf in _leaves(*item))
+    return {p: v for p, v in leaves.items() if p not in family.config_axes or p in point.spec.bake}
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}", inner)
+    else:
+        yield path, value
 
 
 def _names(name: str, groups: Sequence[Sequence[Any]], family: Family) -> list[str]:
@@ -251,6 +261,8 @@ def _slug(path: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return f"{last}{value}".replace(".", "p").replace("-", "m")
     text = _text(value)
+    if text == "none" and last != "kind":
+        return f"no_{last}"
     return "".join(c if c.isalnum() else "_" for c in text).strip("_").lower() or f"no_{last}"
 
 

@@ -51,11 +51,11 @@ def _winners(kernels: Kernels, table: Source) -> Iterator[tuple[Shape, tuple[Str
     rows = table.data.get("classes")
     for i, row in enumerate(rows if isinstance(rows, list) else ()):
         try:
-            shape, name, values = tuple(row["class"]), row["winner"]["structure"], row["winner"]["values"]
+            shape, values = tuple(row["class"]), row["winner"]["values"]
         except (KeyError, TypeError):
             raise SpecError("not a class with a winner", location=table.where(("classes", i)), remedy=remedy) from None
         for structure in kernels.structures:
-            found = [v for v in structure.variants if structure.name == name and _same(v.values, values)]
+            found = [v for v in structure.variants if _same(v.values, values)]
             if found:
                 yield shape, (structure, found[0])
                 break

@@ -12,7 +12,7 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
-NAMED = "hopper_attention_bwd_schedules/hopper_attention_bwd_schedules_{}_meet_named_stages1"
+NAMED = "hopper_attention_bwd_schedules/hopper_attention_bwd_schedules_{}_named_stages1"
 AHEAD = "hopper_attention_bwd/hopper_attention_bwd_none"
 PLAIN = NAMED.format("head_dim128")
 RINGS = "hopper_attention_bwd_rings/hopper_attention_bwd_rings_head_dim128"  # the fourth config: Q has the longer ring

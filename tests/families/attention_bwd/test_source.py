@@ -53,7 +53,7 @@ def test_one_arrival_one_wait_and_one_fence_hand_ds_over_in_a_step() -> None:
 
 def test_one_fence_and_one_meeting_hand_ds_over_in_a_step() -> None:
     for dim in (64, 128):
-        name = f"hopper_attention_bwd_schedules_head_dim{dim}_meet_named_stages1"
+        name = f"hopper_attention_bwd_schedules_head_dim{dim}_named_stages1"
         lines = [line.strip() for line in read(name).splitlines()]
         (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.named_barrier_wait("))
         assert lines[at - 1].startswith('tlx.fence("async_shared")')

@@ -33,9 +33,9 @@ class Toy:
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
-        table = next(n for n in source.tree.body if isinstance(n, ast.Assign))
+        tables = [n for n in source.tree.body if isinstance(n, ast.Assign)]
         wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "clocks", "pick_config")]
-        exec(compile(ast.Module([table, *wanted], []), source.name, "exec"), self.names)
+        exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)
         self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
         self.launch = {name: _code(_set(source.prepare, name)) for name in ("items", "programs")}
         self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
