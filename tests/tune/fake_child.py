@@ -43,6 +43,8 @@ def handle(request: Any, say: Say) -> None:
         faults = json.load(file)
     if request["do"] == "describe":
         say({"done": {"name": "Fake H200", "sms": 132, "capability": [9, 0], "versions": VERSIONS}})
+    elif request["do"] == "start":
+        say({"done": {}})
     elif request["do"] == "compile":
         failed = faults.get(request["candidate"]["key"]) == "compile"
         say({"done": {"fault": "compile" if failed else None, "text": "ptxas says no" if failed else ""}})

@@ -53,7 +53,7 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     space = project.space
     some = space.candidates[:3]
     device = Device("x", 132, (9, 0), {})
-    lab = Lab(space, device, Results(project.root, "x", {}), local_pools(1, 1), limits=Limits())
+    lab = Lab(space, device, Results(project.root, "x", {}), local_pools(1, 1, "gemm"), limits=Limits())
 
     def run(behave: dict[int, Callable[[Any], Any]], prove: bool = True) -> tuple[list[Any], Cpu]:
         places = {json.dumps(c.options, sort_keys=True): i for i, c in enumerate(some)}
@@ -144,7 +144,7 @@ def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project)
         space,
         Device("x", 132, (9, 0), {}),
         Results(project.root, "x", {}),
-        local_pools(1, 1),
+        local_pools(1, 1, "gemm"),
         limits=Limits(workers=1),
     )
     best = space.ranked([(512, 512, 1024)], 132)[0]

@@ -13,7 +13,7 @@ from tests.tune.conftest import MODULE, Project
 from tests.tune.fake_child_times import us
 from tlxgen.build import build
 from tlxgen.errors import DeviceError, SpecError, TlxgenError
-from tlxgen.tune import worker
+from tlxgen.tune import run, worker
 from tlxgen.tune.space import space_of
 from tlxgen.verbs import tune as verb
 
@@ -51,6 +51,21 @@ def test_a_second_run_measures_nothing_and_writes_the_same_bytes_at_once(project
     assert time.perf_counter() - start < 4  # 2 s on a machine of its own
     assert project.table.read_bytes() == before
     assert len(project.log) == count > 0
+
+
+def test_children_start_with_the_run_and_not_at_all_where_everything_is_known(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, start = list[Any](), worker.start_task
+    monkeypatch.setattr(run, "_identity", lambda: "Fake H200")
+    monkeypatch.setattr(run.readings, "versions", lambda: {"tlxgen": "0"})
+    monkeypatch.setattr(worker, "start_task", lambda task: (started.append(task), start(task)))
+    project.tune(A, workers=3)
+    assert len(started) == 3
+    project.tune(A, workers=3)
+    assert len(started) == 3
+    project.tune(B, workers=2)
+    assert len(started) == 5
 
 
 def test_the_file_does_not_depend_on_workers_order_or_process(project: Project) -> None:

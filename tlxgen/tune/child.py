@@ -2,6 +2,7 @@
 
 Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
+    {"do": "start", family}            -> {"done": {}}, once what takes seconds to import is imported
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
     {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
@@ -35,7 +36,16 @@ Json = dict[str, Any]
 
 def handle(request: Json, say: Say) -> None:
     """Answers one request."""
-    {"describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, say)
+    {"start": start, "describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, say)
+
+
+def start(request: Json, say: Say) -> None:
+    """Imports what compiling needs."""
+    family = families.load(request["family"])
+    family.problem()
+    family.benchmark()
+    importlib.import_module("tlxgen.compile.child")
+    say({"done": {}})
 
 
 def describe(request: Json, say: Say) -> None:

@@ -6,6 +6,7 @@ for, one measuring child a GPU. With Dask both are a running cluster. Compiling 
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ from .results import Result, Results
 from .space import Candidate, Shape, Space
 
 Json = dict[str, Any]
+START_S = 60.0  # that a child may take to import torch and find its GPU
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class Pools:
-    """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting."""
+    """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting.
+
+    `start` has their children start before there is work; a run that finds all its results in the cache needs none.
+    """
 
     compiler: Executor
     measurer: Executor
     gpus: int
     close: Callable[[], object]
+    start: Callable[[], object] = lambda: None
 
 
 class Lab:
@@ -111,6 +117,8 @@ class Lab:
         key = digest.of_text(f"{candidate.key} {kind}")
         with self._lock:
             if key not in self._compiling:
+                if not self._compiling:
+                    self._pools.start()
                 task = self._task([candidate], shape) | {"candidate": self._data(candidate)}
                 major, minor = self.device.capability
                 task |= {"capability": 10 * major + minor, "sms": self.device.sms, "limit_s": self.limits.compile_s}
@@ -130,17 +138,25 @@ class Lab:
         return {"key": candidate.key, "source": candidate.source, "options": candidate.options, "spec": spec}
 
 
-def local_pools(workers: int, gpus: int) -> Pools:
+def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODULE) -> Pools:
     """Threads for so many compilers, and one for each GPU; their child processes are worker.py's."""
     compiler = ThreadPoolExecutor(workers, "compile")
     measurer = ThreadPoolExecutor(max(1, gpus), "measure")
+    task = {"module": module, "workers": workers, "family": family, "limit_s": START_S}
+
+    @functools.cache  # once is enough
+    def start() -> None:
+        for _ in range(gpus):
+            measurer.submit(worker.describe_task, task)
+        for _ in range(workers if gpus else 0):
+            compiler.submit(worker.start_task, task)
 
     def close() -> None:
         for pool in (compiler, measurer):
             pool.shutdown(wait=False, cancel_futures=True)
         worker.SLOTS.close()
 
-    return Pools(compiler, measurer, max(1, gpus), close)
+    return Pools(compiler, measurer, max(1, gpus), close, start)
 
 
 def dask_pools(address: str) -> Pools:

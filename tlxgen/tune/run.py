@@ -20,7 +20,7 @@ from tlxgen.files import write_atomic
 from tlxgen.tune.classes import classes
 
 from . import worker
-from .lab import Device, Lab
+from .lab import START_S, Device, Lab
 from .search import Effort, Outcome, Search
 from .space import Candidate, Shape, Space
 from .table import Won
@@ -105,25 +105,28 @@ def _search(
     return search.run()
 
 
-def device(module: str = worker.MODULE) -> Device:
-    """The GPU here and its versions.
-
-    What a child says of it is kept under what nvidia-smi says, which takes a tenth of the time: a run that finds all
-    its results in the cache never starts a child. Raises DeviceError when there is none.
-    """
+def known_device() -> Device | None:
+    """The GPU here, if a child has said before what it is: kept under what nvidia-smi says, which takes a tenth of the
+    time, so that a run that finds all its results in the cache never starts a child."""
     identity = _identity()
-    path = stamp.cache_folder() / "tune" / "devices" / f"{readings.slug(identity or 'unknown')}.json"
-    versions = readings.versions()
     try:
-        known = Device.from_json(json.loads(path.read_text(encoding="utf-8")))
-        if identity and {k: v for k, v in known.versions.items() if k != "cuda"} == versions:
-            return known
+        known = Device.from_json(json.loads(_kept(identity).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
-        pass
-    found = worker.describe_task({"limit_s": 60.0, "module": module})
-    if identity:
-        write_atomic(path, json.dumps(found).encode())
+        return None
+    same = {k: v for k, v in known.versions.items() if k != "cuda"} == readings.versions()
+    return known if identity and same else None
+
+
+def device(module: str = worker.MODULE) -> Device:
+    """The GPU here and its versions, as a child says. Raises DeviceError when there is none."""
+    found = worker.describe_task({"limit_s": START_S, "module": module})
+    if identity := _identity():
+        write_atomic(_kept(identity), json.dumps(found).encode())
     return Device.from_json(found)
+
+
+def _kept(identity: str) -> Path:
+    return stamp.cache_folder() / "tune" / "devices" / f"{readings.slug(identity or 'unknown')}.json"
 
 
 def _identity() -> str:

@@ -78,13 +78,18 @@ def gpus() -> list[str]:
     return [gpu.index for gpu in listed()]
 
 
+def start_task(task: Json) -> None:
+    """Has a compiling child import what it needs, before there is anything to compile: that takes seconds."""
+    with _compiler(task) as child:
+        child.ask({"do": "start", **task}, float(task["limit_s"]))
+
+
 def compile_task(task: Json) -> Json:
     """Compiles one candidate for one kind of shape: {"fault": None} or {"fault": "compile", "text": why}.
 
     What comes out is in Triton's cache, where the child that measures finds it.
     """
-    environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": str(i)} for i in range(int(task["workers"]))]
-    with SLOTS.child(task.get("module", MODULE), environments) as child:
+    with _compiler(task) as child:
         answer = child.ask({"do": "compile", **task}, float(task["limit_s"]))
     if answer.fate:
         return {"fault": "compile", "text": " ".join([answer.fate, answer.last_line]).strip()}
@@ -123,6 +128,13 @@ def measure_task(task: Json) -> Json:
                 results.setdefault(at, {"fault": kind, "text": text})
             left = [c for c in left if c["key"] not in results]
     return results
+
+
+@contextlib.contextmanager
+def _compiler(task: Json) -> Iterator[Child]:
+    environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": str(i)} for i in range(int(task["workers"]))]
+    with SLOTS.child(task.get("module", MODULE), environments) as child:
+        yield child
 
 
 @contextlib.contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from tlxgen.tune import lab as labs
 from tlxgen.tune import worker
 from tlxgen.tune.classes import classes
 from tlxgen.tune.results import Results
-from tlxgen.tune.run import Budget, Progress, default_path, device, effort_of, require, tune
+from tlxgen.tune.run import Budget, Progress, default_path, device, effort_of, known_device, require, tune
 from tlxgen.tune.search import Effort, Outcome
 from tlxgen.tune.space import Shape, Space, space_of
 from tlxgen.tune.table import Won, render
@@ -46,19 +47,25 @@ class Options:
 
 def run(spec: Path, options: Options) -> int:
     """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
-    space = space_of(load(spec, tuned=False))
-    found = device(options.module)
-    require(space, found)
-    shapes = _shapes(space, options.shapes)
-    workers = options.workers or cpus()
-    pools = labs.dask_pools(options.dask) if options.dask else labs.local_pools(workers, len(worker.gpus()))
-    results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
-    limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
-    lab = labs.Lab(space, found, results, pools, limits=limits, seed=options.seed, module=options.module)
-    effort = effort_of(options.candidates, options.exhaustive, space)
-    budget = Budget.of(options.budget_s)
+    document, workers = load(spec, tuned=False), options.workers or cpus()
     with ExitStack() as stack:
+        if options.dask:
+            pools = labs.dask_pools(options.dask)
+        else:
+            pools = labs.local_pools(workers, len(worker.gpus()), families.of(document).name, options.module)
         stack.callback(pools.close)
+        known = known_device()
+        if known is None:
+            pools.start()  # they import torch while the variants are enumerated
+        space = space_of(document)
+        found = known or device(options.module)
+        require(space, found)
+        shapes = _shapes(space, options.shapes)
+        results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
+        limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
+        lab = labs.Lab(space, found, results, pools, limits=limits, seed=options.seed, module=options.module)
+        effort = effort_of(options.candidates, options.exhaustive, space)
+        budget = Budget.of(options.budget_s)
         step = _bar(stack, len(classes(shapes)), effort)
         won = tune(
             space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=pools.gpus + 1, on_step=step
@@ -113,20 +120,23 @@ def _shown(spec: Path) -> str:
 
 
 def _bar(stack: ExitStack, count: int, effort: Effort) -> Progress:
-    """A bar over all measurements on a terminal; elsewhere a line for each class that is done."""
-    total = effort.ranked + effort.drawn + sum(rung for rung, _ in effort.rungs)
+    """A bar over all candidates on a terminal; elsewhere a line for each step, with the seconds since the first."""
+    total, begun = count * (effort.ranked + effort.drawn), time.monotonic()
     done: dict[Shape, int] = {}
-    update: Callable[[int, str], None] = _silent
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
         progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
-        task = progress.add_task("", total=count * total)
+        task = progress.add_task("", total=total)
 
         def update(completed: int, text: str) -> None:
             progress.update(task, completed=completed, description=text)
+    else:
+
+        def update(completed: int, text: str) -> None:
+            print(f"[{time.monotonic() - begun:5.1f} s] {completed} of {total}: {text}", file=sys.stderr, flush=True)
 
     def step(shape_class: Shape, outcome: Outcome) -> None:
         done[shape_class] = len(outcome.results) + len(outcome.faults)
@@ -136,10 +146,6 @@ def _bar(stack: ExitStack, count: int, effort: Effort) -> Progress:
             update(sum(done.values()), f"{name}: {1 / outcome.score(best):.3f} {best.label}")
 
     return step
-
-
-def _silent(completed: int, text: str) -> None:
-    """Nobody is watching."""
 
 
 def _print(space: Space, classes_won: Sequence[Won]) -> None:
