@@ -52,6 +52,11 @@ class AttentionFacts:
         return self.source == "persistent"
 
     @property
+    def counted(self) -> bool:
+        """Whether the kernel is told how many items there are, which many tasks would each keep the factors of."""
+        return self.persistent and self.tensor_memory
+
+    @property
     def clc(self) -> bool:
         """Whether work items are handed out while the kernel runs."""
         return self.source == "clc"

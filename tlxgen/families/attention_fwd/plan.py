@@ -131,6 +131,7 @@ def _arguments(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size
     scalars = ["cap", "scale_log2"] if facts.softcap else ["scale_log2"]
     sizes_of = ["LEFT", "RIGHT"] * facts.window + ["B", "H", "H_KV", "N_Q"]
     sizes_of += {"dense": ["N_K"], "keys": [], "packed": ["T_Q"] * facts.lse}[facts.lengths] + ["GROUP_H"]
+    sizes_of += ["num_items"] * facts.counted
     return (*arguments, *pointers, *((s, "fp32") for s in scalars), *((s, "i32") for s in sizes_of))
 
 
