@@ -1,6 +1,6 @@
 """How right the plan's pruning is: a random sample of a space, kept and rejected alike, compiled offline.
 
-    python benchmarks/pruning.py benchmarks/hopper_gemm_space.yaml --sample 200 --json benchmarks/results/NAME.json
+    python benchmarks/pruning.py specs/hopper_gemm_tuned.yaml --sample 200 --json benchmarks/results/NAME.json
 
 Of a variant that the plan keeps, a failed compilation, SMEM beyond the limit, or a spill is a fault of the plan.
 Of one that it rejects, a compilation that would have fitted, without a spill, is a loss. Variants that the spec itself
