@@ -68,6 +68,13 @@ def test_children_start_with_the_run_and_not_at_all_where_everything_is_known(
     assert len(started) == 5
 
 
+def test_the_class_with_the_most_work_comes_first(project: Project) -> None:
+    table: Any = project.tune((64, 64, 64), B, A, candidates=3)
+    begun = list(dict.fromkeys(line.split(" ", 1)[1].rsplit(" ", 1)[0] for line in project.log))
+    assert begun[-1] == "[64, 64, 64]" and len(begun) == 3
+    assert [row["class"] for row in table["classes"]] == [[64, 64, 64], list(B), list(A)]
+
+
 def test_the_file_does_not_depend_on_workers_order_or_process(project: Project) -> None:
     project.tune(A, B, workers=1)
     one = project.table.read_bytes()

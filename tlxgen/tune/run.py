@@ -56,6 +56,8 @@ def tune(
 ) -> list[Won]:
     """The search of every class of `shapes`, in the order of the classes; `at_once` of them side by side.
 
+    Those with the most work come first, so that no GPU is left with a long one at the end.
+
     Raises DeviceError when a GPU cannot be used at all, and TlxgenError for a class in which no candidate is healthy.
     """
     grouped = classes(shapes)
@@ -65,9 +67,14 @@ def tune(
         outcome = _search(space, lab, members, effort, seed, budget, lambda o: on_step(shape_class, o))
         return Won(shape_class, members, outcome)
 
+    def work(item: tuple[Shape, tuple[Shape, ...]]) -> float:
+        spec = space.candidates[0].variant.spec
+        return -sum(space.family.flops(spec, shape) for shape in item[1])
+
     pool = ThreadPoolExecutor(max(1, at_once), "class")
     try:
-        done = list(pool.map(one, grouped.items()))
+        futures = {item[0]: pool.submit(one, item) for item in sorted(grouped.items(), key=work)}
+        done = [futures[shape_class].result() for shape_class in grouped]
     except BaseException:  # KeyboardInterrupt included: what hangs in a child would keep its thread waiting
         pool.shutdown(wait=False, cancel_futures=True)
         worker.SLOTS.close()
