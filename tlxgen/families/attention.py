@@ -1,8 +1,9 @@
-"""What the attention families share: pairs that are seen, shapes to time, and what an H200 does in a clock."""
+"""What the attention families share: pairs that are seen, shapes to time, faults, and what an H200 does in a clock."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 Shape = tuple[int, ...]  # B, H, Hkv, Nq, Nk
 
@@ -39,3 +40,14 @@ def rounds(items: float, sms: int) -> int:
 def stall(stages: int, clocks: float) -> float:
     """Clocks a step of `clocks` that the latency of loads leaves bare, because the ring is short of it."""
     return max(0.0, LATENCY - (stages - 1) * clocks) / stages
+
+
+def shape_faults(shapes: Sequence[Sequence[int]]) -> list[tuple[tuple[str | int, ...], str]]:
+    """What is wrong with a spec's `check.shapes`: (path, text) of each."""
+    faults: list[tuple[tuple[str | int, ...], str]] = []
+    for i, shape in enumerate(shapes):
+        if len(shape) != 5:
+            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
+        elif shape[1] % shape[2]:
+            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
+    return faults

@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from .problem import LIKE, Shape, Tensors
+from tlxgen.families.attention_tensors import Shape
+
+from .problem import LIKE, Tensors
 from .spec import BackwardSpec
 
 Run = Callable[[], Any]

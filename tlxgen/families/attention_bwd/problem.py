@@ -13,32 +13,17 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.attention_tensors import GAP, Shape, heads_between_rows, shapes_of, strays
 
 from .spec import BackwardSpec
 
-Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk
 Tensors = dict[str, Any]
-GAP = 8  # elements of NaN between rows: strides are those of no contiguous tensor
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
-
-# Aligned, ragged, one query, one key, Nq != Nk both ways, several heads to a head of K; up to some tiles a CTA.
-SHAPES: tuple[Shape, ...] = (
-    (2, 4, 4, 512, 512),
-    (1, 1, 1, 1, 1),
-    (3, 2, 1, 1, 300),
-    (2, 2, 2, 300, 1),
-    (1, 6, 2, 129, 257),
-    (2, 3, 1, 400, 77),
-    (1, 2, 2, 65, 640),
-    (2, 8, 2, 1000, 1111),
-    (5, 16, 4, 777, 777),
-)
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
-    own = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
-    return tuple(dict.fromkeys((*own, *SHAPES)))
+    return shapes_of(spec.check.shapes)
 
 
 def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
@@ -54,20 +39,12 @@ def inputs(spec: BackwardSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
     b, h, kv, n, m = shape
     d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
-    rows = {"q": (h, n), "k": (kv, m), "v": (kv, m), "dout": (h, n)}
-    made: Tensors = {name: _heads(b, *extents, d, dtype, device) for name, extents in rows.items()}
+    rows = {"q": (n, h), "k": (m, kv), "v": (m, kv), "dout": (n, h)}
+    made: Tensors = {name: heads_between_rows((b,), *extents, d, dtype, device) for name, extents in rows.items()}
     out, made["lse"] = _forward(spec, made)
-    made["out"] = _heads(b, h, n, d, dtype, device)
+    made["out"] = heads_between_rows((b,), n, h, d, dtype, device)
     made["out"].copy_(out)
     return made
-
-
-def _heads(b: int, heads: int, rows: int, columns: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Random (B, H, N, D) whose heads lie between the rows, as a projection leaves them."""
-    whole = torch.full((b, rows, heads, columns + GAP), float("nan"), device=device, dtype=dtype)
-    view = whole[..., :columns]
-    view.copy_(torch.randn(b, rows, heads, columns, device=device).to(dtype))
-    return view.transpose(1, 2)
 
 
 def _forward(spec: BackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
@@ -114,7 +91,7 @@ def launch(
     outputs = {name: inside for name, (_, inside) in buffers.items()}
     getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
-    return outputs, sum(_strays(whole, inside) for whole, inside in buffers.values())
+    return outputs, sum(strays(whole, inside) for whole, inside in buffers.values())
 
 
 def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
@@ -125,16 +102,10 @@ def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
 def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor of NaN, and its part of the shape of `like`."""
     b, h, n, d = like.shape
-    whole = torch.full((b, h, n + 3, d + GAP), float("nan"), device=like.device, dtype=like.dtype)
+    whole = torch.full(
+        (b, h, n + 3, d + GAP // like.dtype.itemsize), float("nan"), device=like.device, dtype=like.dtype
+    )
     return whole, whole[:, :, :n, :d]
-
-
-def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
-    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
-    written = ~torch.isnan(whole)
-    part = written.as_strided(inside.shape, inside.stride(), inside.storage_offset() - whole.storage_offset())
-    part.fill_(False)
-    return int(written.sum())
 
 
 def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:

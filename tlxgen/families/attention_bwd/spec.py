@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from tlxgen.families.attention import shape_faults
 from tlxgen.spec import CommonSpec, SpecFault, SpecModel
 
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
@@ -172,7 +173,7 @@ Fault = tuple[tuple[str | int, ...], str]
 
 def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     """What is wrong with names, registers and shapes, for a family of the backward."""
-    return [*_names(spec), *_registers(registers), *_shapes(spec)]
+    return [*_names(spec), *_registers(registers), *shape_faults(spec.check.shapes)]
 
 
 def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
@@ -200,13 +201,3 @@ def _registers(registers: int | None) -> list[Fault]:
     if registers is not None and (registers % 8 or not 24 <= registers <= 240):
         return [(("tasks", "mma", "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}")]
     return []
-
-
-def _shapes(spec: BackwardSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    for i, shape in enumerate(spec.check.shapes):
-        if len(shape) != 5:
-            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
-        elif shape[1] % shape[2]:
-            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
-    return faults

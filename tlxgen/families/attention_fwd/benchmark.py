@@ -10,8 +10,9 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.attention_tensors import Shape
 
-from .problem import Shape, Tensors, keys_last
+from .problem import Tensors, keys_last
 from .spec import AttentionSpec
 
 Run = Callable[[], Any]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from tlxgen.families.attention import shape_faults
+
 if TYPE_CHECKING:
     from .spec import AttentionSpec
 
@@ -32,7 +34,7 @@ def of(spec: AttentionSpec) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
     narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
-    return [*_names(spec), *_registers(spec), *tasks, *_rings(spec), *narrow, *_shapes(spec)]
+    return [*_names(spec), *_registers(spec), *tasks, *_rings(spec), *narrow, *shape_faults(spec.check.shapes)]
 
 
 def _names(spec: AttentionSpec) -> list[Fault]:
@@ -132,14 +134,4 @@ def _rings(spec: AttentionSpec) -> list[Fault]:
         faults.append((("rings", "o", "reuse"), text))
     if spec.schedule.kind == "grid" and spec.rings.q.stages != 1:
         faults.append((("rings", "q", "stages"), "a CTA of a grid loads Q once: stages is 1"))
-    return faults
-
-
-def _shapes(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    for i, shape in enumerate(spec.check.shapes):
-        if len(shape) != 5:
-            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
-        elif shape[1] % shape[2]:
-            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
     return faults

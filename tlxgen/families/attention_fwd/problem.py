@@ -13,34 +13,19 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.attention_tensors import GAP, Shape, heads_between_rows, shapes_of, strays
 
 from .cost import WINDOW
 from .spec import AttentionSpec
 
-Shape = tuple[int, int, int, int, int]  # B, H, Hkv, Nq, Nk: of sequences of their own lengths, the longest
 Tensors = dict[str, Any]
 SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
 LATE = 8.0  # so many times as long are the keys that are walked last, where O is rescaled lazily
-GAP = 16  # bytes of NaN between rows: strides are those of no contiguous tensor
-
-# Aligned, ragged, one query, one key, Nq != Nk both ways, several heads to a head of K; up to some tiles a CTA.
-SHAPES: tuple[Shape, ...] = (
-    (2, 4, 4, 512, 512),
-    (1, 1, 1, 1, 1),
-    (3, 2, 1, 1, 300),
-    (2, 2, 2, 300, 1),
-    (1, 6, 2, 129, 257),
-    (2, 3, 1, 400, 77),
-    (1, 2, 2, 65, 640),
-    (2, 8, 2, 1000, 1111),
-    (5, 16, 4, 777, 777),
-)
 
 
 def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
-    own = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
-    return tuple(dict.fromkeys((*own, *SHAPES)))
+    return shapes_of(spec.check.shapes)
 
 
 def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
@@ -64,9 +49,9 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
     rows = (sum(q_lengths), sum(k_lengths)) if packed else (n, m)
     lead = () if packed else (b,)
     made: Tensors = {
-        "q": _heads(lead, rows[0], h, d, dtype, device),
-        "k": _heads(lead, rows[1], kv, d, dtype, device),
-        "v": _heads(lead, rows[1], kv, dv, dtype, device),
+        "q": heads_between_rows(lead, rows[0], h, d, dtype, device),
+        "k": heads_between_rows(lead, rows[1], kv, d, dtype, device),
+        "v": heads_between_rows(lead, rows[1], kv, dv, dtype, device),
     }
     if spec.problem.dtype == "e4m3" and m % 2 == 0:  # else the host function makes its copy
         made["v"] = keys_last(made["v"])
@@ -94,16 +79,6 @@ def _lengths(batches: int, longest: int, kind: int) -> list[int]:
 def _cumulated(lengths: list[int], device: torch.device) -> torch.Tensor:
     ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     return torch.tensor(ends, dtype=torch.int32, device=device)
-
-
-def _heads(
-    lead: tuple[int, ...], rows: int, heads: int, columns: int, dtype: torch.dtype, device: torch.device
-) -> torch.Tensor:
-    """(B, H, N, D), or (T, H, D) without `lead`, whose heads lie between the rows, as a projection leaves them."""
-    whole = torch.full((*lead, rows, heads, columns + GAP // dtype.itemsize), float("nan"), device=device, dtype=dtype)
-    view = whole[..., :columns]
-    view.copy_(torch.randn(*lead, rows, heads, columns, device=device).to(dtype))
-    return view.transpose(1, 2) if lead else view
 
 
 def keys_last(v: torch.Tensor) -> torch.Tensor:
@@ -139,15 +114,7 @@ def launch(
         buffers.append((flat, flat[: math.prod(lead)]))
     getattr(module, spec.name)(**arguments, **outputs, config=config)
     torch.cuda.synchronize()
-    return outputs, sum(_strays(*pair) for pair in buffers)
-
-
-def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
-    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
-    written = ~torch.isnan(whole)
-    part = written.as_strided(inside.shape, inside.stride(), inside.storage_offset() - whole.storage_offset())
-    part.fill_(False)
-    return int(written.sum())
+    return outputs, sum(strays(*pair) for pair in buffers)
 
 
 def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
