@@ -185,3 +185,26 @@ def test_a_table_that_no_longer_fits_the_spec_is_an_error_with_the_line(project:
     project.table.unlink()
     with pytest.raises(SpecError, match=r"g.yaml:\d+:\d+: tuned: no file"):
         build(project.spec)
+
+
+def test_the_benchmark_of_faults_tells_them_apart(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its faulty host functions are for a GPU; here the fake children do what their texts say."""
+    from benchmarks import tune_faults
+
+    make = tune_faults.with_faults
+
+    def told(space: Any, chosen: Any) -> Any:
+        made = make(space, chosen)
+        texts = {c.key: made.sources[c.source] for c in made.candidates if c not in space.candidates}
+        project.faults(
+            {key: kind for key, text in texts.items() for kind, f in tune_faults.FAULTS.items() if f in text}
+        )
+        return made
+
+    monkeypatch.setattr(tune_faults, "with_faults", told)
+    monkeypatch.setattr(tune_faults, "LIMIT_S", 1.0)
+    record = project.root / "record.json"
+    monkeypatch.setattr("sys.argv", ["tune_faults", str(project.spec), "--module", MODULE, "--json", str(record)])
+    assert tune_faults.main() == 0
+    found = json.loads(record.read_text())
+    assert found["same"] and set(found["faults"]) == {"hang", "crash", "memory", "wrong"}
