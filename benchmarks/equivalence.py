@@ -11,8 +11,8 @@ replicas, as the softmax of a causal kernel has for tiles with a mask and withou
 their mean counts.
 
 Exit status 1 when a kernel of ours has more SYNCS and BAR a tile than its tutorial, other MMAs a tile, or spills: any
-bytes in a GEMM, more stored bytes than the tutorial in attention, where all tutorials spill. ROWS lists what is
-compared.
+bytes in a GEMM, more bytes stored or reloaded than by the tutorial in attention, where all tutorials spill. ROWS lists
+what is compared.
 """
 
 from __future__ import annotations

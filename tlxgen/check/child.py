@@ -26,7 +26,7 @@ def check(job: dict[str, Any], say: Say) -> None:
     structure = next(s for s in family.kernels(document).structures if s.name == job["structure"])
     module = import_file(Path(job["folder"]) / f"{structure.name}.py")
     problem = family.problem()
-    peers = family.benchmark().peers if job["peers"] else None
+    peers = getattr(family.benchmark(), "peers", None) if job["peers"] else None
     for i, (variant, config) in enumerate(zip(structure.variants, module.CONFIGS, strict=True)):
         shapes = [tuple(s) for s in job["shapes"]] or problem.shapes(variant.spec)
         for j, shape in enumerate(shapes):

@@ -110,9 +110,9 @@ class Family(ABC):
     def benchmark(self) -> Any:
         """The module of the family's calls and baselines; importing it imports torch.
 
-        It has call(module, spec, shape, tensors, config) and baselines(spec), and SLOW_BASELINES, the names of those
-        that take minutes to set up, if there are such. Raises TlxgenError for a family that has
-        none.
+        It has call(module, spec, shape, tensors, config) and baselines(spec). If there are such, SLOW_BASELINES are the
+        names of those that take minutes to set up, and peers(spec, shape, tensors) gives torch's own kernels by name,
+        each a call that returns outputs by name. Raises TlxgenError for a family that has none.
         """
         raise TlxgenError(f"the family {self.name} does not say how its kernels are timed")
 

@@ -92,9 +92,6 @@ class _Condition:
         return f"{self.kind}: {self.expression.text} is {str(result).lower()}" + (f" ({values})" if values else "")
 
 
-_Known = dict[Any, str | None]  # a condition's reasons, by the indices of its axes' values
-
-
 class _Expander:
     """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once.
 
@@ -115,8 +112,9 @@ class _Expander:
         self.broken: set[DataPath] = set()  # conditions that already gave an error
         # (axis, value) pairs that no point has shown to be legal by themselves yet
         self.unseen = {(i, j) for i, axis in enumerate(self.axes) for j in range(len(axis.values))}
+        # Conditions on what the axes give: the axes' numbers, their values' indices, and the reasons by those.
         early = ((condition, self._given(condition.expression)) for condition in conditions)
-        self.early = [(condition, axes, itemgetter(*axes), _Known()) for condition, axes in early if axes]
+        self.early = [(c, axes, itemgetter(*axes), dict[Any, str | None]()) for c, axes in early if axes]
 
     def _given(self, expression: Expression) -> tuple[int, ...]:
         """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""

@@ -22,7 +22,7 @@ from .spec import GemmSpec
 Run = Callable[[], torch.Tensor]
 Baseline = Callable[[Tensors], Run]
 SLOW_BASELINES = ("tlx_hopper_gemm_ws",)  # its autotuner compiles for minutes: timed when asked for by name
-TUTORIAL_MS = 2  # of each of ten replays of a config; the tutorial's own 100 take a minute a shape and find the same
+TUTORIAL_MS = 2  # of each of ten replays by which its autotuner picks a config; its own 100 ms take a minute a shape
 
 
 def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
@@ -114,7 +114,7 @@ def tutorial(name: str) -> Path | None:
 
 
 def _tutorial(path: Path, t: Tensors) -> Run:
-    """Meta's tutorial, with the configs that its own autotuner picks; its C is fp16 always."""
+    """Meta's tutorial, with the configs that its own autotuner picks, from shorter replays; its C is fp16 always."""
     module = _load(path)
     return lambda: module.matmul(t["a"], t["b"])
 
