@@ -9,7 +9,8 @@ import pytest
 from tests.tune.conftest import Project
 from tlxgen.tune.classes import class_of, classes
 from tlxgen.tune.results import Result
-from tlxgen.tune.search import Effort, Outcome, Search
+from tlxgen.tune.run import _compile_order
+from tlxgen.tune.search import BATCH, Effort, Outcome, Search, expected
 from tlxgen.tune.space import Candidate, Shape
 
 SHAPE = (4096, 4096, 4096)
@@ -78,6 +79,24 @@ def test_of_a_structure_that_the_estimate_puts_last_the_best_is_measured_all_the
     effort = Effort(ranked=12, drawn=1, rungs=((6, 20), (2, 60)))
     outcome = Search(line, [SHAPE], bench, effort=effort, seed=0).run()
     assert outcome.order[0].key == line[behind].key and len(outcome.results) == 13
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_is_expected_is_what_is_measured_when_nothing_fails(project: Project, seed: int) -> None:
+    line = ranked(project)
+    bench = Bench(line, fastest=0)
+    search(project, bench, seed=seed)
+    measured = [p for some, turns in bench.calls if turns == SMALL.turns for p in some]
+    assert [bench.place[c.key] for c in expected(line, SMALL, seed)] == measured
+
+
+def test_classes_side_by_side_are_compiled_batch_by_batch(project: Project) -> None:
+    line = ranked(project)
+    first, second, third = (16, 1, 1), (32, 1, 1), (64, 1, 1)
+    lines = {first: line[: BATCH + 2], second: line[:BATCH], third: line[:3]}
+    order = list(_compile_order(lines, at_once=2))
+    assert [shape for shape, _ in order] == [first] * BATCH + [second] * BATCH + [first] * 2 + [third] * 3
+    assert all([c for s, c in order if s == shape] == list(lines[shape]) for shape in lines)
 
 
 def test_an_exhaustive_search_measures_all(project: Project) -> None:

@@ -86,11 +86,10 @@ class Lab:
         self._compiling: dict[str, Future[Json]] = {}
         self._lock = threading.Lock()
 
-    def compile_ahead(self, candidates: Sequence[Candidate], shape: Shape, turns: int) -> None:
-        """Starts to compile those that have no result for the shape yet."""
-        for candidate in candidates:
-            if self.results.load(candidate.key, shape, turns) is None:
-                self._compile(candidate, shape)
+    def compile_ahead(self, candidate: Candidate, shape: Shape, turns: int) -> None:
+        """Starts to compile the candidate if it has no result for the shape yet."""
+        if self.results.load(candidate.key, shape, turns) is None:
+            self._compile(candidate, shape)
 
     def measure(self, candidates: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> dict[str, Result]:
         """A result for each candidate, by key: from the cache, or by compiling and measuring them together."""
@@ -173,5 +172,7 @@ def dask_pools(address: str) -> Pools:
         client: Any = Client(address, timeout="10s", set_as_default=False)
     except OSError as error:
         raise ToolchainError(f"no Dask scheduler answers at {address}: {error}") from None
-    executor: Executor = client.get_executor(pure=False)
-    return Pools(executor, executor, max(1, len(client.scheduler_info()["workers"])), client.close)
+    compiler, measurer = client.get_executor(pure=False), client.get_executor(pure=False)
+    # What is measured does not wait behind what is compiled ahead.
+    measurer.submit = functools.partial(measurer.submit, priority=1)
+    return Pools(compiler, measurer, max(1, len(client.scheduler_info()["workers"])), client.close)

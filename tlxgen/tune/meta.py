@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 DEVICE = torch.device("cuda", 0)
+RANDOM = (torch.randn, torch.rand)  # what is drawn does not matter without memory
 
 
 class OnGpu(torch.Tensor):  # type: ignore[misc]
@@ -45,6 +46,9 @@ class WithoutMemory(TorchFunctionMode):  # type: ignore[misc]
         kwargs = dict(kwargs or {})
         if kwargs.get("device") is None or torch.device(kwargs["device"]).type != "cuda":
             return func(*args, **kwargs)
+        if func in RANDOM:  # on `meta` these take a second to import what they need
+            func = torch.empty
+            kwargs.pop("generator", None)
         made = func(*args, **{**kwargs, "device": "meta"})
         return made.as_subclass(OnGpu)
 

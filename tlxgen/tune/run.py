@@ -5,13 +5,13 @@ Classes are independent of each other, so that the result is the same whatever t
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tlxgen import stamp
 from tlxgen.bench import device as readings
@@ -21,7 +21,7 @@ from tlxgen.tune.classes import classes
 
 from . import worker
 from .lab import START_S, Device, Lab
-from .search import Effort, Outcome, Search
+from .search import BATCH, Effort, Outcome, Search, expected
 from .space import Candidate, Shape, Space
 from .table import Won
 
@@ -61,19 +61,35 @@ def tune(
     Raises DeviceError when a GPU cannot be used at all, and TlxgenError for a class in which no candidate is healthy.
     """
     grouped = classes(shapes)
+    spec = space.candidates[0].variant.spec
 
-    def one(item: tuple[Shape, tuple[Shape, ...]]) -> Won:
-        shape_class, members = item
-        outcome = _search(space, lab, members, effort, seed, budget, lambda o: on_step(shape_class, o))
-        return Won(shape_class, members, outcome)
+    def work(shape_class: Shape) -> float:
+        return sum(space.family.flops(spec, shape) for shape in grouped[shape_class])
 
-    def work(item: tuple[Shape, tuple[Shape, ...]]) -> float:
-        spec = space.candidates[0].variant.spec
-        return -sum(space.family.flops(spec, shape) for shape in item[1])
+    order = sorted(grouped, key=work, reverse=True)
+    ranked = {shape_class: space.ranked(grouped[shape_class], lab.device.sms) for shape_class in order}
+    for shape_class, candidate in _compile_order(
+        {shape_class: expected(line, effort, seed) for shape_class, line in ranked.items()}, at_once
+    ):
+        for shape in grouped[shape_class]:
+            lab.compile_ahead(candidate, shape, effort.turns)
+
+    def one(shape_class: Shape) -> Won:
+        members = grouped[shape_class]
+        search = Search(
+            ranked[shape_class],
+            members,
+            lab.measure,
+            effort=effort,
+            seed=seed,
+            in_time=budget.left,
+            on_step=lambda outcome: on_step(shape_class, outcome),
+        )
+        return Won(shape_class, members, search.run())
 
     pool = ThreadPoolExecutor(max(1, at_once), "class")
     try:
-        futures = {item[0]: pool.submit(one, item) for item in sorted(grouped.items(), key=work)}
+        futures = {shape_class: pool.submit(one, shape_class) for shape_class in order}
         done = [futures[shape_class].result() for shape_class in grouped]
     except BaseException:  # KeyboardInterrupt included: what hangs in a child would keep its thread waiting
         pool.shutdown(wait=False, cancel_futures=True)
@@ -92,24 +108,13 @@ def _worth(won: Won) -> bool:
     return bool(won.outcome.order)
 
 
-def _search(
-    space: Space,
-    lab: Lab,
-    shapes: tuple[Shape, ...],
-    effort: Effort,
-    seed: int,
-    budget: Budget,
-    on_step: Callable[[Outcome], None],
-) -> Outcome:
-    ranked = space.ranked(shapes, lab.device.sms)
-    for shape in shapes:
-        lab.compile_ahead(ranked[: effort.ranked], shape, effort.turns)
-
-    def measure(some: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> Mapping[str, Any]:
-        return lab.measure(some, shape, turns, prove)
-
-    search = Search(ranked, shapes, measure, effort=effort, seed=seed, in_time=budget.left, on_step=on_step)
-    return search.run()
+def _compile_order(lines: Mapping[Shape, Sequence[Candidate]], at_once: int) -> Iterator[tuple[Shape, Candidate]]:
+    """All candidates in about the order in which they are measured: batch by batch of `at_once` classes, then others."""
+    waiting = iter(lines)
+    while side_by_side := list(itertools.islice(waiting, max(1, at_once))):
+        for first in range(0, max(len(lines[c]) for c in side_by_side), BATCH):
+            for shape_class in side_by_side:
+                yield from ((shape_class, c) for c in lines[shape_class][first : first + BATCH])
 
 
 def known_device() -> Device | None:

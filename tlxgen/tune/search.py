@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from tlxgen import digest
@@ -56,6 +56,27 @@ class Outcome:
         return math.exp(sum(math.log(r.score) for r in found) / len(found))
 
 
+def drawn(ranked: Sequence[Candidate], measured: Set[str], seed: int) -> Iterator[Candidate]:
+    """What the estimate has put behind: the best of each structure that is not among those `measured`, as an estimate
+    errs by structure above all; then candidates at random."""
+    seen, given = set(measured), set[str]()
+    for candidate in ranked:
+        if candidate.structure not in seen:
+            seen.add(candidate.structure)
+            given.add(candidate.key)
+            yield candidate
+    by_digest = sorted(ranked, key=lambda c: digest.of_text(f"{seed} {c.key}"))
+    yield from (c for c in by_digest if c.key not in given)
+
+
+def expected(ranked: Sequence[Candidate], effort: Effort, seed: int) -> list[Candidate]:
+    """What a search measures, in its order, unless something has a fault: it is compiled before it is asked for."""
+    best = list(ranked[: effort.ranked])
+    known = {c.key for c in best}
+    others = (c for c in drawn(ranked, {c.structure for c in best}, seed) if c.key not in known)
+    return best + list(itertools.islice(others, effort.drawn))
+
+
 class Search:
     """Finds the fastest of `ranked` candidates on `shapes`.
 
@@ -80,25 +101,14 @@ class Search:
     def run(self) -> Outcome:
         """All rungs, or as many as there is time for."""
         effort, known = self.effort, self.outcome.results
-        for count, line in ((effort.ranked, iter(self.ranked)), (effort.drawn, self._drawn())):
-            self._rung((c for c in line if c.key not in known), count, effort.turns, prove=True)
+        self._rung(iter(self.ranked), effort.ranked, effort.turns, prove=True)
+        others = drawn(self.ranked, {c.structure for c in self.outcome.order}, self.seed)
+        self._rung((c for c in others if c.key not in known), effort.drawn, effort.turns, prove=True)
         for count, turns in effort.rungs:
             finalists = self._rung(list(self.outcome.order), count, turns, prove=False)
             rest = [c for c in self.outcome.order if c not in finalists]
             self.outcome.order = self._by_score(finalists) + rest
         return self.outcome
-
-    def _drawn(self) -> Iterator[Candidate]:
-        """What the estimate has put behind: the best of each structure of which none has been measured, as an estimate
-        errs by structure above all; then candidates at random."""
-        seen, given = {c.structure for c in self.outcome.order}, set[str]()
-        for candidate in self.ranked:
-            if candidate.structure not in seen:
-                seen.add(candidate.structure)
-                given.add(candidate.key)
-                yield candidate
-        by_digest = sorted(self.ranked, key=lambda c: digest.of_text(f"{self.seed} {c.key}"))
-        yield from (c for c in by_digest if c.key not in given)
 
     def _rung(self, line: Iterable[Candidate], count: int, turns: int, prove: bool) -> list[Candidate]:
         """Measures candidates of the line until `count` of them are healthy, and gives those."""

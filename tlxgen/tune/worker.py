@@ -29,7 +29,7 @@ class Slots:
     """Children to share among the threads of this process, each with an environment of its own."""
 
     def __init__(self) -> None:
-        self._free: dict[str, queue.SimpleQueue[Child]] = {}  # by module and environments
+        self._free: dict[str, queue.LifoQueue[Child]] = {}  # by module and environments
         self._all: list[Child] = []
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class Slots:
         kind = json.dumps([module, environments])
         with self._lock:
             if kind not in self._free:
-                self._free[kind] = queue.SimpleQueue()
+                self._free[kind] = queue.LifoQueue()  # who has worked last has most of what it needs
                 for environment in environments:
                     self._all.append(Child(module, self._stop, environment))
                     self._free[kind].put(self._all[-1])
