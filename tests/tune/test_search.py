@@ -9,7 +9,7 @@ import pytest
 from tests.tune.conftest import Project
 from tlxgen.tune.classes import class_of, classes
 from tlxgen.tune.results import Result
-from tlxgen.tune.run import _compile_order
+from tlxgen.tune.run import compile_order
 from tlxgen.tune.search import BATCH, Effort, Outcome, Search, expected
 from tlxgen.tune.space import Candidate, Shape
 
@@ -94,7 +94,7 @@ def test_classes_side_by_side_are_compiled_batch_by_batch(project: Project) -> N
     line = ranked(project)
     first, second, third = (16, 1, 1), (32, 1, 1), (64, 1, 1)
     lines = {first: line[: BATCH + 2], second: line[:BATCH], third: line[:3]}
-    order = list(_compile_order(lines, at_once=2))
+    order = list(compile_order(lines, at_once=2))
     assert [shape for shape, _ in order] == [first] * BATCH + [second] * BATCH + [first] * 2 + [third] * 3
     assert all([c for s, c in order if s == shape] == list(lines[shape]) for shape in lines)
 

@@ -68,7 +68,7 @@ def tune(
 
     order = sorted(grouped, key=work, reverse=True)
     ranked = {shape_class: space.ranked(grouped[shape_class], lab.device.sms) for shape_class in order}
-    for shape_class, candidate in _compile_order(
+    for shape_class, candidate in compile_order(
         {shape_class: expected(line, effort, seed) for shape_class, line in ranked.items()}, at_once
     ):
         for shape in grouped[shape_class]:
@@ -108,8 +108,8 @@ def _worth(won: Won) -> bool:
     return bool(won.outcome.order)
 
 
-def _compile_order(lines: Mapping[Shape, Sequence[Candidate]], at_once: int) -> Iterator[tuple[Shape, Candidate]]:
-    """All candidates in about the order in which they are measured: batch by batch of `at_once` classes, then others."""
+def compile_order(lines: Mapping[Shape, Sequence[Candidate]], at_once: int) -> Iterator[tuple[Shape, Candidate]]:
+    """All candidates in about the order of their measuring: batch by batch of `at_once` classes, then the others."""
     waiting = iter(lines)
     while side_by_side := list(itertools.islice(waiting, max(1, at_once))):
         for first in range(0, max(len(lines[c]) for c in side_by_side), BATCH):
