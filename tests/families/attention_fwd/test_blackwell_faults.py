@@ -72,7 +72,8 @@ FAULTS = (
     Mutant("the other O begins with what was there", CAUSAL, "use_acc=end > 1", "use_acc=True", 0, SHORT),
     Mutant("O overwritten while it leaves", CAUSAL, "tlx.async_descriptor_store_wait(1)", "pass", 0, SHORT),
     Mutant("no fence before O's store", CAUSAL, 'tlx.fence("async_shared")', "pass", 0, SQUARE),
-    Mutant("heads mixed up", CAUSAL, "kv_head = head // (H // H_KV)", "kv_head = head % H_KV", 0, SQUARE),
+    Mutant("items left out", CAUSAL, "            programs,\n", "            programs + 1,\n", 0, SQUARE),
+    Mutant("heads mixed up", CAUSAL, "kv_head = head // H_PER_KV", "kv_head = head % (H // H_PER_KV)", 0, SQUARE),
     Mutant("scores before the product that reads P", IN_TURN, "p_tiles[1],", "p_tiles[0],", 0, SQUARE),
     Mutant(
         "V released before the other group's product",

@@ -101,9 +101,9 @@ def test_the_kernel_is_told_what_its_options_need_and_nothing_else() -> None:
     assert names == [
         *("q_desc", "k_desc", "v_desc", "o_desc", "lse_ptr", "scale_log2", "B", "H", "H_KV", "N_Q", "N_K", "GROUP_H")
     ]
-    for kind, told in (("persistent", ["num_items"]), ("clc", []), ("grid", [])):
+    for kind, told in (("persistent", ["num_items", "step"]), ("clc", []), ("grid", [])):
         names = [n for n, _ in plan_of({"arch": "sm100", "schedule.kind": kind}).launches[0].arguments]
-        assert names[names.index("GROUP_H") + 1 :] == told
+        assert names[6:] == ["HEADS", "H", "H_PER_KV", "N_Q", "N_K", "GROUP_H", *told]
     options = {"softmax.lse": False, "softmax.sink": True, "softmax.softcap": True, "mask.kind": "window"}
     names = [n for n, _ in plan_of({**options, "problem.lengths": "packed"}).launches[0].arguments]
     assert names[4:] == [

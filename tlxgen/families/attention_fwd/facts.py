@@ -52,9 +52,12 @@ class AttentionFacts:
         return self.source == "persistent"
 
     @property
-    def counted(self) -> bool:
-        """Whether the kernel is told how many items there are, which many tasks would each keep the factors of."""
-        return self.persistent and self.tensor_memory
+    def told(self) -> bool:
+        """Whether the host computes what follows from sizes and launch: all heads, those of a head of K, items, CTAs.
+
+        What many tasks would compute alike, the compiler computes before they begin, keeps for all, and spills.
+        """
+        return self.tensor_memory
 
     @property
     def clc(self) -> bool:

@@ -129,9 +129,10 @@ def _arguments(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size
         "packed": [("cu_seqlens_q_ptr", "*i32"), ("cu_seqlens_k_ptr", "*i32")],
     }[facts.lengths]
     scalars = ["cap", "scale_log2"] if facts.softcap else ["scale_log2"]
-    sizes_of = ["LEFT", "RIGHT"] * facts.window + ["B", "H", "H_KV", "N_Q"]
+    heads = ["HEADS", "H", "H_PER_KV"] if facts.told else ["B", "H", "H_KV"]
+    sizes_of = ["LEFT", "RIGHT"] * facts.window + [*heads, "N_Q"]
     sizes_of += {"dense": ["N_K"], "keys": [], "packed": ["T_Q"] * facts.lse}[facts.lengths] + ["GROUP_H"]
-    sizes_of += ["num_items"] * facts.counted
+    sizes_of += ["num_items", "step"] * (facts.told and facts.persistent)
     return (*arguments, *pointers, *((s, "fp32") for s in scalars), *((s, "i32") for s in sizes_of))
 
 

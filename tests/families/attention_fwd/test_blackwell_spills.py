@@ -1,0 +1,43 @@
+"""What the shipped sm100 attention kernels spill, as their locks have it from ptxas -v: no more than the tutorials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tlxgen import lock
+from tlxgen.families.attention_fwd.facts import AttentionFacts
+from tlxgen.review.show import kernels_of
+
+ROOT = Path(__file__).parents[3]
+SPECS = sorted((ROOT / "specs").glob("blackwell_attention_fwd*.yaml"))
+# Bytes stored and reloaded by the wheel's tutorials (benchmarks/equivalence.py), by schedule, overlap and whether there
+# is a mask. A grid without overlap has no causal tutorial.
+TUTORIALS = {
+    ("grid", False, False): (68, 116),
+    ("grid", False, True): (72, 72),
+    ("grid", True, False): (72, 128),
+    ("grid", True, True): (72, 72),
+    ("persistent", False, False): (80, 124),
+    ("persistent", False, True): (72, 76),
+    ("persistent", True, False): (68, 108),
+    ("persistent", True, True): (112, 200),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
+def test_no_more_is_spilled_than_by_the_tutorial(spec: Path) -> None:
+    structures = lock.read(ROOT / "generated" / spec.stem)["structures"]
+    found, over = 0, []
+    for structure in kernels_of(spec).structures:
+        plan = structure.variants[0].plan
+        assert plan and isinstance(plan.facts, AttentionFacts)
+        facts = plan.facts
+        bar = TUTORIALS["persistent" if facts.stays else "grid", facts.overlap, facts.mask != "none"]
+        for config, kernel in structures[structure.name]["compiled"]["kernels"].items():
+            spilled = kernel["spill_store_bytes"], kernel["spill_load_bytes"]
+            found += 1
+            if spilled[0] > bar[0] or spilled[1] > bar[1]:
+                over.append((structure.name, config, spilled, bar))
+    assert found and not over
