@@ -35,15 +35,19 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 
 # An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
 SMEM_BYTES = 128
-L2_BYTES = 48  # sustained, all SMs loading
+L2_BYTES = 64  # an SM's share; clusters that share loads are as fast as CTAs that do not, with tiles of 128 x 128
 DRAM_BYTES = 18  # 4.2 TB/s measured
 L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
 LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
 TILE_START = 800  # clocks from the first load of a tile to its first product
+HAND_OFF = 16  # clocks of a slot's barriers
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
 LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
+PART = 1700  # clocks in which a tile's sums, or C, leave
+SUM = 2000  # clocks that adding up what is left over takes, and for each of its parts of K
+SUM_PART = 400
 EXCHANGE = 1200  # clocks from a store into another CTA's shared memory to its being read there
 EXCHANGE_BYTES = 32  # of such stores, a clock and SM
 
@@ -77,8 +81,13 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     rounds = math.ceil(items / resident)
     at_work = min(items, resident)
     slot = _slot(facts, size, (m, n, k), at_work)
-    main = slots * (slot + _stall(size, slot))
+    slot += _stall(size, slot)
+    main = slots * slot
     gap = 0 if facts.pdl else GAP
+    if facts.tail:
+        whole = items // resident
+        tail = _tail(items % resident, slots, slot, size, resident)
+        return gap + whole * (main + _around(facts, size, rounds)) + tail
     return gap + rounds * (main + _around(facts, size, rounds) + _exchange(facts, size)) + _reduction(m, n, split, sms)
 
 
@@ -95,7 +104,7 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     memory = _unique(facts, size, shape, at_work) * block_k / at_work / DRAM_BYTES
     memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
-    return max(multiply + wait, read, load, memory)
+    return max(multiply + wait, read, load, memory) + HAND_OFF
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
@@ -135,6 +144,22 @@ def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
 def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
     """Clocks in which the CTAs of a cluster along K add up a tile."""
     return EXCHANGE + size["BLOCK_M"] * size["BLOCK_N"] * 4 / EXCHANGE_BYTES if facts.cluster_k > 1 else 0.0
+
+
+def _tail(left: int, slots: int, slot: float, size: dict[str, int], sms: int) -> float:
+    """Clocks of the tiles that are left over, in as many parts of K as is best; the host function chooses likewise."""
+    if not left:
+        return 0.0
+    whole = slots * slot + TILE_START + PART
+    area = size["BLOCK_M"] * size["BLOCK_N"]
+    cut = (
+        math.ceil(left * parts / sms) * (math.ceil(slots / parts) * slot + TILE_START + PART)
+        + SUM
+        + SUM_PART * parts
+        + left * parts * area * 8 / (L2_BYTES / 2 * sms)
+        for parts in range(2, min(slots, 32) + 1)
+    )
+    return min(whole, *cut) if slots > 1 else whole
 
 
 def _reduction(m: int, n: int, split: int, sms: int) -> float:

@@ -12,6 +12,7 @@ from tlxgen.plan import Size, Tile
 from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
+TAIL_ROWS = 4  # rows of a tile that a program sums over the parts of K
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class GemmFacts:
     store_guard: str | None
     source: Literal["grid", "persistent", "clc"]  # where the tiles of a CTA come from
     split: bool  # whether a variant of this structure cuts K
+    tail: bool  # tiles that are left over are cut along K
     cluster_m: int
     cluster_n: int
     cluster_k: int
@@ -76,6 +78,7 @@ class GemmFacts:
     scheduler_guard: str | None = None
     consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
+    sums: Tile | None = None  # a slice of the sums over a part of K, in the bytes of a subtile of C
 
     @property
     def persistent(self) -> bool:
@@ -113,9 +116,19 @@ class GemmFacts:
         return str(self.cluster_k) if self.cluster_k > 1 else "SPLIT_K" if self.split else ""
 
     @property
+    def part_of_k(self) -> bool:
+        """Whether a work item may be a part of K only, and begin at `first_k`."""
+        return bool(self.cut) or self.tail
+
+    @property
+    def sum_slices(self) -> int:
+        """Column slices in which the sums over a part of K are stored: fp32 in as many bytes as a subtile of C has."""
+        return self.subtiles * 4 // self.c_dtype.bytes if self.tail else 1
+
+    @property
     def slices(self) -> int:
         """Column slices that an accumulator in registers is cut into: to store it, or to send it to the CTAs."""
-        return 1 if self.tensor_memory else max(self.subtiles, self.cluster_k)
+        return 1 if self.tensor_memory else max(self.subtiles, self.cluster_k, self.sum_slices)
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -129,7 +142,14 @@ class GemmFacts:
     @property
     def descriptors(self) -> tuple[str, ...]:
         """The kernel's TMA descriptors, by argument."""
-        return tuple(f"{name}_desc" for name in (*(o.name for o in self.loads), *(("c",) if self.tma_store else ())))
+        return tuple(
+            f"{name}_desc"
+            for name in (
+                *(o.name for o in self.loads),
+                *(("c",) if self.tma_store else ()),
+                *(("sums",) if self.tail else ()),
+            )
+        )
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:
@@ -149,6 +169,10 @@ class GemmFacts:
     @property
     def op_code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return tuple((OPS[op].meaning, OPS[op].code) for op in self.ops)
+
+    @property
+    def tail_rows(self) -> int:
+        return TAIL_ROWS
 
     @property
     def reduce_rows(self) -> int:

@@ -22,6 +22,9 @@ _FUNCTIONS = {
     "halves",
     "quarters",
     "eighths",
+    "tile_of",
+    "trips_of",
+    "best_tail",
     "sm_count",
     "pick_config",
     "describe",
@@ -97,7 +100,9 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             faults.append((("tasks", "mma", "split"), "pingpong needs two specialised consumers"))
         if "replicate" in mma.model_fields_set and mma.replicate != 1:
             faults.append((("tasks", "mma", "replicate"), "the un-specialised form has one task: replicate is 1"))
-    elif mma.split == "pingpong":
+    if spec.schedule.tail == "split":
+        faults += [(tuple(path.split(".")), f"schedule.tail is split: {why}") for path, why in _beside_a_tail(spec)]
+    if spec.tasks.specialized and mma.split == "pingpong":
         if mma.replicate != 2:
             faults.append((("tasks", "mma", "replicate"), f"pingpong is played by 2 replicas, not {mma.replicate}"))
         if spec.schedule.kind != "persistent":
@@ -105,6 +110,22 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
                 (("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent")
             )
     return faults
+
+
+def _beside_a_tail(spec: GemmSpec) -> Iterator[tuple[str, str]]:
+    """What does not go with tiles that are left over and cut along K."""
+    if spec.schedule.kind != "persistent":
+        yield "schedule.kind", "only CTAs that stay have tiles that are left over: persistent"
+    if not spec.tasks.specialized:
+        yield "tasks.specialized", "the un-specialised form walks whole tiles: true"
+    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
+        yield "cluster", "the parts of a tile are for CTAs of their own: no cluster"
+    if spec.schedule.split_k > 1:
+        yield "schedule.split_k", "split_k cuts every tile already: 1"
+    if spec.tasks.epilogue:
+        yield "tasks.epilogue", "the consumers themselves store sums: no store task"
+    if spec.epilogue.store != "tma":
+        yield "epilogue.store", "sums leave by TMA from where C does: tma"
 
 
 def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
@@ -135,6 +156,7 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
+        ("schedule.tail", spec.schedule.tail == "split", "tiles that are left over stay whole: clc shares them out"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
             "tasks.scheduler",

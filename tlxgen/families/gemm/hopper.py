@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
@@ -72,7 +73,10 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         tile = facts.staged
         drains = (Drain("store"),) if "store" in optional else ()
         fill = Fill(consumer, "store")
-        rings.append(Ring("c", (tile,), sizes["C_STAGES"], fill, drains, spec.rings.c.empty, banks=facts.replicas))
+        c = Ring("c", (tile,), sizes["C_STAGES"], fill, drains, spec.rings.c.empty, banks=facts.replicas)
+        rings.append(c)
+        if facts.sums:
+            rings.append(replace(c, name="sums", tiles=(facts.sums,), alias="c", reshaped=True))
     return tuple(rings)
 
 

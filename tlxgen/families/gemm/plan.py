@@ -52,6 +52,9 @@ MEANING = {
     "GROUP_M": "tile rows of a swizzle group",
     "SPLIT_K": "parts that K is cut into",
 }
+# How many tiles are whole, and how many parts of K each of the others is.
+TAIL_ARGUMENTS = (("num_whole", "i32"), ("tail_parts", "i32"))
+TAIL_CONSTANTS = ("BLOCK_M", "BLOCK_N", "GROUP_M")
 WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
@@ -124,6 +127,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     a, b = _operands(spec, sizes, groups)
     rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"] // (spec.epilogue.subtiles * spec.cluster.k)
     c_dtype = DTYPES[spec.problem.c.dtype]
+    tail = spec.schedule.tail == "split"
     tensor_memory = spec.arch == "sm100"
     return GemmFacts(
         a=a,
@@ -143,6 +147,8 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
+        tail=tail,
+        sums=_sums(sizes, rows, spec.epilogue.subtiles * 4 // c_dtype.bytes) if tail else None,
         cluster_m=spec.cluster.m,
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
@@ -157,6 +163,11 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
         protocol=spec.cluster.protocol if tensor_memory and spec.cluster.m == 2 else None,
     )
+
+
+def _sums(sizes: dict[str, Size], rows: Size, slices: int) -> Tile:
+    """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C."""
+    return Tile("sums", (rows, sizes["BLOCK_N"] // slices), DTYPES["fp32"])
 
 
 def _hint(eviction: str) -> str:
@@ -224,6 +235,8 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         c = [("c_desc", _descriptor(out, (facts.rows, facts.columns)))]
     else:
         c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
+    if facts.sums:
+        c.append(("sums_desc", _descriptor(facts.sums.dtype.signature, facts.sums.shape)))
     seed = (("seed", "i32"),) if facts.stochastic else ()
     scales = tuple((f"{s.name}_desc", _descriptor(s.tile.dtype.signature, s.tile.shape)) for s in facts.scales)
     return (
@@ -236,6 +249,7 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         ("M", "i32"),
         ("N", "i32"),
         ("K", "i32"),
+        *(TAIL_ARGUMENTS if facts.tail else ()),
     )
 
 
@@ -248,6 +262,12 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
     arguments = _kernel_arguments(spec, facts)
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     gemm = Launch(f"{spec.name}_kernel", arguments, kept, _divisible(arguments), facts.num_warps, (facts.cluster, 1, 1))
+    if facts.tail:
+        tensors = (("sums_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
+        rows = (("stride_sm", "i32"), ("stride_cm", "i32"))
+        tail = (*tensors, *rows, *facts.op_arguments, ("M", "i32"), ("N", "i32"), *TAIL_ARGUMENTS)
+        constants = tuple((p.name, p.value) for p in parameters if p.name in TAIL_CONSTANTS)
+        return (gemm, Launch(f"{spec.name}_sum_kernel", tail, constants, _divisible(tail), 4))
     if spec.schedule.split_k == 1:
         return (gemm,)
     out = (("workspace_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
@@ -259,7 +279,8 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
 
 
 def _divisible(arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    return tuple(name for name, kind in arguments if (kind == "i32" and name != "seed") or kind.startswith("*"))
+    any_value = {"seed", *(name for name, _ in TAIL_ARGUMENTS)}
+    return tuple(n for n, kind in arguments if (kind == "i32" and n not in any_value) or kind.startswith("*"))
 
 
 def _rules(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:

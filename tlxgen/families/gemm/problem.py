@@ -63,6 +63,10 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     yield _runnable(spec, (1, 1, k))
     yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
     yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
+    if spec.schedule.tail == "split":  # one tile more than the CTAs get; and fewer than there are CTAs, K ending early
+        for rounds in (1, 2):
+            yield _runnable(spec, ((rounds * sms + 1) * m - 3, n, 24 * k - 8))
+        yield _runnable(spec, (m, 2 * n - 8, 33 * k))
     group = constants.get("GROUP_M", 8)
     rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
     yield _runnable(spec, (rows * m, 2 * n, parts * k))

@@ -164,6 +164,12 @@ class Schedule(SpecModel):
     split_k: int = Field(
         1, ge=1, le=64, description="Parts that K is cut into, summed by a second kernel; without one: cluster.k."
     )
+    tail: Literal["whole", "split"] = Field(
+        "whole",
+        description="sm90, persistent: what becomes of the tiles that are left over when all CTAs have had as many. "
+        "whole: some CTAs take one more. split: they are cut along K, as far as it is worth it, for all CTAs to share, "
+        "and summed by a second kernel.",
+    )
     pdl: bool = Field(
         False,
         description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
