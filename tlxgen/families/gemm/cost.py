@@ -35,12 +35,13 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 
 # An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
 SMEM_BYTES = 128
+STORE_BYTES = 32  # of C, from registers until the next tile begins
 L2_BYTES = 64  # an SM's share; clusters that share loads are as fast as CTAs that do not, with tiles of 128 x 128
 DRAM_BYTES = 18  # 4.2 TB/s measured
 L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
 LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
 TILE_START = 800  # clocks from the first load of a tile to its first product
-HAND_OFF = 16  # clocks of a slot's barriers
+HAND_OFF = 8  # clocks of a slot's barriers
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
 LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
@@ -134,11 +135,11 @@ def _stall(size: dict[str, int], slot: float) -> float:
 
 def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
     """Clocks of a tile outside its main loop: start, and the epilogue where nothing hides it."""
-    store = size["BLOCK_M"] * size["BLOCK_N"] * facts.c_dtype.bytes / SMEM_BYTES * 2
+    store = size["BLOCK_M"] * size["BLOCK_N"] * facts.c_dtype.bytes / STORE_BYTES
     if not facts.tma_store:
         store *= 1.5
     hidden = (facts.pingpong or size.get("ACC_STAGES", 1) > 1) and rounds > 1
-    return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.3 * store if hidden else store)
+    return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.15 * store if hidden else store)
 
 
 def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
