@@ -2,9 +2,9 @@
 
 Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
-    {"do": "start", family}            -> {"done": {}}, once what a compiler needs and takes seconds is there
-    {"do": "describe", family}         -> {"done": {name, sms, capability, versions}}; with a family, once what
-                                          measuring needs and takes seconds is there
+    {"do": "start", family, gpu}       -> {"done": {}}, once what takes seconds is there: what compiling needs or, with
+                                          `gpu`, measuring
+    {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
     {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
                                           they are found, then {"done": {key: result}} with the times of all others
@@ -41,13 +41,25 @@ def handle(request: Json, say: Say) -> None:
 
 
 def start(request: Json, say: Say) -> None:
-    """Imports what compiling needs, and has Triton compute the digest of itself that its cache goes by."""
+    """Imports what is needed, and has Triton compute the digest of itself that its cache goes by.
+
+    One of the compilers builds the launcher that the first launch would.
+    """
     family = families.load(request["family"])
     family.problem()
     family.benchmark()
     for module in ("tlxgen.compile.child", "tlxgen.tune.meta"):
         importlib.import_module(module)
     importlib.import_module("triton.runtime.cache").triton_key()
+    if request.get("gpu"):
+        torch = importlib.import_module("torch")
+        importlib.import_module("tlxgen.check.numerics")
+        importlib.import_module("tlxgen.bench.timing")
+        torch.mm(*torch.zeros(2, 16, 16, device="cuda"))  # loads cuBLAS
+        torch.cuda.synchronize()
+    if os.environ.get("TLXGEN_TUNE_CHILD") == "0":
+        with contextlib.suppress(Exception):  # without a GPU there is none to build it for
+            _ = importlib.import_module("triton.runtime.driver").driver.active.utils
     say({"done": {}})
 
 
@@ -57,12 +69,6 @@ def describe(request: Json, say: Say) -> None:
 
     gpu = Gpu()
     torch = importlib.import_module("torch")
-    if request.get("family"):
-        start(request, lambda _: None)
-        importlib.import_module("tlxgen.check.numerics")
-        _ = importlib.import_module("triton.runtime.driver").driver.active.utils  # builds and loads Triton's launcher
-        torch.mm(*torch.zeros(2, 16, 16, device=gpu.device))  # loads cuBLAS
-        torch.cuda.synchronize()
     capability = list(torch.cuda.get_device_capability())
     say({"done": {"name": gpu.name, "sms": gpu.sms, "capability": capability, "versions": gpu.versions()}})
 

@@ -53,14 +53,15 @@ class Limits:
 class Pools:
     """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting.
 
-    `start` has their children start before there is work; a run that finds all its results in the cache needs none.
+    `start` has their children start before there is work, and gives what the first GPU's says of it, if there is one; a
+    run that finds all its results in the cache needs none.
     """
 
     compiler: Executor
     measurer: Executor
     gpus: int
     close: Callable[[], object]
-    start: Callable[[], object] = lambda: None
+    start: Callable[[], Future[Json] | None] = lambda: None
 
 
 class Lab:
@@ -144,11 +145,13 @@ def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODUL
     task = {"module": module, "workers": workers, "family": family, "limit_s": START_S}
 
     @functools.cache  # once is enough
-    def start() -> None:
+    def start() -> Future[Json] | None:
+        described = [measurer.submit(worker.describe_task, task) for _ in range(gpus)]
         for _ in range(gpus):
-            measurer.submit(worker.describe_task, task)
+            measurer.submit(worker.warm_task, task)
         for _ in range(workers if gpus else 0):
             compiler.submit(worker.start_task, task)
+        return described[0] if described else None
 
     def close() -> None:
         for pool in (compiler, measurer):

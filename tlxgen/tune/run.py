@@ -9,9 +9,10 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tlxgen import stamp
 from tlxgen.bench import device as readings
@@ -129,9 +130,10 @@ def known_device() -> Device | None:
     return known if identity and same else None
 
 
-def device(module: str = worker.MODULE) -> Device:
-    """The GPU here and its versions, as a child says. Raises DeviceError when there is none."""
-    found = worker.describe_task({"limit_s": START_S, "module": module})
+def device(module: str = worker.MODULE, asked: Future[dict[str, Any]] | None = None) -> Device:
+    """The GPU here and its versions, as a child says, which may have been asked already. Raises DeviceError when there
+    is none."""
+    found = asked.result() if asked else worker.describe_task({"limit_s": START_S, "module": module})
     if identity := _identity():
         write_atomic(_kept(identity), json.dumps(found).encode())
     return Device.from_json(found)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import json
 import os
+import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,6 +26,7 @@ from tlxgen.spec import Document
 Shape = tuple[int, ...]
 NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
 PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
+PROCESSES = 8  # that render at a time: each takes as long to start as it takes to render some modules
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,33 @@ class Space:
 def space_of(document: Document) -> Space:
     """Of a document that was loaded without its tuned file, so that every variant is there.
 
+    Kept in the cache folder by all that it follows from: enumerating 100,000 points takes a second and more.
     Raises SpecError when the axes change what is computed, and NoVariantError when nothing fits.
     """
     family = families.of(document)
+    kept = _kept(document, family)
+    with contextlib.suppress(Exception):  # whatever a damaged file does to pickle: the space is enumerated again
+        if kept:
+            return Space(document, family, *pickle.loads(kept.read_bytes()))
+    space = _enumerated(document, family)
+    if kept:
+        with contextlib.suppress(OSError):
+            write_atomic(kept, pickle.dumps((space.name, space.candidates, space.sources, space.rejected)))
+    return space
+
+
+def _kept(document: Document, family: Family) -> Path | None:
+    """The file that the space is kept in; None for a family whose code cannot be told from another's."""
+    if not Path(inspect.getfile(type(family))).resolve().is_relative_to(stamp.PACKAGE):
+        return None
+    folders = dict.fromkeys((families.templates(family), stamp.templates()))
+    made_by = [stamp.generator(), *(digest.of_tree(f, ("**/*.j2",)) for f in folders)]
+    ours = Path(__file__).read_text(encoding="utf-8")
+    name = digest.of_text("\n".join([*made_by, ours, json.dumps(document.data, sort_keys=True, default=repr)]))
+    return stamp.cache_folder() / "tune" / "spaces" / f"{name}.pickle"
+
+
+def _enumerated(document: Document, family: Family) -> Space:
     kernels = family.kernels(document).some()
     _refuse_two_problems(kernels)
     sources: dict[str, str] = {}
@@ -163,7 +191,14 @@ class _Module:
         from tlxgen.render.module import render
 
         title = f"{self.structure.name}, to be measured."
-        text = render(self.structure, title=title, provenance={}, templates=self.templates, template=self.template)
+        text = render(
+            self.structure,
+            title=title,
+            provenance={},
+            templates=self.templates,
+            template=self.template,
+            for_people=False,
+        )
         write_atomic(self.path, f"{text}# {self.name}\n".encode())
         return text
 
@@ -176,6 +211,8 @@ def _sources(kernels: Kernels) -> list[str]:
     if len(missing) < PARALLEL_FROM:
         made = iter([module.render() for module in missing])
     else:
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(
+            min(os.cpu_count() or 1, len(missing), PROCESSES), mp_context=get_context("spawn")
+        ) as pool:
             made = iter(list(pool.map(_Module.render, missing)))
     return [next(made) if text is None else text for text in texts]

@@ -84,6 +84,12 @@ def start_task(task: Json) -> None:
         child.ask({"do": "start", **task}, float(task["limit_s"]))
 
 
+def warm_task(task: Json) -> None:
+    """Has a measuring child load what it needs, before there is anything to measure."""
+    with _gpu(task) as child:
+        child.ask({"do": "start", "gpu": True, **task}, float(task["limit_s"]))
+
+
 def compile_task(task: Json) -> Json:
     """Compiles one candidate for one kind of shape: {"fault": None} or {"fault": "compile", "text": why}.
 

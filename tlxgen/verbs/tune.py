@@ -55,10 +55,9 @@ def run(spec: Path, options: Options) -> int:
             pools = labs.local_pools(workers, len(worker.gpus()), families.of(document).name, options.module)
         stack.callback(pools.close)
         known = known_device()
-        if known is None:
-            pools.start()  # they import torch while the variants are enumerated
+        asked = None if known else pools.start()  # they import torch while the variants are enumerated
         space = space_of(document)
-        found = known or device(options.module)
+        found = known or device(options.module, asked)
         require(space, found)
         shapes = _shapes(space, options.shapes)
         results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
