@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import time
@@ -208,3 +209,27 @@ def test_the_benchmark_of_faults_tells_them_apart(project: Project, monkeypatch:
     assert tune_faults.main() == 0
     found = json.loads(record.read_text())
     assert found["same"] and set(found["faults"]) == {"hang", "crash", "memory", "wrong"}
+
+
+def test_a_space_is_kept_until_its_spec_changes_and_a_damaged_one_is_made_anew(project: Project) -> None:
+    folder = project.root / "cache" / "tune" / "spaces"
+    first = project.space
+    (kept,) = folder.iterdir()
+    assert [c.key for c in project.space.candidates] == [c.key for c in first.candidates]
+    kept.write_bytes(b"\x80\x05broken")
+    assert [c.key for c in project.space.candidates] == [c.key for c in first.candidates]
+    assert kept.stat().st_size > 100
+    project.spec.write_text(
+        project.spec.read_text().replace("schedule.group_m: [1, 4, 8, 16]", "schedule.group_m: [1]")
+    )
+    assert len(project.space.candidates) < len(first.candidates) and len(list(folder.iterdir())) == 2
+
+
+def test_what_is_measured_is_what_a_build_writes_but_for_its_form(project: Project) -> None:
+    def kernels(text: str) -> list[str]:
+        return [ast.dump(n) for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.decorator_list]
+
+    space = project.space
+    built = build(project.spec, out=project.root / "generated").folder
+    written = [kernels(path.read_text()) for path in built.glob("g_*.py")]
+    assert len(written) == 2 and all(kernels(text) in written for text in space.sources.values())

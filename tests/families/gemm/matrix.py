@@ -29,6 +29,7 @@ TURNS = {"tasks.mma.split": "pingpong", "schedule.kind": "persistent", "tile.n":
 STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "tma", "tile.n": 128}
 ALONG_K = {"schedule.split_k": 1, "epilogue.subtiles": 1}
 FP8 = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}}
+TAIL = {"schedule.tail": "split", "schedule.kind": "persistent", "schedule.split_k": 1, "epilogue.store": "tma"}
 KEEP = {"guards.EPILOGUE_TASK": "keep"}
 
 FORMS: dict[str, Mapping[str, Any]] = {
@@ -51,6 +52,8 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "cluster_k_once": {**ALONG_K, "cluster": {"k": 2}, "schedule.kind": "grid", "tile.n": 64},
     "cluster_k_turns": {**ALONG_K, **TURNS, "cluster": {"k": 2}, "tile.n": 64},
     "overlapped": {"schedule.pdl": True, "tile.n": 128},
+    "tail": {**TAIL, "tile.n": 128},
+    "tail_turns": {**TAIL, **TURNS},
     "promoted": {**FP8, "tasks.mma.promote": True, "tasks.mma.in_flight": 0, "tile.n": 128},
 }
 BF16 = {"a": {"dtype": "bf16"}, "b": {"dtype": "bf16"}}

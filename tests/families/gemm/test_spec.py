@@ -20,6 +20,7 @@ PINGPONG = {"tasks.mma.split": "pingpong"}
 SM100 = {"arch": "sm100"}
 PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
 FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
+TAIL = {"schedule.tail": "split"}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
 
 
@@ -41,6 +42,13 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**PIPELINED, "tasks.mma.replicate": 2}, "tasks.mma.replicate", "one task"),
     ({**PIPELINED, "cluster.m": 2}, "cluster", "tasks.specialized must be true"),
     ({**PIPELINED, "tasks.epilogue": {}}, "tasks.epilogue", "tasks.specialized: true"),
+    ({**TAIL, "schedule.kind": "grid"}, "schedule.kind", "only CTAs that stay"),
+    ({**TAIL, **PIPELINED}, "tasks.specialized", "walks whole tiles"),
+    ({**TAIL, "cluster.m": 2}, "cluster", "for CTAs of their own"),
+    ({**TAIL, "schedule.split_k": 2}, "schedule.split_k", "cuts every tile already"),
+    ({**TAIL, **STORE_TASK}, "tasks.epilogue", "no store task"),
+    ({**TAIL, "epilogue.store": "direct"}, "epilogue.store", "by TMA from where C does"),
+    ({**SM100, **TAIL}, "schedule.tail", "stay whole"),
     ({"tasks.mma.registers": 233}, "tasks.mma.registers", "multiple of 8"),
     ({"tasks.mma.registers": 16}, "tasks.mma.registers", "24..240"),
     ({"tasks.mma.registers": 256}, "tasks.mma.registers", "24..240"),

@@ -40,6 +40,7 @@ def test_work_is_shared_out_in_every_way_that_the_axes_have(toys: list[Toy]) -> 
     ways = {(*form, "num_programs" in toy.source.text, "SPLIT_K" in toy.configs[0].kwargs) for toy, *form in forms}
     assert len(ways) == 10  # one CTA or a cluster, persistent or grid, K whole or cut; and a cluster that cuts K
     assert any("replica" in toy.arithmetic for toy in toys)  # pingpong
+    assert {"replica" in toy.arithmetic for toy in toys if toy.tail} == {False, True}
 
 
 def test_every_tile_of_c_has_exactly_one_owner_in_every_role(toys: list[Toy]) -> None:
@@ -111,6 +112,34 @@ def test_the_ctas_of_a_cluster_along_k_take_the_parts_of_one_tile(toys: list[Toy
             assert [problem.tile(item, first + r) for r in range(parts)] == [(row, column, r) for r in range(parts)]
 
     for_every_problem(clusters, check)
+
+
+def test_what_is_left_over_is_every_tile_but_as_many_for_each_cta_as_there_are(toys: list[Toy]) -> None:
+    cut = [toy for toy in toys if toy.tail]
+    assert cut
+
+    def check(problem: Problem) -> None:
+        rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
+        parts: dict[tuple[int, int], list[int]] = {}
+        for item in range(problem.num_whole + problem.left * problem.split):
+            row, column, part = problem.tile(item, 0)
+            parts.setdefault((row, column), []).append(part)
+        assert set(parts) == {(r, c) for r in range(rows) for c in range(columns)}
+        assert all(found in ([0], list(range(problem.split))) for found in parts.values())
+        assert problem.left < problem.sms and (problem.split == 1 or problem.num_whole % problem.sms == 0)
+
+    for_every_problem(cut, check)
+
+
+@given(st.integers(0, 131), st.integers(1, 512), st.integers(64, 4096), st.sampled_from([8192, 16384, 32768]))
+def test_a_tail_is_cut_when_that_is_estimated_to_be_faster(left: int, k_tiles: int, slot: int, area: int) -> None:
+    source = Source.read(sorted((GENERATED / "hopper_gemm_tail").glob("*pingpong*.py"))[0])
+    best_tail = Toy(source).names["best_tail"]
+    clocks, parts = best_tail(left, k_tiles, slot, area, 132)
+    assert 1 <= parts <= k_tiles and (left or (clocks, parts) == (0, 1))
+    assert clocks <= (k_tiles * slot + 2500) * bool(left)
+    if parts > 1:  # no CTA gets more of K than it would have of a whole tile
+        assert cdiv(left * parts, 132) * cdiv(k_tiles, parts) < k_tiles
 
 
 def test_a_ring_goes_round_its_slots_and_flips_its_phase_every_round(toys: list[Toy]) -> None:

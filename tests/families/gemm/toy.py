@@ -15,6 +15,7 @@ from typing import Any
 
 from .source import Source, calls, value
 
+TAIL = ("tile_of", "trips_of", "slot_clocks", "best_tail")
 Tile = tuple[int, int, int]  # tile row, tile column, part of K
 
 
@@ -29,12 +30,13 @@ class Toy:
         self.source = source
         self.rank = 0  # in its cluster, of the CTA that asks
         self.names: dict[str, Any] = {
-            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int),
+            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int, where=_where),
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
         tables = [n for n in source.tree.body if isinstance(n, ast.Assign)]
         wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "clocks", "pick_config")]
+        wanted += [source.functions[name] for name in TAIL if name in source.functions]
         exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)
         self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
         self.launch = {name: _code(_set(source.prepare, name)) for name in ("items", "programs")}
@@ -60,9 +62,14 @@ class Toy:
         return int(self.configs[0].options.get("ctas_per_cga", (1, 1, 1))[0])
 
     @property
+    def tail(self) -> bool:
+        """Whether tiles that are left over are cut along K."""
+        return "tile_of" in self.names
+
+    @property
     def parts(self) -> int:
         """Into how many parts the CTAs of a cluster cut K."""
-        return self.cluster if "part_tiles" in self.source.text else 1
+        return self.cluster if "part_full" in self.source.text else 1
 
     @property
     def arithmetic(self) -> str:
@@ -73,13 +80,20 @@ class Toy:
         return "\n".join(ast.unparse(part) for part in parts if part)
 
 
+def _where(condition: bool, yes: int, no: int) -> int:
+    return yes if condition else no
+
+
 def _config(kwargs: dict[str, Any], **options: Any) -> SimpleNamespace:
     return SimpleNamespace(kwargs=kwargs, options=options)
 
 
 @dataclass
 class Problem:
-    """A shape on a GPU of `sms` SMs, under the first row of CONFIGS with another GROUP_M and SPLIT_K."""
+    """A shape on a GPU of `sms` SMs, under the first row of CONFIGS with another GROUP_M and SPLIT_K.
+
+    What is left over is cut into SPLIT_K parts, whether that is worth it or not.
+    """
 
     toy: Toy
     m: int
@@ -102,8 +116,33 @@ class Problem:
     def wanted(self) -> set[Tile]:
         """Every tile of C, once for each part of K."""
         rows, columns = cdiv(self.m, self.config["BLOCK_M"]), cdiv(self.n, self.config["BLOCK_N"])
+        if self.toy.tail:
+            return {self.tile(item, 0) for item in range(self.num_whole + self.left * self.split)}
         parts = self.config.get("SPLIT_K", self.toy.parts)
         return {(r, c, p) for r in range(rows) for c in range(columns) for p in range(parts)}
+
+    @cached_property
+    def tiles(self) -> int:
+        return cdiv(self.m, self.config["BLOCK_M"]) * cdiv(self.n, self.config["BLOCK_N"])
+
+    @cached_property
+    def left(self) -> int:
+        """Tiles that are cut along K."""
+        return self.tiles % self.sms if self.toy.tail and self.split > 1 else 0
+
+    @cached_property
+    def num_whole(self) -> int:
+        return self.tiles - self.left
+
+    @property
+    def cut(self) -> tuple[int, int]:
+        """num_whole and tail_parts."""
+        return self.num_whole, self.split
+
+    @property
+    def told(self) -> dict[str, int]:
+        """What a kernel and its host function say of the tail."""
+        return {"num_whole": self.num_whole, "tail_parts": self.split, "left": self.left, "sms": self.sms}
 
     @cached_property
     def programs(self) -> int:
@@ -111,6 +150,7 @@ class Problem:
         names = {**self.toy.names, "m": self.m, "n": self.n, "split": self.split}
         names |= {name.lower(): extent for name, extent in self.config.items()}
         names |= {"sm_count": lambda index: self.sms, "device": SimpleNamespace(index=0)}
+        names |= self.told if self.toy.tail else {}
         for name, code in self.toy.launch.items():
             names[name] = eval(code, names)
         return int(names["programs"])
@@ -118,7 +158,7 @@ class Problem:
     def walks(self, program: int) -> dict[str, list[list[int]]]:
         """Role -> the work items of each of its replicas in one CTA, in order."""
         tl = SimpleNamespace(cdiv=cdiv, program_id=lambda axis: program, num_programs=lambda axis: self.programs)
-        names = {**self.toy.names, **self.config, "tl": tl, "M": self.m, "N": self.n}
+        names = {**self.toy.names, **self.config, "tl": tl, "M": self.m, "N": self.n, **self.told}
         for name, code in self.toy.shared.items():
             names[name] = eval(code, names)
         found = {}
@@ -131,6 +171,9 @@ class Problem:
         """What `tile_at` says of a work item in one CTA."""
         self.toy.rank = program % self.toy.cluster
         sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
+        if self.toy.tail:
+            row, column = self.toy.names["tile_at"](self.toy.names["tile_of"](item, *self.cut), self.m, self.n, *sizes)
+            return row, column, max(item - self.num_whole, 0) % self.split
         row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *sizes)
         return row, column, part[0] if part else self.toy.rank % self.toy.parts
 

@@ -24,6 +24,7 @@ _FUNCTIONS = {
     "eighths",
     "tile_of",
     "trips_of",
+    "slot_clocks",
     "best_tail",
     "sm_count",
     "pick_config",
