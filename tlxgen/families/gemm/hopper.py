@@ -35,6 +35,8 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     tiles = "a and b tiles" if spec.rings.ab.full == "shared" else "a tiles and b tiles apart"
     output = f"C in {facts.subtiles} subtiles"
     store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
+    if facts.tail:
+        store += f", of a part of K its sums in {facts.sum_slices} slices"
     exchange = ("send each CTA of the cluster its columns", "add up what came from each") if facts.cluster_k > 1 else ()
     epilogue = (*exchange, *(OPS[op].meaning for op in facts.ops), store)
     products = ("wgmma on it", "add its products") if facts.promote else ("wgmma on it",)
