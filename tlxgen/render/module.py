@@ -55,7 +55,7 @@ def render(
     context = {"plan": structure.plan, "facts": structure.plan.facts, "module": module}
     text = environment.render(environment.environment(templates), template, context)
     text = passes.run(text, bake=structure.baked)
-    return _with_configs(_format(text), rows) if for_people else text
+    return _with_configs(_format(text) if for_people else text, rows)
 
 
 def config_row(plan: Plan) -> ConfigRow:

@@ -48,7 +48,6 @@ class WithoutMemory(TorchFunctionMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         if func in RANDOM:  # on `meta` these take a second to import what they need
             func = torch.empty
-            kwargs.pop("generator", None)
         made = func(*args, **{**kwargs, "device": "meta"})
         return made.as_subclass(OnGpu)
 

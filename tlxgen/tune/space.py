@@ -97,11 +97,21 @@ def _kept(document: Document, family: Family) -> Path | None:
     """The file that the space is kept in; None for a family whose code cannot be told from another's."""
     if not Path(inspect.getfile(type(family))).resolve().is_relative_to(stamp.PACKAGE):
         return None
-    folders = dict.fromkeys((families.templates(family), stamp.templates()))
-    made_by = [stamp.generator(), *(digest.of_tree(f, ("**/*.j2",)) for f in folders)]
     ours = Path(__file__).read_text(encoding="utf-8")
-    name = digest.of_text("\n".join([*made_by, ours, json.dumps(document.data, sort_keys=True, default=repr)]))
+    name = digest.of_text(
+        "\n".join(
+            [*_made_by(families.templates(family)), ours, json.dumps(document.data, sort_keys=True, default=repr)]
+        )
+    )
     return stamp.cache_folder() / "tune" / "spaces" / f"{name}.pickle"
+
+
+def _made_by(templates: Path) -> list[str]:
+    """Digests of the generator, of a family's templates and of tlxgen's own."""
+    return [
+        stamp.generator(),
+        *(digest.of_tree(f, ("**/*.j2",)) for f in dict.fromkeys((templates, stamp.templates()))),
+    ]
 
 
 def _enumerated(document: Document, family: Family) -> Space:
@@ -170,10 +180,10 @@ class _Module:
 
     @cached_property
     def name(self) -> str:
-        folders = dict.fromkeys((self.templates, stamp.templates()))
-        made_by = [stamp.generator(), *(digest.of_tree(folder, ("**/*.j2",)) for folder in folders)]
         one = self.structure
-        return digest.of_text("\n".join([*made_by, repr((one.name, one.plan, one.baked, one.variants[0].plan))]))
+        return digest.of_text(
+            "\n".join([*_made_by(self.templates), repr((one.name, one.plan, one.baked, one.variants[0].plan))])
+        )
 
     @property
     def path(self) -> Path:

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tlxgen.families.gemm.spec import GemmSpec
+
+from .matrix import TAIL, spec_of
 from .source import Source
 from .toy import Problem, Tile, Toy, cdiv
 
@@ -140,6 +143,23 @@ def test_a_tail_is_cut_when_that_is_estimated_to_be_faster(left: int, k_tiles: i
     assert clocks <= (k_tiles * slot + 2500) * bool(left)
     if parts > 1:  # no CTA gets more of K than it would have of a whole tile
         assert cdiv(left * parts, 132) * cdiv(k_tiles, parts) < k_tiles
+
+
+def test_the_simulator_is_given_problems_whose_tail_is_cut() -> None:
+    pytest.importorskip("torch")
+    from tlxgen.families.gemm.problem import simulated_shapes
+    from tlxgen.sim import SMS
+
+    spec = GemmSpec.model_validate(spec_of("some", TAIL))
+    for path in sorted((GENERATED / "hopper_gemm_tail").glob("hopper*.py")):
+        toy = Toy(Source.read(path))
+        config = toy.configs[0].kwargs
+        slot, area = toy.names["slot_clocks"](toy.configs[0]), config["BLOCK_M"] * config["BLOCK_N"]
+        parts = set()
+        for m, n, k in simulated_shapes(spec, config, SMS):
+            left = cdiv(m, config["BLOCK_M"]) * cdiv(n, config["BLOCK_N"]) % SMS
+            parts.add(toy.names["best_tail"](left, cdiv(k, config["BLOCK_K"]), slot, area, SMS)[1])
+        assert len(parts) >= 3 and 1 in parts, path.name
 
 
 def test_a_ring_goes_round_its_slots_and_flips_its_phase_every_round(toys: list[Toy]) -> None:

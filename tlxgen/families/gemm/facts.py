@@ -62,7 +62,6 @@ class GemmFacts:
     store_guard: str | None
     source: Literal["grid", "persistent", "clc"]  # where the tiles of a CTA come from
     split: bool  # whether a variant of this structure cuts K
-    tail: bool  # tiles that are left over are cut along K
     cluster_m: int
     cluster_n: int
     cluster_k: int
@@ -78,7 +77,7 @@ class GemmFacts:
     scheduler_guard: str | None = None
     consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
-    sums: Tile | None = None  # a slice of the sums over a part of K, in the bytes of a subtile of C
+    sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
 
     @property
     def persistent(self) -> bool:
@@ -116,14 +115,19 @@ class GemmFacts:
         return str(self.cluster_k) if self.cluster_k > 1 else "SPLIT_K" if self.split else ""
 
     @property
+    def tail(self) -> bool:
+        """Whether tiles that are left over are cut along K."""
+        return self.sums is not None
+
+    @property
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
         return bool(self.cut) or self.tail
 
     @property
     def sum_slices(self) -> int:
-        """Column slices in which the sums over a part of K are stored: fp32 in as many bytes as a subtile of C has."""
-        return self.subtiles * 4 // self.c_dtype.bytes if self.tail else 1
+        """Column slices in which the sums over a part of K are stored."""
+        return self.subtiles * self.columns.value // self.sums.shape[1].value if self.sums else 1
 
     @property
     def slices(self) -> int:

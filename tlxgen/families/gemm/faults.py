@@ -101,15 +101,15 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             faults.append((("tasks", "mma", "split"), "pingpong needs two specialised consumers"))
         if "replicate" in mma.model_fields_set and mma.replicate != 1:
             faults.append((("tasks", "mma", "replicate"), "the un-specialised form has one task: replicate is 1"))
-    if spec.schedule.tail == "split":
-        faults += [(tuple(path.split(".")), f"schedule.tail is split: {why}") for path, why in _beside_a_tail(spec)]
-    if spec.tasks.specialized and mma.split == "pingpong":
+    elif mma.split == "pingpong":
         if mma.replicate != 2:
             faults.append((("tasks", "mma", "replicate"), f"pingpong is played by 2 replicas, not {mma.replicate}"))
         if spec.schedule.kind != "persistent":
             faults.append(
                 (("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent")
             )
+    if spec.schedule.tail == "split":
+        faults += [(tuple(path.split(".")), f"schedule.tail is split: {why}") for path, why in _beside_a_tail(spec)]
     return faults
 
 

@@ -127,7 +127,6 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     a, b = _operands(spec, sizes, groups)
     rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"] // (spec.epilogue.subtiles * spec.cluster.k)
     c_dtype = DTYPES[spec.problem.c.dtype]
-    tail = spec.schedule.tail == "split"
     tensor_memory = spec.arch == "sm100"
     return GemmFacts(
         a=a,
@@ -147,8 +146,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
-        tail=tail,
-        sums=_sums(sizes, rows, spec.epilogue.subtiles * 4 // c_dtype.bytes) if tail else None,
+        sums=_sums(spec, sizes, rows) if spec.schedule.tail == "split" else None,
         cluster_m=spec.cluster.m,
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
@@ -165,9 +163,11 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     )
 
 
-def _sums(sizes: dict[str, Size], rows: Size, slices: int) -> Tile:
+def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:
     """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C."""
-    return Tile("sums", (rows, sizes["BLOCK_N"] // slices), DTYPES["fp32"])
+    fp32 = DTYPES["fp32"]
+    slices = spec.epilogue.subtiles * fp32.bytes // DTYPES[spec.problem.c.dtype].bytes
+    return Tile("sums", (rows, sizes["BLOCK_N"] // slices), fp32)
 
 
 def _hint(eviction: str) -> str:
