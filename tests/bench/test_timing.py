@@ -39,6 +39,29 @@ def test_all_timers_run_in_every_turn_before_any_runs_again() -> None:
     assert len({tuple(turn) for turn in turns}) > 1, "the order never changes"
 
 
+class Queued:
+    """A timer that can be queued, and notes what is asked of it."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name, self.log = name, log
+
+    def start(self) -> None:
+        self.log.append(f"start {self.name}")
+
+    def __call__(self) -> float:
+        self.log.append(f"wait {self.name}")
+        return 1.0
+
+
+def test_a_replay_is_queued_before_the_one_before_it_is_waited_for() -> None:
+    log: list[str] = []
+    interleave({name: Queued(name, log) for name in "abc"}, turns=4)
+    measured = log[-2 * 3 * 4 :]
+    starts = [line[6:] for line in measured if line.startswith("start")]
+    assert starts == [line[5:] for line in measured if line.startswith("wait")], "in another order than it was queued"
+    assert [line[:5] for line in measured] == ["start", *["start", "wait "] * 11, "wait "]
+
+
 def test_the_order_depends_on_the_seed_and_on_nothing_else() -> None:
     orders = []
     for seed in (1, 1, 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,6 +101,36 @@ def test_every_replay_of_a_candidate_is_announced(session: Any) -> None:
     messages, _ = session({})
     begun = [m["begin"] for m in messages if m.get("begin")]
     assert len(begun) >= 3 * (1 + 1 + 4)
+
+
+def test_of_two_queued_replays_the_first_is_announced_until_it_has_ended() -> None:
+    """Then the second is; a fault shows while one is waited for, or the next one queued."""
+    said: list[Any] = []
+    running: deque[str] = deque()
+    timers = {key: child.Noted(key, Waits(said), running, said.append) for key in ("", "x", "y")}
+    timers["x"].start()
+    timers["y"].start()
+    assert said == [{"begin": "x"}, "queued", "queued"]
+    timers["x"]()
+    timers[""].start()
+    assert said[3:] == ["waited", {"begin": "y"}, "queued"]
+    timers["y"]()
+    timers[""]()
+    assert said[6:] == ["waited", {"begin": None}, "waited"], "the baseline is nobody's fault"
+
+
+class Waits:
+    """A timer that can be queued."""
+
+    def __init__(self, said: list[Any]) -> None:
+        self.said = said
+
+    def start(self) -> None:
+        self.said.append("queued")
+
+    def __call__(self) -> float:
+        self.said.append("waited")
+        return 1.0
 
 
 def test_wrong_numbers_are_rejected_before_anything_is_timed(session: Any) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,14 +37,22 @@ class Replay:
         with torch.cuda.graph(self.graph):
             for i in range(launches):
                 runs[i % len(runs)]()
-        self.begin, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self.queued: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()
+
+    def start(self) -> None:
+        """Queues a replay. A timer may be queued again before its first replay has ended."""
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        self.graph.replay()
+        end.record()
+        self.queued.append((begin, end))
 
     def __call__(self) -> float:
-        self.begin.record()
-        self.graph.replay()
-        self.end.record()
-        self.end.synchronize()
-        return float(self.begin.elapsed_time(self.end)) * 1e3 / self.launches
+        if not self.queued:
+            self.start()
+        begin, end = self.queued.popleft()
+        end.synchronize()
+        return float(begin.elapsed_time(end)) * 1e3 / self.launches
 
 
 class Gpu:

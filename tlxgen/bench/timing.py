@@ -4,24 +4,29 @@ A `Timer` replays a short CUDA graph of one candidate and says how long a launch
 the baseline among them, are replayed in turns: clocks and temperature drift over seconds and so meet all alike. A
 figure of another run, another day or another set of candidates is not comparable, a ratio to the baseline of the same
 run is. Knows no GPU: the timers are the caller's.
+
+A GPU that waits for the host between two replays runs at other clocks than a busy one, and ranks candidates otherwise:
+the next replay is queued before the last one's time is asked for.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-METHOD = 1  # part of every cache key: raise it when a change makes old figures incomparable
+METHOD = 2  # part of every cache key: raise it when a change makes old figures incomparable
 WARM_WINDOW = 4  # turns whose medians are compared to tell that the clocks have settled
 WARM_TURNS = 40  # at most: a GPU that has not settled by then will not, and the figures are flagged
 SETTLED = 0.01  # relative change between two windows
 NOISY = 0.03  # relative spread, or drift from the first half of the turns to the second
 TURNS = 30
 
-Timer = Callable[[], float]  # microseconds a launch, of one replay
+# Gives microseconds a launch, of one replay. One that has a method `start` can be queued: called then, it only waits.
+Timer = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,21 @@ def interleave(timers: Mapping[str, Timer], *, turns: int = TURNS, seed: int = 0
     order, rng = list(timers), random.Random(seed)
     totals: list[float] = []
     while len(totals) < WARM_TURNS and not _settled(totals):
-        totals.append(sum(timers[name]() for name in _rotated(order, rng)))
+        totals.append(sum(us for _, us in _queued(timers, _rotated(order, rng))))
     times: dict[str, list[float]] = {name: [] for name in timers}
-    for _ in range(turns):
-        for name in _rotated(order, rng):
-            times[name].append(timers[name]())
+    for name, us in _queued(timers, [name for _ in range(turns) for name in _rotated(order, rng)]):
+        times[name].append(us)
     return {name: Figure.of(values) for name, values in times.items()}
+
+
+def _queued(timers: Mapping[str, Timer], names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Each timer's time, in this order; the next one is started before."""
+    starts = [getattr(timers[name], "start", lambda: None) for name in names]
+    for start in starts[:1]:
+        start()
+    for name, start_next in itertools.zip_longest(names, starts[1:], fillvalue=lambda: None):
+        start_next()
+        yield name, timers[name]()
 
 
 def _rotated(names: Sequence[str], rng: random.Random) -> list[str]:

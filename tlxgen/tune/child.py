@@ -22,6 +22,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -107,7 +108,11 @@ def _folder() -> str:
 
 
 def compile_(request: Json, say: Say) -> None:
-    """Calls the host function with everything but the launch: Triton compiles, and keeps it in its cache."""
+    """Calls the host function with everything but the launch: Triton compiles, and keeps it in its cache.
+
+    It steps back behind whoever measures: a GPU that waits for its host runs at other clocks.
+    """
+    os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:
         candidate = Candidate(request["candidate"], request)
         family = families.load(request["family"])
@@ -181,7 +186,8 @@ class Session:
         baseline = self._baseline(candidates[0].spec, tensors)
         for candidate in candidates:
             self._prepare(candidate, tensors)
-        timers = {key: self._noted(key, timer) for key, timer in self.timers.items()}
+        running: deque[str] = deque()
+        timers = {key: Noted(key, timer, running, self.say) for key, timer in self.timers.items()}
         figures = interleave(timers, turns=self.request["turns"], seed=self.request["seed"]) if self.timers else {}
         conditions = self.gpu.conditions()
         base = figures.pop("", None)
@@ -260,16 +266,6 @@ class Session:
             self.runs["reference"] = self.problem.reference(spec, tensors)
         return self.runs["reference"]
 
-    def _noted(self, key: str, timer: Callable[[], float]) -> Callable[[], float]:
-        """A timer that says whose it is before it runs: a kernel may hang in its hundredth replay only."""
-
-        def noted() -> float:
-            if key:
-                self.say({"begin": key})
-            return timer()
-
-        return noted
-
     def _fault(self, key: str, error: Exception) -> None:
         """Reports an error of a candidate. One that the CUDA context did not survive ends this process."""
         text = _one_line(error)
@@ -282,6 +278,37 @@ class Session:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
             os._exit(3)
+
+
+class Noted:
+    """A timer that has it said whose replay is running: a kernel may hang in its hundredth only.
+
+    `running` are the keys of those that are queued, in order, for all timers of a measurement.
+    """
+
+    def __init__(self, key: str, timer: Callable[[], float], running: deque[str], say: Say) -> None:
+        self.key, self.timer, self.running, self.say = key, timer, running, say
+
+    def start(self) -> None:
+        """Queues a replay, where the timer can."""
+        if start := getattr(self.timer, "start", None):
+            self._enter()
+            start()
+
+    def __call__(self) -> float:
+        if not hasattr(self.timer, "start"):
+            self._enter()
+        us = self.timer()
+        self.running.popleft()
+        if self.running:
+            self.say({"begin": self.running[0] or None})
+        return us
+
+    def _enter(self) -> None:
+        """Says who runs, if nobody does: else it is said when its turn comes."""
+        if not self.running:
+            self.say({"begin": self.key or None})
+        self.running.append(self.key)
 
 
 def _one_line(error: BaseException) -> str:

@@ -65,14 +65,17 @@ class Space:
     rejected: Mapping[str, int]  # rule -> how many variants broke it
 
     def ranked(self, shapes: Sequence[Shape], sms: int) -> list[Candidate]:
-        """Best first by the family's estimate, its geometric mean over `shapes`; ties in an order of their own."""
+        """Best first by the family's estimate, its geometric mean over `shapes`.
+
+        Ties stand in an order of their own, whatever the text of the modules: a new template draws no others.
+        """
         costs: dict[str, float] = {}
         for candidate in self.candidates:
             product = 1.0
             for shape in shapes:
                 product *= self.family.cost(candidate.plan, shape, sms) ** (1 / len(shapes))
             costs[candidate.key] = product
-        return sorted(self.candidates, key=lambda c: (costs[c.key], c.key))
+        return sorted(self.candidates, key=lambda c: (costs[c.key], digest.of_text(c.label)))
 
 
 def space_of(document: Document) -> Space:

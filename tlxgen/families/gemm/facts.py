@@ -12,6 +12,7 @@ from tlxgen.plan import Size, Tile
 from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
+LINE_BYTES = 128  # of L2
 TAIL_ROWS = 4  # rows of a tile that a program sums over the parts of K
 
 
@@ -29,12 +30,22 @@ class Operand:
     @property
     def along_k(self) -> Size:
         """How far a slot's tile reaches along K, in stored elements."""
-        return self.tile.shape[1 if self.row_major == (self.name == "a") else 0]
+        return self.tile.shape[1 if self.k_major else 0]
 
     @property
     def packed(self) -> bool:
         """Whether a stored element has several values, neighbours along K."""
         return self.tile.dtype.values > 1
+
+    @property
+    def k_major(self) -> bool:
+        """Whether neighbours in memory are neighbours along K."""
+        return self.row_major == (self.name == "a")
+
+    @property
+    def line(self) -> int:
+        """Stored elements of a line of L2."""
+        return LINE_BYTES // self.tile.dtype.bytes
 
     @property
     def k_bytes(self) -> float:
@@ -67,6 +78,7 @@ class GemmFacts:
     cluster_k: int
     promote: bool  # a slot's products are added to the accumulator outside of the tensor core
     pdl: bool  # the kernel starts before the one before it in the stream has ended
+    prefetch: int  # ring slots of the first tiles that L2 is asked for until then
     ops: tuple[str, ...]
     num_warps: int
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers

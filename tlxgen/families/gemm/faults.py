@@ -24,6 +24,9 @@ _FUNCTIONS = {
     "eighths",
     "tile_of",
     "trips_of",
+    "first_extents",
+    "prefetch_along_k",
+    "prefetch_across_k",
     "slot_clocks",
     "best_tail",
     "sm_count",
@@ -110,7 +113,21 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             )
     if spec.schedule.tail == "split":
         faults += [(tuple(path.split(".")), f"schedule.tail is split: {why}") for path, why in _beside_a_tail(spec)]
+    if spec.schedule.prefetch:
+        faults += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
     return faults
+
+
+def _against_a_prefetch(spec: GemmSpec) -> Iterator[str]:
+    """Why there is nothing to ask L2 for ahead."""
+    if not spec.schedule.pdl:
+        yield "L2 is asked while the kernel before still runs: schedule.pdl must be true"
+    if spec.schedule.kind != "persistent":
+        yield "CTAs that come later would ask for what has been read long since: schedule.kind must be persistent"
+    if not spec.tasks.specialized:
+        yield "consumers ask while the producer waits: tasks.specialized must be true"
+    if spec.schedule.split_k > 1 or spec.cluster.k > 1:
+        yield "tiles begin at the first slot of K only where K is whole: split_k and cluster.k must be 1"
 
 
 def _beside_a_tail(spec: GemmSpec) -> Iterator[tuple[str, str]]:
@@ -158,6 +175,7 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
         ("schedule.tail", spec.schedule.tail == "split", "tiles that are left over stay whole: clc shares them out"),
+        ("schedule.prefetch", spec.schedule.prefetch > 0, "no task waits beside the loads: 0"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
             "tasks.scheduler",

@@ -151,6 +151,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
         pdl=spec.schedule.pdl,
+        prefetch=spec.schedule.prefetch,
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
         tensor_memory=tensor_memory,
@@ -237,6 +238,9 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
     if facts.sums:
         c.append(("sums_desc", _descriptor(facts.sums.dtype.signature, facts.sums.shape)))
+    if facts.prefetch:
+        c += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands]
+        c += [(f"stride_{o.name}", "i32") for o in facts.operands]
     seed = (("seed", "i32"),) if facts.stochastic else ()
     scales = tuple((f"{s.name}_desc", _descriptor(s.tile.dtype.signature, s.tile.shape)) for s in facts.scales)
     return (

@@ -175,6 +175,13 @@ class Schedule(SpecModel):
         description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
         "wait for its end before they touch memory.",
     )
+    prefetch: int = Field(
+        0,
+        ge=0,
+        le=16,
+        description="sm90 with pdl, persistent: ring slots that the first tiles begin with, and that the CTAs, while they "
+        "wait for the kernel before, ask L2 for; together, each line once.",
+    )
 
 
 class Cluster(SpecModel):
