@@ -70,6 +70,23 @@ def test_drawn_candidates_find_what_the_estimate_misjudges_and_depend_on_the_see
     assert search(project, bench).order[0].key == ranked(project)[lucky].key
 
 
+def test_the_others_are_measured_as_if_who_has_a_fault_had_never_been_there(project: Project) -> None:
+    """Whoever it is: among the best, the best of a structure that is drawn, or drawn at random."""
+    line = sorted(ranked(project), key=lambda c: c.structure)  # one structure behind the other
+    effort = Effort(ranked=4, drawn=4, rungs=())
+
+    def measured(some: Sequence[Candidate], faulty: set[str]) -> set[str]:
+        bench = Bench(line, fastest=0, faulty={i: 1 for i, c in enumerate(line) if c.key in faulty})
+        return set(Search(some, [SHAPE], bench, effort=effort, seed=0).run().results)
+
+    usual = expected(line, effort, seed=0)
+    assert len({c.structure for c in usual[4:]}) > 1, "nobody is drawn for its structure"
+    for faulty in ({c.key} for c in usual):
+        assert measured(line, faulty) == measured([c for c in line if c.key not in faulty], set())
+    both = {usual[0].key, usual[4].key}
+    assert measured(line, both) == measured([c for c in line if c.key not in both], set())
+
+
 def test_of_a_structure_that_the_estimate_puts_last_the_best_is_measured_all_the_same(project: Project) -> None:
     kinds = {c.structure for c in ranked(project)}
     assert len(kinds) == 2

@@ -11,7 +11,6 @@ the next replay is queued before the last one's time is asked for.
 
 from __future__ import annotations
 
-import itertools
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,12 +72,16 @@ def interleave(timers: Mapping[str, Timer], *, turns: int = TURNS, seed: int = 0
 
 def _queued(timers: Mapping[str, Timer], names: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Each timer's time, in this order; the next one is started before."""
-    starts = [getattr(timers[name], "start", lambda: None) for name in names]
+    starts = [getattr(timers[name], "start", _nothing) for name in names]
     for start in starts[:1]:
         start()
-    for name, start_next in itertools.zip_longest(names, starts[1:], fillvalue=lambda: None):
+    for name, start_next in zip(names, [*starts[1:], _nothing], strict=False):
         start_next()
         yield name, timers[name]()
+
+
+def _nothing() -> None:
+    """How a timer is started that cannot be queued."""
 
 
 def _rotated(names: Sequence[str], rng: random.Random) -> list[str]:

@@ -11,13 +11,15 @@ from .findings import KernelFault
 from .machine import machine
 
 
-def addresses(pointer: Any, mask: Any, what: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside."""
+def addresses(pointer: Any, mask: Any, what: str, hint: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside. A `hint` reads and
+    writes nothing, and needs not wait for the kernel before."""
     m = machine()
     place = m.here()
     if not isinstance(pointer, Pointer):
         raise KernelFault(f"{what} of {type(pointer).__name__}")
-    m.touch_memory(place, what)
+    if not hint:
+        m.touch_memory(place, what)
     at = torch.as_tensor(pointer.at, dtype=torch.int64)
     kept = torch.as_tensor(True if mask is None else mask)
     at, kept = torch.broadcast_tensors(at, kept)

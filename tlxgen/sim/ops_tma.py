@@ -80,7 +80,9 @@ def async_descriptor_prefetch_tensor(
 
 
 def prefetch(pointer: Any, level: str = "L2", mask: Any = None, tensormap: Any = False) -> None:
-    """A hint: changes nothing."""
+    """A hint: changes nothing. What a pointer asks for must lie in its tensor."""
+    if not tensormap:
+        addresses(pointer, mask, "tlx.prefetch", hint=True)
 
 
 def async_descriptor_store(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen import stamp
+from tlxgen.bench import cuda
 from tlxgen.bench import device as readings
 from tlxgen.errors import DeviceError, TlxgenError
 from tlxgen.files import write_atomic
@@ -131,9 +132,11 @@ def known_device() -> Device | None:
 
 
 def device(module: str = worker.MODULE, asked: Future[dict[str, Any]] | None = None) -> Device:
-    """The GPU here and its versions, as a child says, which may have been asked already. Raises DeviceError when there
-    is none."""
-    found = asked.result() if asked else worker.describe_task({"limit_s": START_S, "module": module})
+    """The GPU here and its versions, as the driver says or else a child, which may have been asked already. Raises
+    DeviceError when there is none."""
+    found = cuda.describe() if module == worker.MODULE and worker.gpus() else None
+    if not found:
+        found = asked.result() if asked else worker.describe_task({"limit_s": START_S, "module": module})
     if identity := _identity():
         write_atomic(_kept(identity), json.dumps(found).encode())
     return Device.from_json(found)

@@ -100,15 +100,25 @@ class Search:
 
     def run(self) -> Outcome:
         """All rungs, or as many as there is time for."""
-        effort, known = self.effort, self.outcome.results
+        effort = self.effort
         self._rung(iter(self.ranked), effort.ranked, effort.turns, prove=True)
-        others = drawn(self.ranked, {c.structure for c in self.outcome.order}, self.seed)
-        self._rung((c for c in others if c.key not in known), effort.drawn, effort.turns, prove=True)
+        best = list(self.outcome.order)
+        while (missing := self._drawn_beside(best)) and not self.outcome.stopped:
+            self._rung(missing, len(missing), effort.turns, prove=True)
         for count, turns in effort.rungs:
             finalists = self._rung(list(self.outcome.order), count, turns, prove=False)
             rest = [c for c in self.outcome.order if c not in finalists]
             self.outcome.order = self._by_score(finalists) + rest
         return self.outcome
+
+    def _drawn_beside(self, best: Sequence[Candidate]) -> list[Candidate]:
+        """Who is drawn, and has not been measured yet. Drawn anew when one has a fault: the next of its structure comes
+        in, as if it had never been there."""
+        sound = [c for c in self.ranked if c.key not in self.outcome.faults]
+        others = drawn(sound, {c.structure for c in best}, self.seed)
+        known = {c.key for c in best}
+        wanted = itertools.islice((c for c in others if c.key not in known), self.effort.drawn)
+        return [c for c in wanted if c.key not in self.outcome.results]
 
     def _rung(self, line: Iterable[Candidate], count: int, turns: int, prove: bool) -> list[Candidate]:
         """Measures candidates of the line until `count` of them are healthy, and gives those."""

@@ -179,8 +179,8 @@ class Schedule(SpecModel):
         0,
         ge=0,
         le=16,
-        description="sm90 with pdl, persistent: ring slots that the first tiles begin with, and that the CTAs, while they "
-        "wait for the kernel before, ask L2 for; together, each line once.",
+        description="sm90 with pdl, persistent: ring slots that the first tiles begin with, and that the CTAs ask L2 "
+        "for while they wait for the kernel before; together, each line once.",
     )
 
 

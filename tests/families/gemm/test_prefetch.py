@@ -1,0 +1,73 @@
+"""What L2 is asked for before a kernel may read, in the simulator: the lines of the first tiles' first slots, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.sim.support import kernels, run_case, source  # noqa: E402
+from tlxgen.families import Structure  # noqa: E402
+from tlxgen.sim import ops_tma  # noqa: E402
+
+NAME = "hopper_gemm_prefetch"
+LINE = 64  # bf16 elements of 128 bytes
+SMS = 4
+# In order: more rows of tiles than a group has; one row; K shorter than what is asked for; fewer tiles than CTAs.
+SHAPES = ((1300, 264, 200), (64, 1032, 136), (300, 520, 72), (128, 136, 264))
+
+
+def wanted(constants: dict[str, int], cluster_n: int, shape: tuple[int, ...]) -> tuple[set[int], set[int], int]:
+    """Rows of A and columns of B of the tiles that are first, and how far along K their first two slots reach."""
+    m, n, k = shape
+    block_m, block_n = constants["BLOCK_M"], constants["BLOCK_N"] * cluster_n
+    tiles_m, tiles_n = -(-m // block_m), -(-n // block_n)
+    group = min(tiles_m, constants["GROUP_M"])
+    rows, columns = set(), set()
+    for item in range(min(tiles_m * tiles_n, SMS // cluster_n)):
+        band, within = divmod(item, group * tiles_n)
+        high = min(group, tiles_m - band * group)
+        row, column = (band * group + within % high) * block_m, within // high * block_n
+        rows |= set(range(row, min(row + block_m, m)))
+        columns |= set(range(column, min(column + block_n, n)))
+    return rows, columns, min(k, 2 * constants["BLOCK_K"])
+
+
+@pytest.mark.parametrize("structure", kernels(NAME).structures, ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_first_tiles_are_asked_for_and_each_line_once(
+    structure: Structure, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[int, list[tuple[Any, Any]]] = {}
+    find = ops_tma.addresses
+
+    def noted(pointer: Any, mask: Any, what: str, hint: bool = False) -> Any:
+        at, kept = find(pointer, mask, what, hint)
+        asked.setdefault(pointer.flat.data_ptr(), []).append((pointer, at[kept] - pointer.extent[0]))
+        return at, kept
+
+    monkeypatch.setattr(ops_tma, "addresses", noted)
+    at = f"{NAME}/{structure.name}"
+    report = run_case(at, source(at), 0, shape, (("random", 0),), sms=SMS)
+    assert not report.seen
+    variant = structure.variants[0]
+    assert variant.spec and variant.plan and len(asked) == 2
+    rows, columns, depth = wanted(dict(variant.plan.launches[0].constants), variant.spec.cluster.n, shape)
+    for (operand, along), asks in zip((("a", rows), ("b", columns)), asked.values(), strict=True):
+        k_major = getattr(variant.spec.problem, operand).layout == ("row" if operand == "a" else "col")
+        count = Counter(int(x) for _, starts in asks for x in starts)
+        assert max(count.values()) == 1, "asked for twice"
+        stride = row_stride(shape, operand, k_major)
+        covered = {divmod(start, stride) for start in count}
+        inner, outer = (range(depth), along) if k_major else (along, range(depth))
+        assert {(row, x // LINE * LINE) for row in outer for x in inner} == covered
+
+
+def row_stride(shape: tuple[int, ...], operand: str, k_major: bool) -> int:
+    """Elements from a row in memory to the next: rows are multiples of 16 bytes."""
+    m, n, k = shape
+    extent = k if k_major else m if operand == "a" else n
+    return -(-extent // 8) * 8
