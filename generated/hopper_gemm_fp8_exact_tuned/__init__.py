@@ -48,9 +48,10 @@ def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
-    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
-        raise ValueError(f"a {tuple(a.shape)} @ b {tuple(b.shape)}: expected (M, K) @ (K, N)")
-    if a.device.type != "cuda":
-        raise ValueError(f"a: on {a.device}, expected a CUDA device")
-    module, config = pick(a.shape[0], b.shape[1], a.shape[1], a.device.index)
+    left, right, device = a.shape, b.shape, a.device
+    if len(left) != 2 or len(right) != 2 or left[1] != right[0]:
+        raise ValueError(f"a {tuple(left)} @ b {tuple(right)}: expected (M, K) @ (K, N)")
+    if device.type != "cuda":
+        raise ValueError(f"a: on {device}, expected a CUDA device")
+    module, config = pick(left[0], right[1], left[1], device.index)
     return module.hopper_gemm_fp8_exact_tuned(a, b, scale_a=scale_a, scale_b=scale_b, out=out, config=config)
