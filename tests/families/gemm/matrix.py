@@ -30,6 +30,7 @@ STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "t
 ALONG_K = {"schedule.split_k": 1, "epilogue.subtiles": 1}
 FP8 = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}}
 TAIL = {"schedule.tail": "split", "schedule.kind": "persistent", "schedule.split_k": 1, "epilogue.store": "tma"}
+AHEAD = {"schedule.pdl": True, "schedule.prefetch": 3, "schedule.kind": "persistent", "schedule.split_k": 1}
 KEEP = {"guards.EPILOGUE_TASK": "keep"}
 
 FORMS: dict[str, Mapping[str, Any]] = {
@@ -52,6 +53,8 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "cluster_k_once": {**ALONG_K, "cluster": {"k": 2}, "schedule.kind": "grid", "tile.n": 64},
     "cluster_k_turns": {**ALONG_K, **TURNS, "cluster": {"k": 2}, "tile.n": 64},
     "overlapped": {"schedule.pdl": True, "tile.n": 128},
+    "ahead": {**AHEAD, "tile.n": 128},
+    "ahead_store_task": {**AHEAD, **STORE_TASK, **KEEP},
     "tail": {**TAIL, "tile.n": 128},
     "tail_turns": {**TAIL, **TURNS},
     "promoted": {**FP8, "tasks.mma.promote": True, "tasks.mma.in_flight": 0, "tile.n": 128},

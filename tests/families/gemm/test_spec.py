@@ -21,6 +21,7 @@ SM100 = {"arch": "sm100"}
 PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
 FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
 TAIL = {"schedule.tail": "split"}
+AHEAD = {"schedule.pdl": True, "schedule.prefetch": 2}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
 
 
@@ -49,6 +50,12 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**TAIL, **STORE_TASK}, "tasks.epilogue", "no store task"),
     ({**TAIL, "epilogue.store": "direct"}, "epilogue.store", "by TMA from where C does"),
     ({**SM100, **TAIL}, "schedule.tail", "stay whole"),
+    ({"schedule.prefetch": 2}, "schedule.prefetch", "pdl must be true"),
+    ({**AHEAD, "schedule.kind": "grid"}, "schedule.prefetch", "must be persistent"),
+    ({**AHEAD, **PIPELINED}, "schedule.prefetch", "tasks.specialized must be true"),
+    ({**AHEAD, "schedule.split_k": 2}, "schedule.prefetch", "where K is whole"),
+    ({**AHEAD, "cluster.k": 2}, "schedule.prefetch", "where K is whole"),
+    ({**SM100, **AHEAD}, "schedule.prefetch", "not been measured"),
     ({"tasks.mma.registers": 233}, "tasks.mma.registers", "multiple of 8"),
     ({"tasks.mma.registers": 16}, "tasks.mma.registers", "24..240"),
     ({"tasks.mma.registers": 256}, "tasks.mma.registers", "24..240"),

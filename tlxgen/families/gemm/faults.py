@@ -53,7 +53,7 @@ _SIZES = {
     "GROUP_M",
     "SPLIT_K",
 }
-KERNEL_NAMES = _SIZES | {"SLOTS", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
+KERNEL_NAMES = _SIZES | {"SLOTS", "EXTENT", "LINE", "LINES", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
 
 Fault = tuple[tuple[str | int, ...], str]
 
@@ -175,7 +175,7 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
         ("schedule.tail", spec.schedule.tail == "split", "tiles that are left over stay whole: clc shares them out"),
-        ("schedule.prefetch", spec.schedule.prefetch > 0, "no task waits beside the loads: 0"),
+        ("schedule.prefetch", spec.schedule.prefetch > 0, "nobody asks L2 ahead, as it has not been measured: 0"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
             "tasks.scheduler",
