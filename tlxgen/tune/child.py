@@ -277,7 +277,8 @@ class Session:
 
 
 class Noted:
-    """A timer that has it said whose replay is running: a kernel may hang in its hundredth only.
+    """A timer that has it said whose replay is running: a kernel may hang in its hundredth only. The baseline has no
+    key, and nothing is said of it.
 
     `running` are the keys of those that are queued, in order, for all timers of a measurement.
     """
@@ -296,15 +297,18 @@ class Noted:
             self._enter()
         us = self.timer()
         self.running.popleft()
-        if self.running:
-            self.say({"begin": self.running[0] or None})
+        self._tell()
         return us
 
     def _enter(self) -> None:
         """Says who runs, if nobody does: else it is said when its turn comes."""
-        if not self.running:
-            self.say({"begin": self.key or None})
         self.running.append(self.key)
+        if len(self.running) == 1:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self.running and self.running[0]:
+            self.say({"begin": self.running[0]})
 
 
 def _one_line(error: BaseException) -> str:

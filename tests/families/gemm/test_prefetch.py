@@ -20,14 +20,16 @@ SMS = 4
 SHAPES = ((1300, 264, 200), (64, 1032, 136), (300, 520, 72), (128, 136, 264))
 
 
-def wanted(constants: dict[str, int], cluster_n: int, shape: tuple[int, ...]) -> tuple[set[int], set[int], int]:
+def wanted(
+    constants: dict[str, int], cluster_n: int, shape: tuple[int, ...], sms: int = SMS
+) -> tuple[set[int], set[int], int]:
     """Rows of A and columns of B of the tiles that are first, and how far along K their first two slots reach."""
     m, n, k = shape
     block_m, block_n = constants["BLOCK_M"], constants["BLOCK_N"] * cluster_n
     tiles_m, tiles_n = -(-m // block_m), -(-n // block_n)
     group = min(tiles_m, constants["GROUP_M"])
     rows, columns = set(), set()
-    for item in range(min(tiles_m * tiles_n, SMS // cluster_n)):
+    for item in range(min(tiles_m * tiles_n, sms // cluster_n)):
         band, within = divmod(item, group * tiles_n)
         high = min(group, tiles_m - band * group)
         row, column = (band * group + within % high) * block_m, within // high * block_n
@@ -36,34 +38,58 @@ def wanted(constants: dict[str, int], cluster_n: int, shape: tuple[int, ...]) ->
     return rows, columns, min(k, 2 * constants["BLOCK_K"])
 
 
+def asks(
+    structure: Structure, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, sms: int = SMS
+) -> list[list[int]]:
+    """Of A and of B, the elements at which the lines begin that a run asks for."""
+    asked: dict[int, list[int]] = {}
+    find = ops_tma.addresses
+
+    def noted(pointer: Any, mask: Any, what: str, hint: bool = False) -> Any:
+        at, kept = find(pointer, mask, what, hint)
+        asked.setdefault(pointer.flat.data_ptr(), []).extend((at[kept] - pointer.extent[0]).tolist())
+        return at, kept
+
+    monkeypatch.setattr(ops_tma, "addresses", noted)
+    at = f"{NAME}/{structure.name}"
+    report = run_case(at, source(at), 0, shape, (("random", 0),), sms=sms)
+    assert not report.seen
+    return list(asked.values())
+
+
 @pytest.mark.parametrize("structure", kernels(NAME).structures, ids=lambda s: s.name)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_first_tiles_are_asked_for_and_each_line_once(
     structure: Structure, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[int, list[tuple[Any, Any]]] = {}
-    find = ops_tma.addresses
-
-    def noted(pointer: Any, mask: Any, what: str, hint: bool = False) -> Any:
-        at, kept = find(pointer, mask, what, hint)
-        asked.setdefault(pointer.flat.data_ptr(), []).append((pointer, at[kept] - pointer.extent[0]))
-        return at, kept
-
-    monkeypatch.setattr(ops_tma, "addresses", noted)
-    at = f"{NAME}/{structure.name}"
-    report = run_case(at, source(at), 0, shape, (("random", 0),), sms=SMS)
-    assert not report.seen
+    asked = asks(structure, shape, monkeypatch)
     variant = structure.variants[0]
     assert variant.spec and variant.plan and len(asked) == 2
     rows, columns, depth = wanted(dict(variant.plan.launches[0].constants), variant.spec.cluster.n, shape)
-    for (operand, along), asks in zip((("a", rows), ("b", columns)), asked.values(), strict=True):
+    for (operand, along), starts in zip((("a", rows), ("b", columns)), asked, strict=True):
         k_major = getattr(variant.spec.problem, operand).layout == ("row" if operand == "a" else "col")
-        count = Counter(int(x) for _, starts in asks for x in starts)
+        count = Counter(starts)
         assert max(count.values()) == 1, "asked for twice"
         stride = row_stride(shape, operand, k_major)
         covered = {divmod(start, stride) for start in count}
         inner, outer = (range(depth), along) if k_major else (along, range(depth))
         assert {(row, x // LINE * LINE) for row in outer for x in inner} == covered
+
+
+@pytest.mark.parametrize("structure", kernels(NAME).structures[:1], ids=lambda s: s.name)
+def test_first_tiles_that_reach_into_a_second_group_are_asked_for_and_at_most_that_group(
+    structure: Structure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, sms = (2500, 100, 136), 12
+    variant = structure.variants[0]
+    assert variant.plan
+    constants = dict(variant.plan.launches[0].constants)
+    rows, _, _ = wanted(constants, 1, shape, sms)
+    stride = row_stride(shape, "a", True)
+    starts, _ = asks(structure, shape, monkeypatch, sms)
+    found = {start // stride for start in starts}
+    assert len(starts) == len(set(starts)) and rows < found
+    assert found <= set(range(2 * constants["GROUP_M"] * constants["BLOCK_M"]))
 
 
 def row_stride(shape: tuple[int, ...], operand: str, k_major: bool) -> int:
