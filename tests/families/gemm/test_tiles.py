@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tlxgen.families.gemm.spec import GemmSpec
@@ -59,6 +59,29 @@ def test_every_tile_of_c_has_exactly_one_owner_in_every_role(toys: list[Toy]) ->
             assert set(count.values()) == {1}
 
     for_every_problem(toys, check)
+
+
+def test_tiles_go_down_a_group_of_rows_before_the_next_column(toys: list[Toy]) -> None:
+    def check(problem: Problem) -> None:
+        if problem.toy.tail or problem.toy.cluster > 1 or problem.config.get("SPLIT_K", 1) > 1:
+            return  # those cut and shift the order, and are looked at above
+        rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
+        groups = [range(r, min(r + problem.group_m, rows)) for r in range(0, rows, problem.group_m)]
+        order = [(row, column) for group in groups for column in range(columns) for row in group]
+        assert [problem.tile(item, 0)[:2] for item in range(rows * columns)] == order
+
+    for_every_problem(toys, check)
+
+
+@given(st.integers(1, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(-2, 2))
+@example(1, 2**31 - 1, 0)
+@example(2, 2**31 - 1, 0)
+@example(2**31 - 1, 1, -1)
+def test_a_quotient_by_multiplication_is_exact(divisor: int, dividend: int, offset: int) -> None:
+    names = Toy(Source.read(sorted((GENERATED / "hopper_gemm").glob("*.py"))[0])).names
+    near = min(max(dividend // divisor * divisor + offset, 0), 2**31 - 1)  # where rounding down matters
+    for x in (dividend, near):
+        assert names["quotient"](x, divisor, names["reciprocal"](divisor)) == x // divisor
 
 
 def test_only_a_cluster_reaches_past_the_edge_of_c_and_by_one_tile(toys: list[Toy]) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 
 from .source import Source, calls, value
 
-TAIL = ("tile_of", "trips_of", "slot_clocks", "best_tail")
+ALWAYS = ("quotient", "tile_at", "ring_slot", "clocks", "pick_config", "reciprocal")
+SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "best_tail")
+HOST = ("tiles_m", "tiles_n", "items", "programs", "group_m", "walk")  # each set once, from those before
 Tile = tuple[int, int, int]  # tile row, tile column, part of K
 
 
@@ -30,16 +32,16 @@ class Toy:
         self.source = source
         self.rank = 0  # in its cluster, of the CTA that asks
         self.names: dict[str, Any] = {
-            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int, where=_where),
+            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int, where=_where, umulhi=_umulhi),
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
         tables = [n for n in source.tree.body if isinstance(n, ast.Assign)]
-        wanted = [source.functions[name] for name in ("tile_at", "ring_slot", "clocks", "pick_config")]
-        wanted += [source.functions[name] for name in TAIL if name in source.functions]
+        wanted = [source.functions[name] for name in ALWAYS]
+        wanted += [source.functions[name] for name in SOMETIMES if name in source.functions]
         exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)
         self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
-        self.launch = {name: _code(_set(source.prepare, name)) for name in ("items", "programs")}
+        self.launch = {name: _code(_set(source.prepare, name)) for name in HOST}
         self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
 
     @property
@@ -75,9 +77,17 @@ class Toy:
     def arithmetic(self) -> str:
         """The text of all that is executed here: modules that agree in it need to be tried but once."""
         kernel, host = self.source.kernel, self.source.prepare
-        parts = [_set(kernel, "num_items"), _set(kernel, "step"), _set(host, "items"), _set(host, "programs")]
-        parts += [self.source.functions["tile_at"], *(_walk(task) for _, task, _ in _tasks(kernel))]
+        parts = [_set(kernel, "num_items"), _set(kernel, "step"), *(_set(host, name) for name in HOST)]
+        parts += [
+            self.source.functions["quotient"],
+            self.source.functions["tile_at"],
+            *(_walk(task) for _, task, _ in _tasks(kernel)),
+        ]
         return "\n".join(ast.unparse(part) for part in parts if part)
+
+
+def _umulhi(a: int, b: int) -> int:
+    return (a * b) >> 32
 
 
 def _where(condition: bool, yes: int, no: int) -> int:
@@ -145,15 +155,21 @@ class Problem:
         return {"num_whole": self.num_whole, "tail_parts": self.split, "left": self.left, "sms": self.sms}
 
     @cached_property
-    def programs(self) -> int:
-        """CTAs of the launch, as the host function works them out."""
+    def host(self) -> dict[str, Any]:
+        """What the host function works out for the launch: its CTAs, and how they get from items to tiles."""
         names = {**self.toy.names, "m": self.m, "n": self.n, "split": self.split}
         names |= {name.lower(): extent for name, extent in self.config.items()}
         names |= {"sm_count": lambda index: self.sms, "device": SimpleNamespace(index=0)}
+        names["config"] = SimpleNamespace(kwargs=self.config)
         names |= self.told if self.toy.tail else {}
         for name, code in self.toy.launch.items():
             names[name] = eval(code, names)
-        return int(names["programs"])
+        return {name: names[name] for name in HOST}
+
+    @property
+    def programs(self) -> int:
+        """CTAs of the launch."""
+        return int(self.host["programs"])
 
     def walks(self, program: int) -> dict[str, list[list[int]]]:
         """Role -> the work items of each of its replicas in one CTA, in order."""
@@ -170,11 +186,13 @@ class Problem:
     def tile(self, item: int, program: int) -> Tile:
         """What `tile_at` says of a work item in one CTA."""
         self.toy.rank = program % self.toy.cluster
+        walk = self.host["walk"][:2]
         sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
         if self.toy.tail:
-            row, column = self.toy.names["tile_at"](self.toy.names["tile_of"](item, *self.cut), self.m, self.n, *sizes)
+            tile = self.toy.names["tile_of"](item, *self.cut)
+            row, column = self.toy.names["tile_at"](tile, self.m, self.n, *walk, *sizes)
             return row, column, max(item - self.num_whole, 0) % self.split
-        row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *sizes)
+        row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *walk, *sizes)
         return row, column, part[0] if part else self.toy.rank % self.toy.parts
 
 

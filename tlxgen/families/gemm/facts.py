@@ -132,6 +132,26 @@ class GemmFacts:
         return self.sums is not None
 
     @property
+    def walk(self) -> tuple[str, ...]:
+        """The kernel's arguments that say how to get from a work item to its tile."""
+        return ("group_reciprocal", "last_reciprocal", *(("num_whole", "tail_parts") if self.tail else ()))
+
+    @property
+    def cutting(self) -> tuple[str, ...]:
+        """The kernel's arguments that say how many K tiles a part of a tile has."""
+        return ("part_tiles",) if self.tail else ()
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The kernel's arguments that say what the first tiles take of A and of B."""
+        return ("first_rows", "first_columns") if self.prefetch else ()
+
+    @property
+    def unspecialized(self) -> tuple[str, ...]:
+        """Arguments of whose values nothing is made when compiling: one kernel serves all."""
+        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting)
+
+    @property
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
         return bool(self.cut) or self.tail

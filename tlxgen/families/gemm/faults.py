@@ -16,6 +16,8 @@ WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 _IMPORTS = {"functools", "torch", "triton", "tl", "tlx", "knobs", "driver", "make_tensordesc_arg"}
 _FUNCTIONS = {
     "ring_slot",
+    "quotient",
+    "reciprocal",
     "tile_at",
     "epilogue",
     "rounded",

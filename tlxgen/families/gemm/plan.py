@@ -52,8 +52,6 @@ MEANING = {
     "GROUP_M": "tile rows of a swizzle group",
     "SPLIT_K": "parts that K is cut into",
 }
-# How many tiles are whole, and how many parts of K each of the others is.
-TAIL_ARGUMENTS = (("num_whole", "i32"), ("tail_parts", "i32"))
 TAIL_CONSTANTS = ("BLOCK_M", "BLOCK_N", "GROUP_M")
 WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 CAPTURE_BYTES = 256  # 112 to 176 measured
@@ -241,6 +239,7 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
     if facts.prefetch:
         c += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands]
         c += [(f"stride_{o.name}", "i32") for o in facts.operands]
+        c += [(name, "i32") for name in facts.first]
     seed = (("seed", "i32"),) if facts.stochastic else ()
     scales = tuple((f"{s.name}_desc", _descriptor(s.tile.dtype.signature, s.tile.shape)) for s in facts.scales)
     return (
@@ -253,7 +252,7 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         ("M", "i32"),
         ("N", "i32"),
         ("K", "i32"),
-        *(TAIL_ARGUMENTS if facts.tail else ()),
+        *((name, "i32") for name in (*facts.walk, *facts.cutting)),
     )
 
 
@@ -265,13 +264,16 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
     """The kernels of this variant as an aligned problem launches them (every extent a multiple of 16)."""
     arguments = _kernel_arguments(spec, facts)
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
-    gemm = Launch(f"{spec.name}_kernel", arguments, kept, _divisible(arguments), facts.num_warps, (facts.cluster, 1, 1))
+    any_value = frozenset(facts.unspecialized)
+    divisible = _divisible(arguments, any_value)
+    gemm = Launch(f"{spec.name}_kernel", arguments, kept, divisible, facts.num_warps, (facts.cluster, 1, 1))
     if facts.tail:
         tensors = (("sums_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
         rows = (("stride_sm", "i32"), ("stride_cm", "i32"))
-        tail = (*tensors, *rows, *facts.op_arguments, ("M", "i32"), ("N", "i32"), *TAIL_ARGUMENTS)
+        walk = tuple((name, "i32") for name in facts.walk)
+        tail = (*tensors, *rows, *facts.op_arguments, ("M", "i32"), ("N", "i32"), *walk)
         constants = tuple((p.name, p.value) for p in parameters if p.name in TAIL_CONSTANTS)
-        return (gemm, Launch(f"{spec.name}_sum_kernel", tail, constants, _divisible(tail), 4))
+        return (gemm, Launch(f"{spec.name}_sum_kernel", tail, constants, _divisible(tail, any_value), 4))
     if spec.schedule.split_k == 1:
         return (gemm,)
     out = (("workspace_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
@@ -279,11 +281,10 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
     seed = (("seed", "i32"),) if facts.stochastic else ()
     reduce = (*out, *strides, *facts.op_arguments, *seed, ("M", "i32"), ("N", "i32"))
     constants = tuple(c for c in kept if c[0] == "SPLIT_K")
-    return (gemm, Launch(f"{spec.name}_reduce_kernel", reduce, constants, _divisible(reduce), 4))
+    return (gemm, Launch(f"{spec.name}_reduce_kernel", reduce, constants, _divisible(reduce, any_value), 4))
 
 
-def _divisible(arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    any_value = {"seed", *(name for name, _ in TAIL_ARGUMENTS)}
+def _divisible(arguments: tuple[tuple[str, str], ...], any_value: frozenset[str]) -> tuple[str, ...]:
     return tuple(n for n, kind in arguments if (kind == "i32" and n not in any_value) or kind.startswith("*"))
 
 
