@@ -29,7 +29,7 @@ class Cpu:
     device = torch.device("cpu")
 
     def __init__(self) -> None:
-        self.broken = False
+        self.broken, self.timed = False, 0
 
     def sets(self, bytes_moved: float) -> int:
         return 1
@@ -38,6 +38,7 @@ class Cpu:
         return 10.0
 
     def timer(self, runs: Sequence[Callable[[], Any]], us: float) -> Callable[[], float]:
+        self.timed += 1
         return lambda: float(runs[0]())
 
     def conditions(self) -> dict[str, float]:
@@ -56,7 +57,9 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     device = Device("x", 132, (9, 0), {})
     lab = Lab(space, device, Results(project.root, "x", {}), local_pools(1, 1, "gemm"), limits=Limits())
 
-    def run(behave: dict[int, Callable[[Any], Any]], prove: bool = True) -> tuple[list[Any], Cpu]:
+    def run(
+        behave: dict[int, Callable[[Any], Any]], prove: bool = True, rehearsed: bool = False
+    ) -> tuple[list[Any], Cpu]:
         places = {json.dumps(c.options, sort_keys=True): i for i, c in enumerate(some)}
         gpu = Cpu()
 
@@ -79,7 +82,11 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         monkeypatch.setattr(gemm.Gemm, "benchmark", lambda self: how)
         request = lab._task(some, SHAPE) | {"turns": 4, "prove": prove, "candidates": [lab._data(c) for c in some]}
         messages: list[Any] = []
-        child.Session(json.loads(json.dumps(request)), messages.append, gpu).run()
+        measurement = child.Session(json.loads(json.dumps(request)), messages.append, gpu)
+        if rehearsed:
+            measurement.rehearse(some[0].variant.spec)
+        else:
+            measurement.run()
         return messages, gpu
 
     return run
@@ -94,6 +101,11 @@ def test_times_are_of_one_run_with_the_baseline(session: Any) -> None:
     done = messages[-1]["done"]
     assert sorted(r["us"] for r in done.values()) == [20.0, 21.0, 22.0]
     assert {(r["baseline"], r["baseline_us"], r["conditions"]["sm_mhz"]) for r in done.values()} == {("torch", 40, 1)}
+
+
+def test_a_rehearsal_times_the_baseline_and_says_nothing_of_anybody(session: Any) -> None:
+    messages, gpu = session({0: lambda c: 1 / 0}, rehearsed=True)
+    assert messages == [] and gpu.timed == 1
 
 
 def test_every_replay_of_a_candidate_is_announced(session: Any) -> None:

@@ -4,6 +4,7 @@ Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
     {"do": "start", family, gpu}       -> {"done": {}}, once what takes seconds is there: what compiling needs or, with
                                           `gpu`, measuring
+    {"do": "rehearse", candidate, ...} -> {"done": {}}, once a measurement has been gone through but for a kernel
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
     {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
@@ -38,7 +39,8 @@ Json = dict[str, Any]
 
 def handle(request: Json, say: Say) -> None:
     """Answers one request."""
-    {"start": start, "describe": describe, "compile": compile_, "measure": measure}[request["do"]](request, say)
+    what = {"start": start, "rehearse": rehearse, "describe": describe, "compile": compile_, "measure": measure}
+    what[request["do"]](request, say)
 
 
 def start(request: Json, say: Say) -> None:
@@ -61,6 +63,18 @@ def start(request: Json, say: Say) -> None:
     if os.environ.get("TLXGEN_TUNE_CHILD") == "0":
         with contextlib.suppress(Exception):  # without a GPU there is none to build it for
             _ = importlib.import_module("triton.runtime.driver").driver.active.utils
+    say({"done": {}})
+
+
+def rehearse(request: Json, say: Say) -> None:
+    """Has CUDA load what it loads when it is first used, while the first candidates are still compiled."""
+    from tlxgen.bench.gpu import Gpu
+
+    gpu = Gpu()
+    with contextlib.suppress(Exception):  # the measurement itself says what is wrong
+        spec = families.load(request["family"]).model.model_validate_json(json.dumps(request["candidate"]["spec"]))
+        Session(request, say, gpu).rehearse(spec)
+    gpu.release()
     say({"done": {}})
 
 
@@ -202,6 +216,18 @@ class Session:
                 }
             }
         )
+
+    def rehearse(self, spec: Any) -> None:
+        """Inputs, baseline, reference and their comparison; `spec` is that of any candidate."""
+        from tlxgen.bench.timing import interleave
+        from tlxgen.check import numerics
+
+        tensors = self._tensors(spec)
+        self._baseline(spec, tensors)
+        for value, scale in self._reference(spec, tensors[0]).values():
+            numerics.compare(value, value, scale, 1.0)
+        if self.timers:
+            interleave(self.timers, turns=2, seed=0)
 
     def _candidate(self, data: Json) -> Candidate | None:
         self.say({"begin": data["key"]})

@@ -117,9 +117,11 @@ class Lab:
         key = digest.of_text(f"{candidate.key} {kind}")
         with self._lock:
             if key not in self._compiling:
+                task = self._task([candidate], shape) | {"candidate": self._data(candidate)}
                 if not self._compiling:
                     self._pools.start()
-                task = self._task([candidate], shape) | {"candidate": self._data(candidate)}
+                    for _ in range(self._pools.gpus):
+                        self._pools.measurer.submit(worker.rehearse_task, task | {"limit_s": START_S})
                 major, minor = self.device.capability
                 task |= {"capability": 10 * major + minor, "sms": self.device.sms, "limit_s": self.limits.compile_s}
                 task["workers"] = self.limits.workers

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-import os
 import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from typing import Any
 
 from tlxgen import digest, families, stamp
+from tlxgen.bounded import cpus
 from tlxgen.errors import SpecError
 from tlxgen.families import Family, Kernels, Structure, Variant
 from tlxgen.files import write_atomic
@@ -26,7 +26,7 @@ from tlxgen.spec import Document
 Shape = tuple[int, ...]
 NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
 PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
-PROCESSES = 8  # that render at a time: each takes as long to start as it takes to render some modules
+RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # what a process that renders needs, and all of them share
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ def space_of(document: Document) -> Space:
     with contextlib.suppress(Exception):  # whatever a damaged file does to pickle: the space is enumerated again
         if kept:
             return Space(document, family, *pickle.loads(kept.read_bytes()))
+    forkserver.set_forkserver_preload(RENDERER)
+    forkserver.ensure_running()  # it imports while the points are enumerated
     space = _enumerated(document, family)
     if kept:
         with contextlib.suppress(OSError):
@@ -224,8 +226,7 @@ def _sources(kernels: Kernels) -> list[str]:
     if len(missing) < PARALLEL_FROM:
         made = iter([module.render() for module in missing])
     else:
-        with ProcessPoolExecutor(
-            min(os.cpu_count() or 1, len(missing), PROCESSES), mp_context=get_context("spawn")
-        ) as pool:
+        processes = min(cpus(), len(missing))
+        with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
             made = iter(list(pool.map(_Module.render, missing)))
     return [next(made) if text is None else text for text in texts]

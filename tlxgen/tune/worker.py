@@ -90,6 +90,12 @@ def warm_task(task: Json) -> None:
         child.ask({"do": "start", "gpu": True, **task}, float(task["limit_s"]))
 
 
+def rehearse_task(task: Json) -> None:
+    """Has a measuring child go through a measurement without a candidate, before there is one."""
+    with _gpu(task) as child:
+        child.ask({"do": "rehearse", **task}, float(task["limit_s"]))
+
+
 def compile_task(task: Json) -> Json:
     """Compiles one candidate for one kind of shape: {"fault": None} or {"fault": "compile", "text": why}.
 

@@ -67,7 +67,7 @@ def run(spec: Path, options: Options) -> int:
         budget = Budget.of(options.budget_s)
         step = _bar(stack, len(classes(shapes)), effort)
         won = tune(
-            space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=pools.gpus + 1, on_step=step
+            space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=2 * pools.gpus, on_step=step
         )
     path = options.out or default_path(root_of(spec), found.name, spec)
     write_atomic(path, render(space, found, _shown(spec), options.seed, won).encode())
