@@ -42,19 +42,21 @@ def asks(
     structure: Structure, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, sms: int = SMS
 ) -> list[list[int]]:
     """Of A and of B, the elements at which the lines begin that a run asks for."""
-    asked: dict[int, list[int]] = {}
+    asked: dict[tuple[int, int], list[int]] = {}  # by where the operand lies
     find = ops_tma.addresses
 
     def noted(pointer: Any, mask: Any, what: str, hint: bool = False) -> Any:
         at, kept = find(pointer, mask, what, hint)
-        asked.setdefault(pointer.flat.data_ptr(), []).extend((at[kept] - pointer.extent[0]).tolist())
+        asked.setdefault(pointer.extent, []).extend((at[kept] - pointer.extent[0]).tolist())
         return at, kept
 
     monkeypatch.setattr(ops_tma, "addresses", noted)
     at = f"{NAME}/{structure.name}"
     report = run_case(at, source(at), 0, shape, (("random", 0),), sms=sms)
     assert not report.seen
-    return list(asked.values())
+    m, n, _ = shape
+    longest_first = sorted(asked, key=lambda extent: extent[1] - extent[0], reverse=True)
+    return [asked[extent] for extent in (longest_first if m > n else longest_first[::-1])]
 
 
 @pytest.mark.parametrize("structure", kernels(NAME).structures, ids=lambda s: s.name)
