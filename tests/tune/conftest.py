@@ -54,6 +54,12 @@ class Project:
         path = self.root / "log"
         return path.read_text().splitlines() if path.exists() else []
 
+    @property
+    def begun(self) -> list[str]:
+        """What the children were told to prepare, and which of them."""
+        path = self.root / "log.begun"
+        return path.read_text().splitlines() if path.exists() else []
+
     def tune(self, *shapes: tuple[int, ...], **options: object) -> dict[str, object]:
         """Runs the verb and gives the file as data."""
         chosen = {"shapes": shapes or ((4096, 4096, 4096),), "module": MODULE, "timeout_s": 1.0, **options}

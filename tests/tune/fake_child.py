@@ -44,6 +44,9 @@ def handle(request: Any, say: Say) -> None:
     if request["do"] == "describe":
         say({"done": {"name": "Fake H200", "sms": 132, "capability": [9, 0], "versions": VERSIONS}})
     elif request["do"] in ("start", "rehearse"):
+        with open(os.environ["FAKE_LOG"] + ".begun", "a") as log:
+            log.write(f"{request['do']} {os.getpid()}\n")
+        time.sleep(0.5)  # as if it imported something
         say({"done": {}})
     elif request["do"] == "compile":
         failed = faults.get(request["candidate"]["key"]) == "compile"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
 
-from tests.tune.conftest import Project
+from tests.tune.conftest import MODULE, Project
 from tlxgen.errors import ToolchainError
 from tlxgen.tune.lab import dask_pools
 
@@ -25,10 +26,23 @@ def test_a_dask_cluster_writes_the_same_file(project: Project) -> None:
     assert len(project.log) == 2 * count
 
 
+def test_the_children_of_a_cluster_start_before_there_is_work(project: Project) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=3, dashboard_address=None) as cluster:
+        pools = dask_pools(cluster.scheduler_address, 8, "gemm", MODULE)
+        pools.start()
+        pools.start()
+        deadline = time.monotonic() + 30
+        while len(begun := project.begun) < 6 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        pools.close()
+    assert len({line.split()[1] for line in begun}) == 6  # a child for the GPU of each worker, and two that compile
+
+
 def test_a_scheduler_that_is_not_there_is_named() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(ToolchainError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
-        dask_pools("tcp://127.0.0.1:9")
+        dask_pools("tcp://127.0.0.1:9", 1, "gemm")
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,4 +50,4 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ToolchainError, match=r"(?s)Dask is not installed.*tlxgen\[dask\]"):
-        dask_pools("tcp://127.0.0.1:9")
+        dask_pools("tcp://127.0.0.1:9", 1, "gemm")

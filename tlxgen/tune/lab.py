@@ -163,8 +163,9 @@ def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODUL
     return Pools(compiler, measurer, max(1, gpus), close, start)
 
 
-def dask_pools(address: str) -> Pools:
-    """Both from the Dask cluster at `address`; it is taken to have a GPU for each of its workers.
+def dask_pools(address: str, workers: int, family: str, module: str = worker.MODULE) -> Pools:
+    """Both from the Dask cluster at `address`; it is taken to have a GPU for each of its workers. One compiles with as
+    many children as it has threads, and at most `workers`.
 
     Its workers need tlxgen, and each sees the GPU that it is to measure on (CUDA_VISIBLE_DEVICES). Raises
     ToolchainError when Dask is not installed or the cluster does not answer.
@@ -180,4 +181,15 @@ def dask_pools(address: str) -> Pools:
     compiler, measurer = client.get_executor(pure=False), client.get_executor(pure=False)
     # What is measured does not wait behind what is compiled ahead.
     measurer.submit = functools.partial(measurer.submit, priority=1)
-    return Pools(compiler, measurer, max(1, len(client.scheduler_info()["workers"])), client.close)
+    threads = {name: int(info["nthreads"]) for name, info in client.scheduler_info()["workers"].items()}
+    task = {"module": module, "workers": workers, "family": family, "limit_s": START_S}
+    begun: list[Any] = []  # Dask drops what nobody waits for
+
+    @functools.cache  # once is enough
+    def start() -> None:
+        for name, count in threads.items():
+            begun.append(client.submit(worker.warm_task, task, workers=[name], pure=False, priority=2))
+            for _ in range(min(count - 1, workers)):
+                begun.append(client.submit(worker.start_task, task, workers=[name], pure=False))
+
+    return Pools(compiler, measurer, max(1, len(threads)), client.close, start)

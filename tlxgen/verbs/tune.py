@@ -49,10 +49,11 @@ def run(spec: Path, options: Options) -> int:
     """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
     document, workers = load(spec, tuned=False), options.workers or cpus()
     with ExitStack() as stack:
+        family = families.of(document).name
         if options.dask:
-            pools = labs.dask_pools(options.dask)
+            pools = labs.dask_pools(options.dask, workers, family, options.module)
         else:
-            pools = labs.local_pools(workers, len(worker.gpus()), families.of(document).name, options.module)
+            pools = labs.local_pools(workers, len(worker.gpus()), family, options.module)
         stack.callback(pools.close)
         known = known_device()
         asked = None if known else pools.start()  # they import torch while the variants are enumerated
