@@ -97,14 +97,19 @@ class Child:
             return Answer(messages, fate, stack, log)
         return Answer(messages, log=_text(self._log))
 
+    def kill(self) -> None:
+        """Kills the child and all that is in its session, and waits for nothing: `close` comes after."""
+        process = self._process
+        if process is not None and process.returncode is None:  # not waited for: its id is still its own
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def close(self) -> None:
         """Kills the child and all that is in its session."""
+        self.kill()
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None:  # not waited for: its id is still its own
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             with contextlib.suppress(OSError):  # what a broken pipe left in the buffer

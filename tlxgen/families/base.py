@@ -7,7 +7,7 @@ import functools
 import itertools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -136,8 +136,13 @@ class Family(ABC):
         """Parameters that are constants of the source unless the spec says `keep`."""
         return {}
 
-    def kernels(self, document: Document) -> Kernels:
-        """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec."""
+    def kernels(
+        self, document: Document, on_structure: Callable[[Structure], object] = lambda structure: None
+    ) -> Kernels:
+        """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
+
+        `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at.
+        """
         expansion = expand(document, self.model)
         _check_constants(self, document)
         rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
@@ -149,6 +154,7 @@ class Family(ABC):
             rejected += failed
             if structure.variants:
                 structures.append(structure)
+                on_structure(structure)
         made = Kernels(document, self, tuple(structures), tuple(rejected))
         return tuned.keep(made, document.tuned) if document.tuned else made
 

@@ -128,17 +128,20 @@ class _Expander:
 
     def run(self) -> Expansion:
         points: list[Point] = []
-        for indices in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
+        paths = [axis.path for axis in self.axes]
+        places = itertools.product(*(range(len(axis.values)) for axis in self.axes))
+        combinations = itertools.product(*(axis.values for axis in self.axes))
+        for indices, combination in zip(places, combinations, strict=True):
             if self.wrong and any(pair in self.wrong for pair in enumerate(indices)):
                 continue
-            points.append(self._point(indices))
+            points.append(self._point(indices, dict(zip(paths, combination, strict=True))))
         if self.errors:
             raise SpecErrors(self.errors.values())
         return Expansion({axis.path: axis.values for axis in self.axes}, points)
 
-    def _point(self, indices: tuple[int, ...]) -> Point:
-        values = {axis.path: axis.values[index] for axis, index in zip(self.axes, indices, strict=True)}
-        if self.unseen.isdisjoint(enumerate(indices)) and (early := self._early(indices)):
+    def _point(self, indices: tuple[int, ...], values: dict[str, Any]) -> Point:
+        judged = not self.unseen or self.unseen.isdisjoint(enumerate(indices))
+        if judged and (early := self._early(indices)):
             return Point(values, None, early)
         data: dict[str, Any] = self.base
         for axis in self.axes:

@@ -8,12 +8,12 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing import forkserver, get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tlxgen import digest, families, stamp
 from tlxgen.bounded import cpus
@@ -120,11 +120,13 @@ def _made_by(templates: Path) -> list[str]:
 
 
 def _enumerated(document: Document, family: Family) -> Space:
-    kernels = family.kernels(document).some()
-    _refuse_two_problems(kernels)
+    with _Renderer(family) as renderer:
+        kernels = family.kernels(document, renderer.add).some()
+        _refuse_two_problems(kernels)
+        texts = renderer.texts()
     sources: dict[str, str] = {}
     candidates = []
-    for structure, text in zip(kernels.structures, _sources(kernels), strict=True):
+    for structure, text in zip(kernels.structures, texts, strict=True):
         source = digest.of_text(text)
         sources[source] = text
         candidates += [_candidate(structure, variant, source) for variant in structure.variants]
@@ -179,9 +181,9 @@ class _Module:
     template: str
 
     @classmethod
-    def of(cls, kernels: Kernels, structure: Structure) -> _Module:
+    def of(cls, family: Family, structure: Structure) -> _Module:
         one = replace(structure, variants=structure.variants[:1], values={}, tuned={})
-        return cls(one, families.templates(kernels.family), kernels.family.template)
+        return cls(one, families.templates(family), family.template)
 
     @cached_property
     def name(self) -> str:
@@ -218,15 +220,38 @@ class _Module:
         return text
 
 
-def _sources(kernels: Kernels) -> list[str]:
-    """The text of each structure's module; those that are not known yet are rendered in parallel."""
-    modules = [_Module.of(kernels, structure) for structure in kernels.structures]
-    texts = [module.load() for module in modules]
-    missing = [module for module, text in zip(modules, texts, strict=True) if text is None]
-    if len(missing) < PARALLEL_FROM:
-        made = iter([module.render() for module in missing])
-    else:
-        processes = min(cpus(), len(missing))
-        with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
-            made = iter(list(pool.map(_Module.render, missing)))
-    return [next(made) if text is None else text for text in texts]
+class _Renderer:
+    """The texts of structures' modules, rendered beside whoever finds the structures; those that are known are read."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._texts: list[str | _Module | Future[str]] = []
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> _Renderer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def add(self, structure: Structure) -> None:
+        """One more structure; where only a few are not known, no process is started for them."""
+        module = _Module.of(self._family, structure)
+        self._texts.append(module.load() or module)
+        waiting = [i for i, text in enumerate(self._texts) if isinstance(text, _Module)]
+        if not self._pool and len(waiting) >= PARALLEL_FROM:
+            self._pool = ProcessPoolExecutor(cpus(), mp_context=get_context("forkserver"))
+        if self._pool:
+            for i in waiting:
+                self._texts[i] = self._pool.submit(_Module.render, cast(_Module, self._texts[i]))
+
+    def texts(self) -> list[str]:
+        """Of all structures, in the order in which they came."""
+        return [_text(text) for text in self._texts]
+
+
+def _text(text: str | _Module | Future[str]) -> str:
+    if isinstance(text, _Module):
+        return text.render()
+    return text.result() if isinstance(text, Future) else text

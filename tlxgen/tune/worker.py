@@ -57,6 +57,8 @@ class Slots:
         self._stop.set()
         with self._lock:
             for child in self._all:
+                child.kill()  # a process that has a GPU takes its time to end: all at once
+            for child in self._all:
                 child.close()
             self._all.clear()
             self._free.clear()

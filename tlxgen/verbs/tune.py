@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,8 +58,10 @@ def run(spec: Path, options: Options) -> int:
         stack.callback(pools.close)
         known = known_device()
         asked = None if known else pools.start()  # they import torch while the variants are enumerated
-        space = space_of(document)
-        found = known or device(options.module, asked)
+        with ThreadPoolExecutor(1) as beside:  # CUDA's driver takes half a second to start
+            asking = beside.submit(lambda: known or device(options.module, asked))
+            space = space_of(document)
+        found = asking.result()
         require(space, found)
         shapes = _shapes(space, options.shapes)
         results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
