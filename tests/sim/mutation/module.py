@@ -121,4 +121,5 @@ def keyword(call: cst.Call, name: str) -> cst.Arg | None:
 
 
 def _is_jit(function: cst.FunctionDef) -> bool:
-    return any(isinstance(d.decorator, cst.Attribute) and d.decorator.attr.value == "jit" for d in function.decorators)
+    named = (d.decorator.func if isinstance(d.decorator, cst.Call) else d.decorator for d in function.decorators)
+    return any(isinstance(name, cst.Attribute) and name.attr.value == "jit" for name in named)
