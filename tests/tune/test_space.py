@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from multiprocessing import forkserver
 
 import pytest
 
@@ -11,13 +12,17 @@ from tlxgen.tune import space as spaces
 
 
 def test_modules_are_the_same_whoever_renders_them(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long() -> None:
+        raise OSError("AF_UNIX path too long")
+
     seen = []
-    for at_least in (1000, 1):  # modules, for which processes are started
-        monkeypatch.setattr(spaces, "PARALLEL_FROM", at_least)
+    for at_least, start in ((1000, too_long), (1, forkserver.ensure_running), (1, too_long)):
+        monkeypatch.setattr(spaces, "PARALLEL_FROM", at_least)  # modules, for which processes are started
+        monkeypatch.setattr(forkserver, "ensure_running", start)
         shutil.rmtree(project.root / "cache", ignore_errors=True)
         space = project.space
         seen.append((dict(space.sources), [(c.label, c.key, c.source) for c in space.candidates]))
-    assert seen[0] == seen[1]
+    assert seen[0] == seen[1] == seen[2]
     assert len(seen[0][0]) == 2
 
 

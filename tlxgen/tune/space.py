@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing import forkserver, get_context
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, cast
 
@@ -89,8 +90,6 @@ def space_of(document: Document) -> Space:
     with contextlib.suppress(Exception):  # whatever a damaged file does to pickle: the space is enumerated again
         if kept:
             return Space(document, family, *pickle.loads(kept.read_bytes()))
-    forkserver.set_forkserver_preload(RENDERER)
-    forkserver.ensure_running()  # it imports while the points are enumerated
     space = _enumerated(document, family)
     if kept:
         with contextlib.suppress(OSError):
@@ -120,7 +119,7 @@ def _made_by(templates: Path) -> list[str]:
 
 
 def _enumerated(document: Document, family: Family) -> Space:
-    with _Renderer(family) as renderer:
+    with _Renderer(family, _processes()) as renderer:
         kernels = family.kernels(document, renderer.add).some()
         _refuse_two_problems(kernels)
         texts = renderer.texts()
@@ -220,11 +219,22 @@ class _Module:
         return text
 
 
+def _processes() -> BaseContext:
+    """How processes that render start: as forks of one that imports what all need, beginning now; or each by itself,
+    where there is no place for that one's socket."""
+    forkserver.set_forkserver_preload(RENDERER)
+    try:
+        forkserver.ensure_running()
+    except OSError:  # a path of a temporary folder that is too long for a socket
+        return get_context("spawn")
+    return get_context("forkserver")
+
+
 class _Renderer:
     """The texts of structures' modules, rendered beside whoever finds the structures; those that are known are read."""
 
-    def __init__(self, family: Family) -> None:
-        self._family = family
+    def __init__(self, family: Family, processes: BaseContext) -> None:
+        self._family, self._processes = family, processes
         self._texts: list[str | _Module | Future[str]] = []
         self._pool: ProcessPoolExecutor | None = None
 
@@ -241,7 +251,7 @@ class _Renderer:
         self._texts.append(module.load() or module)
         waiting = [i for i, text in enumerate(self._texts) if isinstance(text, _Module)]
         if not self._pool and len(waiting) >= PARALLEL_FROM:
-            self._pool = ProcessPoolExecutor(cpus(), mp_context=get_context("forkserver"))
+            self._pool = ProcessPoolExecutor(cpus(), mp_context=self._processes)
         if self._pool:
             for i in waiting:
                 self._texts[i] = self._pool.submit(_Module.render, cast(_Module, self._texts[i]))
