@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.metadata
+import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +66,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def forget() -> None:
     toolchain._probe.cache_clear()
     toolchain._fingerprint.cache_clear()
+    toolchain._changed.cache_clear()
     importlib.invalidate_caches()
 
 
@@ -132,6 +135,28 @@ def test_an_fbtriton_from_source_works_but_is_not_cached_for(site: Site) -> None
     site.triton("fbtriton", "3.7.4+git")
     assert check_triton() == "3.7.4+git"
     assert fingerprint() is None
+
+
+def test_an_fbtriton_from_source_is_told_by_sizes_and_times(site: Site) -> None:
+    site.triton("fbtriton", "3.7.4+git")
+    before = toolchain.identity()
+    forget()
+    assert toolchain.identity() == before
+    library = site.root / "triton" / "_C" / "libtriton.py"
+    stat = library.stat()
+    os.utime(library, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    forget()
+    assert toolchain.identity() != before
+    with pytest.raises(ToolchainError):
+        shutil.rmtree(site.root / "triton")
+        forget()
+        toolchain.identity()
+
+
+def test_a_whole_fbtriton_is_told_by_its_files(site: Site) -> None:
+    site.triton("fbtriton", "3.7.4+fb")
+    site.fbtriton()
+    assert toolchain.identity() == fingerprint()
 
 
 def test_the_fingerprint_is_of_the_files(site: Site) -> None:

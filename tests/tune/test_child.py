@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tests.tune.conftest import Project  # noqa: E402
+from tlxgen.compile import toolchain  # noqa: E402
 from tlxgen.families import gemm  # noqa: E402
 from tlxgen.tune import child, worker  # noqa: E402
 from tlxgen.tune.lab import Device, Lab, Limits, local_pools  # noqa: E402
@@ -90,6 +91,13 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         return messages, gpu
 
     return run
+
+
+def test_triton_names_its_cache_without_hashing_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache: Any = pytest.importorskip("triton.runtime.cache")
+    monkeypatch.setattr(cache, "triton_key", lambda: pytest.fail("hashed"))
+    child.name_cache()
+    assert cache.triton_key() == toolchain.identity()
 
 
 def faults(messages: list[Any]) -> list[tuple[str, str]]:

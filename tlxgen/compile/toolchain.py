@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -18,6 +19,7 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from tlxgen.errors import ToolchainError
 
@@ -115,6 +117,32 @@ def _fingerprint(folder: Path) -> str | None:
     if not hashed or not all(_intact(root / path, digest, size) for path, digest, size in hashed):
         return None
     return hashlib.sha256("\n".join(",".join(row) for row in hashed).encode()).hexdigest()
+
+
+def identity() -> str:
+    """`fingerprint` or, where the files are not those of a wheel, a digest of where they lie, their sizes and when they
+    were changed: good for a cache on this machine. Raises ToolchainError if there is no triton."""
+    return fingerprint() or _changed(package())
+
+
+@lru_cache(maxsize=8)
+def _changed(folder: Path) -> str:
+    tools = (folder / "backends" / "nvidia" / "bin").glob("*")
+    files = sorted({*folder.rglob("*.py"), *folder.rglob("*.so"), *tools})
+    rows = (f"{path} {(stat := path.stat()).st_size} {stat.st_mtime_ns}" for path in files)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def name_cache() -> None:
+    """Has Triton name the entries of its cache by `identity`, in this process: for a cache folder that is tlxgen's own.
+
+    Triton itself hashes all its libraries, 530 MB in one of them, in every process that compiles or launches. Imports
+    triton.
+    """
+    module: Any = importlib.import_module("triton.runtime.cache")
+    if hasattr(module, "triton_key"):
+        key = identity()
+        module.triton_key = lambda: key
 
 
 def _intact(path: Path, digest: str, size: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tlxgen import digest
 from tlxgen.bench.spec import Bench, Kernel
+from tlxgen.compile.toolchain import name_cache
 
 from . import worker
 from .space import options_of
@@ -43,6 +44,7 @@ def compile_ahead(bench: Bench, shapes: Sequence[Shape], target: Target, on_done
     if len(tasks) < FROM:
         return
     os.environ |= worker.shared_environment()
+    name_cache()
     with ThreadPoolExecutor(target.workers, "compile") as pool:
         running = [pool.submit(worker.compile_task, task) for task in tasks]
         for i, future in enumerate(as_completed(running)):

@@ -33,6 +33,7 @@ from unittest import mock
 from tlxgen import families
 from tlxgen.bounded.serve import Say, serve
 from tlxgen.check.child import import_file
+from tlxgen.compile.toolchain import name_cache
 
 Json = dict[str, Any]
 
@@ -44,16 +45,12 @@ def handle(request: Json, say: Say) -> None:
 
 
 def start(request: Json, say: Say) -> None:
-    """Imports what is needed, and has Triton compute the digest of itself that its cache goes by.
-
-    One of the compilers builds the launcher that the first launch would.
-    """
+    """Imports what is needed. One of the compilers builds the launcher that the first launch would."""
     family = families.load(request["family"])
     family.problem()
     family.benchmark()
     for module in ("tlxgen.compile.child", "tlxgen.tune.meta"):
         importlib.import_module(module)
-    importlib.import_module("triton.runtime.cache").triton_key()
     if request.get("gpu"):
         torch = importlib.import_module("torch")
         importlib.import_module("tlxgen.check.numerics")
@@ -348,4 +345,5 @@ if __name__ == "__main__":
         os.setpriority(os.PRIO_PROCESS, 0, 10)
     for slow in ("torch", "triton.compiler"):  # more than a minute on a cold disk: before any clock runs
         importlib.import_module(slow)
+    name_cache()
     serve(handle)
