@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from multiprocessing import forkserver
 
 import pytest
 
 from tests.tune.conftest import Project
+from tlxgen import families
+from tlxgen.spec import load
 from tlxgen.tune import space as spaces
 
 
@@ -31,3 +34,18 @@ def test_a_module_that_is_known_is_not_rendered_again(project: Project, monkeypa
     shutil.rmtree(project.root / "cache" / "tune" / "spaces")
     monkeypatch.setattr(spaces._Module, "render", lambda module: pytest.fail("rendered again"))
     assert project.space.sources == before.sources
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_an_enumeration_leaves_the_collector_as_it_was(project: Project, enabled: bool) -> None:
+    seen: list[bool] = []
+    document = load(project.spec, tuned=False)
+    (gc.enable if enabled else gc.disable)()
+    try:
+        families.of(document).kernels(document, lambda structure: seen.append(gc.isenabled()))
+        with pytest.raises(ZeroDivisionError):
+            families.of(document).kernels(document, lambda structure: 1 // 0)
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()
+    assert seen and not any(seen)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
+import gc
 import itertools
 import json
 from abc import ABC, abstractmethod
@@ -143,6 +145,10 @@ class Family(ABC):
 
         `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at.
         """
+        with _uncollected():
+            return self._kernels(document, on_structure)
+
+    def _kernels(self, document: Document, on_structure: Callable[[Structure], object]) -> Kernels:
         expansion = expand(document, self.model)
         _check_constants(self, document)
         rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
@@ -183,6 +189,18 @@ class Family(ABC):
         spec = good[0].spec if good else first
         whole = self.plan(spec, guards=dict.fromkeys(guards, True), baked=bake, **common)
         return Structure(name, _apart(points[0], self), whole, bake, tuple(good)), failed
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing of an enumeration is garbage: walking 50,000 points again and again would take as long as making them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _task(role: Role) -> str:
