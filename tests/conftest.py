@@ -7,11 +7,6 @@ import shutil
 import tempfile
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-# How long an example takes says nothing: other tests, and other programs, run beside.
-settings.register_profile("tlxgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("tlxgen")
 
 CACHE = pytest.StashKey[str]()
 

@@ -46,7 +46,7 @@ def handle(request: Any, say: Say) -> None:
     elif request["do"] in ("start", "rehearse"):
         with open(os.environ["FAKE_LOG"] + ".begun", "a") as log:
             log.write(f"{request['do']} {os.getpid()}\n")
-        time.sleep(0.5)  # as if it imported something
+        time.sleep(float(os.environ.get("FAKE_START_S", "0")))  # as if it imported something
         say({"done": {}})
     elif request["do"] == "compile":
         failed = faults.get(request["candidate"]["key"]) == "compile"

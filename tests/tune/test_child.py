@@ -96,7 +96,7 @@ def session(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 def test_triton_names_its_cache_without_hashing_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     cache: Any = pytest.importorskip("triton.runtime.cache")
     monkeypatch.setattr(cache, "triton_key", lambda: pytest.fail("hashed"))
-    child.name_cache()
+    toolchain.name_cache(toolchain.identity())
     assert cache.triton_key() == toolchain.identity()
 
 

@@ -26,8 +26,11 @@ def test_a_dask_cluster_writes_the_same_file(project: Project) -> None:
     assert len(project.log) == 2 * count
 
 
-def test_the_children_of_a_cluster_start_before_there_is_work(project: Project) -> None:
+def test_the_children_of_a_cluster_start_before_there_is_work(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     distributed = pytest.importorskip("distributed")
+    monkeypatch.setenv("FAKE_START_S", "1")  # long enough for no thread to take another's child
     with distributed.LocalCluster(n_workers=2, threads_per_worker=3, dashboard_address=None) as cluster:
         pools = dask_pools(cluster.scheduler_address, 8, "gemm", MODULE)
         pools.start()

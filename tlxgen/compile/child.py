@@ -30,6 +30,7 @@ from typing import Any, TextIO
 from .job import Job, Outcome, Resources
 from .logs import one_line, telling_line
 from .read import resources
+from .toolchain import name_cache
 
 CAPABILITY = {"sm90": 90, "sm100": 100}
 SMEM_BYTES = 232448  # a block's limit (opt-in) on both; the compiler would ask a local GPU, whichever it is
@@ -127,10 +128,7 @@ def _import_compiler(job: Job) -> None:
     importlib.import_module("triton.compiler")
     if "import torch" in Path(job.module).read_text(encoding="utf-8"):
         importlib.import_module("torch")
-    # To name entries of its cache Triton hashes its 560 MB, 0.5 s a process. This cache is private and thrown away.
-    module: Any = importlib.import_module("triton.runtime.cache")
-    if hasattr(module, "triton_key"):
-        module.triton_key = lambda: "tlxgen"
+    name_cache("tlxgen")  # this cache is private and thrown away
 
 
 def _compile(job: Job) -> Resources:

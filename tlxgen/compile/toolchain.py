@@ -133,16 +133,15 @@ def _changed(folder: Path) -> str:
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
-def name_cache() -> None:
-    """Has Triton name the entries of its cache by `identity`, in this process: for a cache folder that is tlxgen's own.
+def name_cache(toolchain: str) -> None:
+    """Has Triton name the entries of its cache by `toolchain` in this process; for a cache folder of tlxgen's own.
 
     Triton itself hashes all its libraries, 530 MB in one of them, in every process that compiles or launches. Imports
     triton.
     """
     module: Any = importlib.import_module("triton.runtime.cache")
     if hasattr(module, "triton_key"):
-        key = identity()
-        module.triton_key = lambda: key
+        module.triton_key = lambda: toolchain
 
 
 def _intact(path: Path, digest: str, size: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tlxgen import digest
 from tlxgen.bench.spec import Bench, Kernel
-from tlxgen.compile.toolchain import name_cache
+from tlxgen.compile.toolchain import identity, name_cache
 
 from . import worker
 from .space import options_of
@@ -44,7 +44,7 @@ def compile_ahead(bench: Bench, shapes: Sequence[Shape], target: Target, on_done
     if len(tasks) < FROM:
         return
     os.environ |= worker.shared_environment()
-    name_cache()
+    name_cache(identity())
     with ThreadPoolExecutor(target.workers, "compile") as pool:
         running = [pool.submit(worker.compile_task, task) for task in tasks]
         for i, future in enumerate(as_completed(running)):

@@ -33,7 +33,7 @@ from unittest import mock
 from tlxgen import families
 from tlxgen.bounded.serve import Say, serve
 from tlxgen.check.child import import_file
-from tlxgen.compile.toolchain import name_cache
+from tlxgen.compile.toolchain import identity, name_cache
 
 Json = dict[str, Any]
 
@@ -69,8 +69,7 @@ def rehearse(request: Json, say: Say) -> None:
 
     gpu = Gpu()
     with contextlib.suppress(Exception):  # the measurement itself says what is wrong
-        spec = families.load(request["family"]).model.model_validate_json(json.dumps(request["candidate"]["spec"]))
-        Session(request, say, gpu).rehearse(spec)
+        Session(request, say, gpu).rehearse(_spec(request, request["candidate"]))
     gpu.release()
     say({"done": {}})
 
@@ -92,13 +91,17 @@ class Candidate:
         from triton import Config
 
         self.key: str = data["key"]
-        family = families.load(request["family"])
-        self.spec = family.model.model_validate_json(json.dumps(data["spec"]))
+        self.spec = _spec(request, data)
         self.module = _module(data["source"], request["sources"][data["source"]])
         options = dict(data["options"] or {})
         if "ctas_per_cga" in options:
             options["ctas_per_cga"] = tuple(options["ctas_per_cga"])
         self.config = Config(options.pop("kwargs"), **options) if options else None
+
+
+def _spec(request: Json, data: Json) -> Any:
+    """A candidate's spec, by the family's model."""
+    return families.load(request["family"]).model.model_validate_json(json.dumps(data["spec"]))
 
 
 _MODULES: dict[str, Any] = {}
@@ -345,5 +348,5 @@ if __name__ == "__main__":
         os.setpriority(os.PRIO_PROCESS, 0, 10)
     for slow in ("torch", "triton.compiler"):  # more than a minute on a cold disk: before any clock runs
         importlib.import_module(slow)
-    name_cache()
+    name_cache(identity())
     serve(handle)

@@ -62,15 +62,16 @@ def test_every_tile_of_c_has_exactly_one_owner_in_every_role(toys: list[Toy]) ->
 
 
 def test_tiles_go_down_a_group_of_rows_before_the_next_column(toys: list[Toy]) -> None:
+    whole = [toy for toy in toys if not toy.tail and toy.cluster == 1 and "SPLIT_K" not in toy.configs[0].kwargs]
+    assert len(whole) >= 3  # others cut and shift the order; who owns what there is looked at above
+
     def check(problem: Problem) -> None:
-        if problem.toy.tail or problem.toy.cluster > 1 or problem.config.get("SPLIT_K", 1) > 1:
-            return  # those cut and shift the order, and are looked at above
         rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
         groups = [range(r, min(r + problem.group_m, rows)) for r in range(0, rows, problem.group_m)]
         order = [(row, column) for group in groups for column in range(columns) for row in group]
         assert [problem.tile(item, 0)[:2] for item in range(rows * columns)] == order
 
-    for_every_problem(toys, check)
+    for_every_problem(whole, check)
 
 
 @given(st.integers(1, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(-2, 2))
