@@ -55,4 +55,15 @@ def handle(request: Any, say: Say) -> None:
         measure(request, faults, say)
 
 
-serve(handle)
+def preload() -> None:
+    """Whoever forks children says so in the log."""
+    with open(os.environ["FAKE_LOG"] + ".forks", "a") as log:
+        log.write(f"{os.getpid()}\n")
+
+
+def main() -> None:
+    serve(handle)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,5 +5,6 @@
 
 from .child import Answer, Child, Frame, run_all
 from .cpus import cpus
+from .nursery import Nursery
 
-__all__ = ["Answer", "Child", "Frame", "cpus", "run_all"]
+__all__ = ["Answer", "Child", "Frame", "Nursery", "cpus", "run_all"]

@@ -10,7 +10,6 @@ import re
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -18,14 +17,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar, cast
 
+from .nursery import Forked, Nursery, command
+
 START_LIMIT_S = 300.0  # imports of torch and triton: 2 s, and more than a minute from a cold disk
 TICK_S = 0.05  # how often a child is looked at that says nothing
 DUMP_S = 0.5  # what a child gets to say where it hangs
 LOG_BYTES = 64 * 1024  # kept of what a child prints
 MESSAGE_BYTES = 16 * 1024 * 1024  # a child that answers more than this is out of order
 
-# `-m` would look for modules in the working directory first, where anything may lie.
-_BOOT = "import sys; sys.path[:] = sys.argv[2:]; import runpy; runpy.run_module(sys.argv[1], run_name='__main__')"
 _FRAME = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
 
 Message = dict[str, Any]
@@ -64,16 +63,21 @@ class Child:
     """`python -m MODULE`, whose main is `tlxgen.bounded.serve.serve`; started when first asked, again after a bad end.
 
     `ask` belongs to one thread. Setting `stop` ends it from another, within a tick. `environment` comes on top of this
-    process's own.
+    process's own. With a `nursery` it is forked there; where that cannot be, it is started as without.
     """
 
     def __init__(
-        self, module: str, stop: threading.Event | None = None, environment: Mapping[str, str] | None = None
+        self,
+        module: str,
+        stop: threading.Event | None = None,
+        environment: Mapping[str, str] | None = None,
+        nursery: Nursery | None = None,
     ) -> None:
         self._module = module
+        self._nursery = nursery
         self._environment = dict(environment or {})
         self._stop = stop or threading.Event()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
         self._pending = b""
         self._log = b""
         self._heard = 0
@@ -116,16 +120,22 @@ class Child:
                 cast("IO[bytes]", stream).close()
 
     def _start(self) -> None:
-        paths = [os.path.abspath(path) for path in sys.path if path]
+        self._pending = b""
+        environment = os.environ | self._environment
+        if self._nursery:
+            with contextlib.suppress(OSError):
+                self._process = self._nursery.spawn(self._module, environment)
+                return
+            if self._stop.is_set():
+                raise _Lost("interrupted")
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, self._module, *paths],
+            command(self._module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | self._environment,
+            env=environment,
             start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
         )
-        self._pending = b""
 
     def _send(self, request: Message) -> None:
         assert self._process
@@ -195,7 +205,8 @@ class Child:
     def _bury(self, lost: _Lost) -> tuple[tuple[Frame, ...], str, str]:
         """Kills what is left of a child that is lost; where it was, what it printed last, and how it ended."""
         process = self._process
-        assert process
+        if process is None:  # interrupted before it was one
+            return (), "", lost.fate
         if lost.hangs:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 process.send_signal(signal.SIGUSR1)  # makes it print where it is
@@ -218,7 +229,7 @@ class _Lost(Exception):
         self.hangs = hangs
 
 
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
     """Whether the child itself has ended; it is not reaped, so that its group can still be killed."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 

@@ -49,8 +49,6 @@ def start(request: Json, say: Say) -> None:
     family = families.load(request["family"])
     family.problem()
     family.benchmark()
-    for module in ("tlxgen.compile.child", "tlxgen.tune.meta"):
-        importlib.import_module(module)
     if request.get("gpu"):
         torch = importlib.import_module("torch")
         importlib.import_module("tlxgen.check.numerics")
@@ -343,10 +341,20 @@ def _one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:400]
 
 
-if __name__ == "__main__":
+def preload() -> None:
+    """Imports what every child does, and each for itself takes seconds."""
+    for slow in ("torch", "triton.compiler.code_generator", "tlxgen.compile.child", "tlxgen.tune.meta"):
+        importlib.import_module(slow)  # more than a minute from a cold disk: before any clock runs
+    name_cache(identity())
+
+
+def main() -> None:
+    """Serves the parent's requests."""
     if "TLXGEN_TUNE_CHILD" in os.environ:  # a compiler steps back: a GPU that waits for its host runs at other clocks
         os.setpriority(os.PRIO_PROCESS, 0, 10)
-    for slow in ("torch", "triton.compiler"):  # more than a minute on a cold disk: before any clock runs
-        importlib.import_module(slow)
-    name_cache(identity())
     serve(handle)
+
+
+if __name__ == "__main__":
+    preload()
+    main()

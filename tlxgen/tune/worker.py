@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from tlxgen import stamp
 from tlxgen.bench.device import listed
-from tlxgen.bounded import Child
+from tlxgen.bounded import Child, Nursery
 from tlxgen.errors import DeviceError
 
 Json = dict[str, Any]
@@ -31,19 +31,21 @@ class Slots:
     def __init__(self) -> None:
         self._free: dict[str, queue.LifoQueue[Child]] = {}  # by module and environments
         self._all: list[Child] = []
+        self._nursery = Nursery()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         atexit.register(self.close)
 
     @contextlib.contextmanager
-    def child(self, module: str, environments: list[dict[str, str]]) -> Iterator[Child]:
-        """A child that is nobody else's meanwhile; of this module there are as many as `environments`."""
+    def child(self, module: str, environments: list[dict[str, str]], forked: bool = False) -> Iterator[Child]:
+        """A child that is nobody else's meanwhile; of this module there are as many as `environments`. They may be
+        `forked` if they use no GPU: a fork of a process that has looked for one cannot."""
         kind = json.dumps([module, environments])
         with self._lock:
             if kind not in self._free:
                 self._free[kind] = queue.LifoQueue()  # who has worked last has most of what it needs
                 for environment in environments:
-                    self._all.append(Child(module, self._stop, environment))
+                    self._all.append(Child(module, self._stop, environment, self._nursery if forked else None))
                     self._free[kind].put(self._all[-1])
             free = self._free[kind]
         child = free.get()
@@ -56,13 +58,14 @@ class Slots:
         """Ends all children, and whoever waits for one of them hears that it was interrupted."""
         self._stop.set()
         with self._lock:
+            self._nursery.close()
             for child in self._all:
                 child.kill()  # a process that has a GPU takes its time to end: all at once
             for child in self._all:
                 child.close()
             self._all.clear()
             self._free.clear()
-            self._stop = threading.Event()
+            self._stop, self._nursery = threading.Event(), Nursery()
 
 
 SLOTS = Slots()
@@ -147,7 +150,7 @@ def measure_task(task: Json) -> Json:
 @contextlib.contextmanager
 def _compiler(task: Json) -> Iterator[Child]:
     environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": str(i)} for i in range(int(task["workers"]))]
-    with SLOTS.child(task.get("module", MODULE), environments) as child:
+    with SLOTS.child(task.get("module", MODULE), environments, forked=True) as child:
         yield child
 
 

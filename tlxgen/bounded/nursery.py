@@ -1,0 +1,117 @@
+"""Children that start as forks of a process that has imported what they need: thirty that import torch for themselves
+take all cores for seconds.
+
+The process that forks is tlxgen.bounded.forks. Its forks are orphaned at once; this process asks to be given orphans
+(PR_SET_CHILD_SUBREAPER), and waits for them as for any child of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from typing import IO, Any
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+# `-m` would look for modules in the working directory first, where anything may lie.
+_BOOT = "import sys; sys.path[:] = sys.argv[2:]; import runpy; runpy.run_module(sys.argv[1], run_name='__main__')"
+
+
+def command(module: str) -> list[str]:
+    """What runs `module` as a program, with this process's path."""
+    paths = [os.path.abspath(path) for path in sys.path if path]
+    return [sys.executable, "-c", _BOOT, module, *paths]
+
+
+class Forked:
+    """A child as subprocess.Popen shows it, as far as Child looks."""
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin: IO[bytes] = os.fdopen(stdin, "wb")
+        self.stdout: IO[bytes] = os.fdopen(stdout, "rb")
+        self.stderr: IO[bytes] = os.fdopen(stderr, "rb")
+
+    def wait(self) -> int:
+        """The exit status, negative for a signal."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """To the child itself, unless it has been waited for."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+
+class Nursery:
+    """Starts children of modules that have `preload()`, called once, and `main()`, called in each. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._closed = False
+
+    def spawn(self, module: str, environment: Mapping[str, str]) -> Forked:
+        """A child in a session of its own, with pipes, whose environment is `environment`. Raises OSError when the
+        process that forks is gone or cannot import the module."""
+        pipes: list[tuple[int, int]] = []
+        try:
+            for _ in range(3):
+                pipes.append(os.pipe())
+            (stdin, write), (read, stdout), (log, stderr) = pipes
+            with self._lock:
+                pid = self._fork({"module": module, "environment": dict(environment)}, [stdin, stdout, stderr])
+        except BaseException:
+            for descriptor in (d for pipe in pipes for d in pipe):
+                os.close(descriptor)
+            raise
+        for descriptor in (stdin, stdout, stderr):
+            os.close(descriptor)
+        return Forked(pid, write, read, log)
+
+    def close(self) -> None:
+        """Ends the process that forks; whoever waits for it gets an OSError. Its children live on."""
+        self._closed = True
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        with self._lock:
+            if self._socket:
+                self._socket.close()
+
+    def _fork(self, request: dict[str, Any], descriptors: list[int]) -> int:
+        if self._closed:
+            raise OSError("the nursery is closed")
+        if not self._socket:
+            self._start()
+        assert self._socket
+        socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], descriptors)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            said = self._socket.recv(64)
+            if not said:
+                raise OSError("the nursery is gone")
+            answer += said
+        return int(answer)
+
+    def _start(self) -> None:
+        if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "this process is not given orphans")
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                command("tlxgen.bounded.forks"),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
