@@ -155,10 +155,10 @@ def launch(
     """
     buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def poisoned(rows: int, columns: int, dtype: torch.dtype, device: torch.device, chunk: int = 16) -> torch.Tensor:
+    def poisoned(like: torch.Tensor, rows: int, columns: int, dtype: torch.dtype, chunk: int = 16) -> torch.Tensor:
         step = chunk // dtype.itemsize or 1
         written = (columns + step - 1) // step * step
-        whole = torch.full((rows + 3, written + 64), float("nan"), device=device, dtype=dtype)
+        whole = torch.full((rows + 3, written + 64), float("nan"), device=like.device, dtype=dtype)
         buffers.append((whole, whole[:rows, :written]))
         return whole[:rows, :columns]
 
@@ -168,7 +168,7 @@ def launch(
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
     with mock.patch.dict(module.__dict__, empty_rows=poisoned, LAUNCHES={}):  # what is known is known of other rows
-        out = poisoned(m, n, kind, tensors["a"].device, chunk=1) if exact else None
+        out = poisoned(tensors["a"], m, n, kind, chunk=1) if exact else None
         result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
         torch.cuda.synchronize()
     return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
