@@ -23,6 +23,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -45,7 +46,7 @@ def handle(request: Json, say: Say) -> None:
 
 
 def start(request: Json, say: Say) -> None:
-    """Imports what is needed. One of the compilers builds the launcher that the first launch would."""
+    """Imports what is needed."""
     family = families.load(request["family"])
     family.problem()
     family.benchmark()
@@ -55,9 +56,6 @@ def start(request: Json, say: Say) -> None:
         importlib.import_module("tlxgen.bench.timing")
         torch.mm(*torch.zeros(2, 16, 16, device="cuda"))  # loads cuBLAS
         torch.cuda.synchronize()
-    if os.environ.get("TLXGEN_TUNE_CHILD") == "0":
-        with contextlib.suppress(Exception):  # without a GPU there is none to build it for
-            _ = importlib.import_module("triton.runtime.driver").driver.active.utils
     say({"done": {}})
 
 
@@ -348,13 +346,30 @@ def preload() -> None:
     name_cache(identity())
 
 
+def compiles() -> bool:
+    """Whether this child compiles; else it measures."""
+    return "TLXGEN_TUNE_CHILD" in os.environ
+
+
+def build_launcher() -> None:
+    """Has gcc build Triton's launcher, which takes a second, where the first launch would."""
+    with contextlib.suppress(Exception):  # that launch says what is wrong
+        importlib.import_module("triton.backends.nvidia.driver").CudaUtils()
+
+
 def main() -> None:
     """Serves the parent's requests."""
-    if "TLXGEN_TUNE_CHILD" in os.environ:  # a compiler steps back: a GPU that waits for its host runs at other clocks
+    if compiles():  # and steps back: a GPU that waits for its host runs at other clocks
         os.setpriority(os.PRIO_PROCESS, 0, 10)
     serve(handle)
 
 
 if __name__ == "__main__":
+    beside = None if compiles() else threading.Thread(target=build_launcher)
+    if beside:  # gcc works while torch is imported
+        importlib.import_module("triton.backends.nvidia.driver")
+        beside.start()
     preload()
+    if beside:
+        beside.join()
     main()
