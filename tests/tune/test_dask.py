@@ -9,6 +9,7 @@ import pytest
 
 from tests.tune.conftest import MODULE, Project
 from tlxgen.errors import ToolchainError
+from tlxgen.tune import worker
 from tlxgen.tune.lab import dask_pools
 
 SHAPES = ((4096, 4096, 4096), (512, 512, 512), (64, 64, 64))
@@ -40,6 +41,23 @@ def test_the_children_of_a_cluster_start_before_there_is_work(
             time.sleep(0.1)
         pools.close()
     assert len({line.split()[1] for line in begun}) == 6  # a child for the GPU of each worker, and two that compile
+
+
+def test_the_children_of_a_worker_with_the_preload_are_those_that_a_run_uses(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(worker, "MODULE", MODULE)
+    monkeypatch.setenv("FAKE_START_S", "0.5")
+    options = {"n_workers": 1, "threads_per_worker": 3, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(preload=["tlxgen.tune.worker"], **options) as cluster:
+        deadline = time.monotonic() + 30
+        while len(ready := project.begun) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(0.6)  # till they are free
+        project.tune(*SHAPES, candidates=6, dask=cluster.scheduler_address, timeout_s=20.0, workers=7)
+    assert len({line.split()[1] for line in ready}) == 3
+    assert {line.split()[1] for line in project.begun} == {line.split()[1] for line in ready}
 
 
 def test_a_scheduler_that_is_not_there_is_named() -> None:

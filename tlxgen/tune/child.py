@@ -3,7 +3,7 @@
 Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
     {"do": "start", family, gpu}       -> {"done": {}}, once what takes seconds is there: what compiling needs or, with
-                                          `gpu`, measuring
+                                          `gpu`, measuring, and what is the family's if one is named
     {"do": "rehearse", candidate, ...} -> {"done": {}}, once a measurement has been gone through but for a kernel
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
@@ -26,6 +26,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,10 @@ def handle(request: Json, say: Say) -> None:
 
 def start(request: Json, say: Say) -> None:
     """Imports what is needed."""
-    family = families.load(request["family"])
-    family.problem()
-    family.benchmark()
+    if name := request.get("family"):
+        family = families.load(name)
+        family.problem()
+        family.benchmark()
     if request.get("gpu"):
         torch = importlib.import_module("torch")
         importlib.import_module("tlxgen.check.numerics")
@@ -341,9 +343,11 @@ def _one_line(error: BaseException) -> str:
 
 def preload() -> None:
     """Imports what every child does, and each for itself takes seconds."""
-    for slow in ("torch", "triton.compiler.code_generator", "tlxgen.compile.child", "tlxgen.tune.meta"):
-        importlib.import_module(slow)  # more than a minute from a cold disk: before any clock runs
-    name_cache(identity())
+    with ThreadPoolExecutor(1) as beside:
+        toolchain = beside.submit(identity)  # reads files and adds them up
+        for slow in ("torch", "triton.compiler.code_generator", "tlxgen.compile.child", "tlxgen.tune.meta"):
+            importlib.import_module(slow)  # more than a minute from a cold disk: before any clock runs
+        name_cache(toolchain.result())
 
 
 def compiles() -> bool:

@@ -21,7 +21,6 @@ from .results import Result, Results
 from .space import Candidate, Shape, Space
 
 Json = dict[str, Any]
-START_S = 60.0  # that a child may take to import torch and find its GPU
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class Lab:
                 if not self._compiling:
                     self._pools.start()
                     for _ in range(self._pools.gpus):
-                        self._pools.measurer.submit(worker.rehearse_task, task | {"limit_s": START_S})
+                        self._pools.measurer.submit(worker.rehearse_task, task | {"limit_s": worker.START_S})
                 major, minor = self.device.capability
                 task |= {"capability": 10 * major + minor, "sms": self.device.sms, "limit_s": self.limits.compile_s}
                 task["workers"] = self.limits.workers
@@ -144,7 +143,7 @@ def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODUL
     """Threads for so many compilers, and one for each GPU; their child processes are worker.py's."""
     compiler = ThreadPoolExecutor(workers, "compile")
     measurer = ThreadPoolExecutor(max(1, gpus), "measure")
-    task = {"module": module, "workers": workers, "family": family, "limit_s": START_S}
+    task = {"module": module, "workers": workers, "family": family, "limit_s": worker.START_S}
 
     @functools.cache  # once is enough
     def start() -> Future[Json] | None:
@@ -182,7 +181,7 @@ def dask_pools(address: str, workers: int, family: str, module: str = worker.MOD
     # What is measured does not wait behind what is compiled ahead.
     measurer.submit = functools.partial(measurer.submit, priority=1)
     threads = {name: int(info["nthreads"]) for name, info in client.scheduler_info()["workers"].items()}
-    task = {"module": module, "workers": workers, "family": family, "limit_s": START_S}
+    task = {"module": module, "workers": workers, "family": family, "limit_s": worker.START_S}
     begun: list[Any] = []  # Dask drops what nobody waits for
 
     @functools.cache  # once is enough

@@ -22,7 +22,7 @@ from tlxgen.files import write_atomic
 from tlxgen.tune.classes import classes
 
 from . import worker
-from .lab import START_S, Device, Lab
+from .lab import Device, Lab
 from .search import BATCH, Effort, Outcome, Search, expected
 from .space import Candidate, Shape, Space
 from .table import Won
@@ -136,7 +136,7 @@ def device(module: str = worker.MODULE, asked: Future[dict[str, Any]] | None = N
     DeviceError when there is none."""
     found = cuda.describe() if module == worker.MODULE and worker.gpus() else None
     if not found:
-        found = asked.result() if asked else worker.describe_task({"limit_s": START_S, "module": module})
+        found = asked.result() if asked else worker.describe_task({"limit_s": worker.START_S, "module": module})
     if identity := _identity():
         write_atomic(_kept(identity), json.dumps(found).encode())
     return Device.from_json(found)

@@ -14,6 +14,8 @@ import os
 import queue
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tlxgen import stamp
@@ -23,13 +25,24 @@ from tlxgen.errors import DeviceError
 
 Json = dict[str, Any]
 MODULE = "tlxgen.tune.child"
+START_S = 60.0  # that a child may take to import torch and find its GPU
+
+
+@dataclass
+class _Kind:
+    """Children that are alike: those that nobody has, and how many there are in all."""
+
+    free: queue.LifoQueue[Child] = field(
+        default_factory=queue.LifoQueue
+    )  # who has worked last has most of what it needs
+    count: int = 0
 
 
 class Slots:
     """Children to share among the threads of this process, each with an environment of its own."""
 
     def __init__(self) -> None:
-        self._free: dict[str, queue.LifoQueue[Child]] = {}  # by module and environments
+        self._kinds: dict[str, _Kind] = {}  # by module and environments
         self._all: list[Child] = []
         self._nursery = Nursery()
         self._stop = threading.Event()
@@ -38,21 +51,21 @@ class Slots:
 
     @contextlib.contextmanager
     def child(self, module: str, environments: list[dict[str, str]], forked: bool = False) -> Iterator[Child]:
-        """A child that is nobody else's meanwhile; of this module there are as many as `environments`. They may be
+        """A child that is nobody else's meanwhile: at most as many as `environments`, made as they are needed. They may be
         `forked` if they use no GPU: a fork of a process that has looked for one cannot."""
-        kind = json.dumps([module, environments])
+        apart = dict.fromkeys(json.dumps(environment) for environment in environments)
         with self._lock:
-            if kind not in self._free:
-                self._free[kind] = queue.LifoQueue()  # who has worked last has most of what it needs
-                for environment in environments:
-                    self._all.append(Child(module, self._stop, environment, self._nursery if forked else None))
-                    self._free[kind].put(self._all[-1])
-            free = self._free[kind]
-        child = free.get()
+            kind = self._kinds.setdefault(json.dumps([module, *apart]), _Kind())
+            if kind.free.empty() and kind.count < len(environments):
+                nursery = self._nursery if forked else None
+                self._all.append(Child(module, self._stop, environments[kind.count], nursery))
+                kind.free.put(self._all[-1])
+                kind.count += 1
+        child = kind.free.get()
         try:
             yield child
         finally:
-            free.put(child)
+            kind.free.put(child)
 
     def close(self) -> None:
         """Ends all children, and whoever waits for one of them hears that it was interrupted."""
@@ -64,7 +77,7 @@ class Slots:
             for child in self._all:
                 child.close()
             self._all.clear()
-            self._free.clear()
+            self._kinds.clear()
             self._stop, self._nursery = threading.Event(), Nursery()
 
 
@@ -149,7 +162,7 @@ def measure_task(task: Json) -> Json:
 
 @contextlib.contextmanager
 def _compiler(task: Json) -> Iterator[Child]:
-    environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": str(i)} for i in range(int(task["workers"]))]
+    environments = [shared_environment() | {"TLXGEN_TUNE_CHILD": "compiles"}] * int(task["workers"])
     with SLOTS.child(task.get("module", MODULE), environments, forked=True) as child:
         yield child
 
@@ -162,3 +175,15 @@ def _gpu(task: Json) -> Iterator[Child]:
     environments = [shared_environment() | {"CUDA_VISIBLE_DEVICES": name} for name in found]
     with SLOTS.child(task.get("module", MODULE), environments) as child:
         yield child
+
+
+def dask_setup(worker: Any) -> None:
+    """What `dask worker --preload tlxgen.tune.worker` calls: children start with the Dask worker, so that a run finds
+    them there, a GPU's and one for each further thread."""
+    threads = int(worker.state.nthreads)
+    task = {"module": MODULE, "workers": max(1, threads - 1), "limit_s": START_S}
+    pool = ThreadPoolExecutor(threads)
+    pool.submit(warm_task, task)
+    for _ in range(threads - 1):
+        pool.submit(start_task, task)
+    pool.shutdown(wait=False)
