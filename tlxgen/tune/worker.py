@@ -51,7 +51,7 @@ class Slots:
 
     @contextlib.contextmanager
     def child(self, module: str, environments: list[dict[str, str]], forked: bool = False) -> Iterator[Child]:
-        """A child that is nobody else's meanwhile: at most as many as `environments`, made as they are needed. They may be
+        """A child that is nobody else's meanwhile: at most as many as `environments`, made when needed. They may be
         `forked` if they use no GPU: a fork of a process that has looked for one cannot."""
         apart = dict.fromkeys(json.dumps(environment) for environment in environments)
         with self._lock:
