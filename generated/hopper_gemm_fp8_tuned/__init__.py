@@ -9,15 +9,15 @@ tuned     tuned/h200/hopper_gemm_fp8_tuned.yaml
 import functools
 
 from . import (
+    hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_whole,
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split,
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split,
-    hopper_gemm_fp8_tuned_pingpong_m2_subtiles2_whole,
 )
 
 MODULES = (
+    hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_whole,
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split,
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split,
-    hopper_gemm_fp8_tuned_pingpong_m2_subtiles2_whole,
 )
 
 # Shape class (M, N and K, each rounded up to a power of two) -> the module, and the entry of its CONFIGS, that were

@@ -11,8 +11,8 @@ import functools
 from . import (
     hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate2_m1_split_prefetch2_subtiles2,
+    hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch4_subtiles4,
-    hopper_gemm_tuned_cooperative_replicate1_m2_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate1_n2_whole_prefetch2_subtiles4,
     hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch2_subtiles4,
     hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles2,
@@ -22,8 +22,8 @@ from . import (
 MODULES = (
     hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate2_m1_split_prefetch2_subtiles2,
+    hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch4_subtiles4,
-    hopper_gemm_tuned_cooperative_replicate1_m2_whole_prefetch2_subtiles2,
     hopper_gemm_tuned_cooperative_replicate1_n2_whole_prefetch2_subtiles4,
     hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch2_subtiles4,
     hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles2,
