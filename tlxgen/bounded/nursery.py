@@ -104,8 +104,9 @@ class Nursery:
         return int(answer)
 
     def _start(self) -> None:
-        if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-            raise OSError(ctypes.get_errno(), "this process is not given orphans")
+        prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux has it
+        if prctl is None or prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+            raise OSError("this process is not given orphans")
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
