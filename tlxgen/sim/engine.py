@@ -139,6 +139,7 @@ class Hub:
         self._tasks: list[Task] = []
         self._ready: list[Task] = []
         self._events: list[Event] = []  # those that may complete now
+        self._looking: list[Task] = []  # that wait, by looking again and again, for another to change something
         self._hub = getcurrent()
         if watch is not None:
             watch.attach(self)
@@ -201,6 +202,17 @@ class Hub:
         self.tick()
         self._ready.append(self.current)
         self._hub.switch()
+
+    def look_again(self) -> None:
+        """As `pause`, for a task that has found nothing changed, and may be about to look again: others go first."""
+        self.tick()
+        self._looking.append(self.current)
+        self._hub.switch()
+
+    def changed(self) -> None:
+        """Who looked for a change may look again."""
+        self._ready += self._looking
+        self._looking.clear()
 
     def enter(self) -> None:
         """The actor comes to a barrier: what a task does at two of them can have others in between."""
@@ -280,7 +292,9 @@ class Hub:
         Raises Stop for a deadlock; kills what is left when it raises.
         """
         try:
-            while self._ready or self._events:
+            while self._ready or self._events or self._looking:
+                if not self._ready and not self._events:
+                    self.changed()  # nobody else is left: a loop that gives up comes to its end
                 self.actor = chosen = self._chooser.choose(self._ready, self._events)
                 self.entered = False
                 if self.watch is not None:

@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 import torch
 
+from .engine import Hub
 from .findings import Findings, KernelFault, Place
+from .globalorder import GlobalOrder, Kind
 
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 NOBODY, SHARED = -1, -2  # owners that are no CTA: not written; added to by any number of CTAs
@@ -66,13 +68,19 @@ class GlobalMemory:
         self._reader: dict[tuple[int, int], torch.Tensor] = {}
         self._written: dict[tuple[int, int], torch.Tensor] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}  # by the address where they begin
-        self.synchronised = False  # the launch orders its CTAs through atomics, which are not followed
+        self.order: GlobalOrder | None = None  # of a launch with atomics
+        self.synchronised = False  # the launch has ordered its tasks through atomics
 
-    def begin(self) -> None:
-        """A new launch: what an earlier one wrote may be written again."""
+    def begin(self, order: GlobalOrder | None) -> None:
+        """A new launch: what an earlier one wrote may be written again. With an `order`, CTAs may wait for others."""
         self._owner.clear()
         self._reader.clear()
-        self.synchronised = False
+        self.order, self.synchronised = order, False
+
+    def follow(self, hub: Hub) -> GlobalOrder:
+        """The order of a launch with atomics; what came before it began is not judged."""
+        self.order = self.order or GlobalOrder(hub)
+        return self.order
 
     def register(self, tensor: torch.Tensor) -> None:
         """Kernels may reach the storage of `tensor` by its address."""
@@ -106,7 +114,7 @@ class GlobalMemory:
         return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
 
     @staticmethod
-    def _key(flat: torch.Tensor) -> tuple[int, int]:
+    def key(flat: torch.Tensor) -> tuple[int, int]:
         return flat.untyped_storage().data_ptr(), flat.dtype.itemsize
 
     def record(
@@ -120,19 +128,43 @@ class GlobalMemory:
     ) -> None:
         """CTA number `cta` is about to write `values` to the elements `at` of a storage, or to add to them. What
         another CTA of the launch has written with the same bits is the same in either order."""
-        key = self._key(flat)
+        key = self.key(flat)
         if key not in self._written:
             self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
             self.register(flat)
-        owner = _numbers(self._owner, key, flat)
-        before = _get(owner, at)
-        clash = (before >= 0) & (before != cta) if reduces else (before != NOBODY) & (before != cta)
-        if not self.synchronised:
+        if self.order:
+            self._follow(self.order, "add" if reduces else "write", flat, at, cta, place, values)
+        else:
+            owner = _numbers(self._owner, key, flat)
+            before = _get(owner, at)
+            clash = (before >= 0) & (before != cta) if reduces else (before != NOBODY) & (before != cta)
             if bool(clash.any()):
                 self._conflict(flat, at, cta, place, clash, int(before[clash][0]), values)
             self._check_readers(key, at, cta, place)
-        _set(owner, at, SHARED if reduces else cta)
+            _set(owner, at, SHARED if reduces else cta)
         _set(self._written[key], at, True)
+
+    def _follow(
+        self,
+        order: GlobalOrder,
+        kind: Kind,
+        flat: torch.Tensor,
+        at: Region,
+        cta: int,
+        place: Place,
+        values: torch.Tensor | None = None,
+    ) -> None:
+        """Judges an access by what lies before it."""
+        indices = at.of(torch.arange(at.end)) if isinstance(at, Box) else at
+        key, size = self.key(flat), flat.numel()
+        for other, by, clash in order.unordered(kind, key, size, indices, cta):
+            if kind != "read" and other != "read":
+                self._conflict(flat, at, cta, place, clash, by, values)
+            else:
+                one, two = ("reads", "write") if kind == "read" else ("writes", "read")
+                text = f"CTA {cta} {one} {int(clash.sum())} elements that other CTAs of the launch {two}"
+                self._findings.add("global-race", f"{text}, and nothing orders the two", (place,))
+        order.note(kind, key, size, indices, cta)
 
     def _conflict(
         self,
@@ -160,9 +192,10 @@ class GlobalMemory:
 
     def observe(self, flat: torch.Tensor, at: Region, cta: int, place: Place) -> None:
         """CTA number `cta` reads the elements `at`: none that another CTA of the launch writes."""
-        if self.synchronised:
+        if self.order:
+            self._follow(self.order, "read", flat, at, cta, place)
             return
-        key = self._key(flat)
+        key = self.key(flat)
         if key in self._owner:
             before = _get(self._owner[key], at)
             clash = (before != NOBODY) & (before != cta)
@@ -176,7 +209,7 @@ class GlobalMemory:
     def unwritten(self, tensor: torch.Tensor) -> int:
         """How many elements of `tensor` no kernel has written."""
         flat = self.flat(tensor)
-        written = self._written.get(self._key(flat))
+        written = self._written.get(self.key(flat))
         if written is None:
             return int(tensor.numel())
         return int((~written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())).sum())

@@ -26,6 +26,7 @@ from torch.overrides import TorchFunctionMode
 from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
+from .globalorder import GlobalOrder
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
@@ -170,20 +171,22 @@ class Session:
 
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
         before = self.memory.snapshot() if layouts.pairs else None
-        while not self._attempt(start, layouts):
+        follows = any(name.startswith("atomic_") for name in source.operations)
+        while not self._attempt(start, layouts, follows):
             assert before is not None
             self.memory.restore(before)
         self.launches += 1
 
-    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts) -> bool:
-        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory."""
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool) -> bool:
+        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory. If it
+        `follows` atomics, they order accesses to global memory."""
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
         machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
         self._attempts += 1
         self._machine = machine
-        self.memory.begin()
+        self.memory.begin(GlobalOrder(machine.hub) if follows else None)
         try:
             with running(machine), torch._C.DisableTorchFunction():
                 start(machine)

@@ -14,21 +14,44 @@ from .machine import machine
 _Update = Callable[..., torch.Tensor]  # of what was there, and the operands
 
 
-def _atomic(what: str, pointer: Any, operands: Sequence[Any], mask: Any, sem: str | None, update: _Update) -> Any:
+def _always(before: torch.Tensor, *operands: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(before, dtype=torch.bool)
+
+
+def _atomic(
+    what: str,
+    pointer: Any,
+    operands: Sequence[Any],
+    mask: Any,
+    sem: str | None,
+    update: _Update,
+    stores: _Update = _always,
+) -> Any:
+    """`stores` says where something is stored, which is what a release goes with."""
     m = machine()
     place = m.here()
     at, kept = addresses(pointer, mask, what)
-    if sem != "relaxed":  # without `sem` it is acquire and release
+    order, sem = m.memory.follow(m.hub), sem or "acq_rel"
+    if sem != "relaxed":
         m.memory.synchronised = True
     m.hub.take("atomics")
     m.memory.record(pointer.flat, at[kept], m.worker.cta.number, place, reduces=True)
+    key = m.memory.key(pointer.flat)
+    if sem in ("acquire", "acq_rel"):
+        order.acquire(key, at[kept].tolist())
     values = [torch.as_tensor(x).to(pointer.dtype).broadcast_to(at.shape) for x in operands]
     before = torch.zeros(at.shape, dtype=pointer.dtype)
     alone = at[kept].unique().numel() == int(kept.sum())
     for index in [kept] if alone else map(tuple, kept.nonzero().tolist()):  # those at one address one by one
         before[index] = pointer.flat[at[index]]
         pointer.flat[at[index]] = update(before[index], *(x[index] for x in values))
-    m.hub.pause()
+    if sem in ("release", "acq_rel"):
+        order.release(key, at[kept & stores(before, *values)].tolist())
+    if torch.equal(before[kept], pointer.flat[at[kept]]):
+        m.hub.look_again()
+    else:
+        m.hub.changed()
+        m.hub.pause()
     return scalar(before)
 
 
@@ -51,7 +74,7 @@ atomic_xchg = _named("atomic_xchg", lambda before, value: value)
 
 def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Any:
     """Replaces what equals `cmp`."""
-    return _atomic("tl.atomic_cas", pointer, [cmp, val], None, sem, _exchanged)
+    return _atomic("tl.atomic_cas", pointer, [cmp, val], None, sem, _exchanged, lambda before, cmp, val: before == cmp)
 
 
 def _exchanged(before: torch.Tensor, wanted: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
