@@ -55,7 +55,7 @@ def _winners(kernels: Kernels, table: Source) -> Iterator[tuple[Shape, tuple[Str
         except (KeyError, TypeError):
             raise SpecError("not a class with a winner", location=table.where(("classes", i)), remedy=remedy) from None
         for structure in kernels.structures:
-            found = [v for v in structure.variants if _same(v.values, values)]
+            found = [v for v in structure.variants if same(v.values, values)]
             if found:
                 yield shape, (structure, found[0])
                 break
@@ -64,7 +64,7 @@ def _winners(kernels: Kernels, table: Source) -> Iterator[tuple[Shape, tuple[Str
             raise SpecError(f"no variant of {kernels.name} fits this winner", location=where, remedy=remedy)
 
 
-def _same(values: Mapping[str, Any], given: Any) -> bool:
+def same(values: Mapping[str, Any], given: Any) -> bool:
     """Whether a variant's axis values are those of a table, where tuples are lists."""
     return bool(_plain(dict(values)) == _plain(given))
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .earlier import Earlier
 from .lab import Device
+from .results import Result
 from .search import Outcome
 from .space import Candidate, Shape, Space
 
@@ -25,9 +27,16 @@ class Won:
     outcome: Outcome
 
 
-def render(space: Space, device: Device, spec: str, seed: int, classes: Sequence[Won]) -> str:
-    """The file's text. `spec` is the path to show."""
-    faults = [fault for won in classes for _, fault in sorted(won.outcome.faults.items())]
+def render(
+    space: Space, device: Device, spec: str, seed: int, classes: Sequence[Won], earlier: Earlier | None = None
+) -> str:
+    """The file's text. `spec` is the path to show; of `earlier` runs what this one has nothing of is kept."""
+    earlier = earlier or Earlier()
+    blocks = {shape: _kept(block, earlier.versions, device) for shape, block in earlier.classes.items()}
+    blocks |= {won.shape_class: "\n".join(_class(space, won)) for won in classes}
+    new = {won.shape_class for won in classes}
+    faults = [fault for fault in earlier.faults if fault[0] in blocks.keys() - new]
+    faults += [(w.shape_class, _fault(*fault)) for w in classes for _, fault in sorted(w.outcome.faults.items())]
     lines = [
         f"# Written by `tlxgen tune {spec}`, read by `tlxgen build`. Times are medians in microseconds a launch,",
         "# measured in turns with the baseline's; speedup is the baseline's time over the variant's.",
@@ -37,16 +46,24 @@ def render(space: Space, device: Device, spec: str, seed: int, classes: Sequence
         f"seed: {seed}",
         f"versions: {_flow(device.versions)}",
         f"variants: {_flow({'fit': len(space.candidates), 'rejected': dict(space.rejected)})}",
-        "classes:" if classes else "classes: []",
+        "classes:" if blocks else "classes: []",
     ]
-    for won in classes:
-        lines += _class(space, won)
+    lines += [blocks[shape] for shape in sorted(blocks)]
     lines.append("faults:" if faults else "faults: []")
-    for candidate, shape, result in faults:
-        lines.append(f"- fault: {result.fault}")
-        lines += [f"  {key}: {value}" for key, value in _variant(candidate)]
-        lines += [f"  shape: {_flow(shape)}", f"  text: {json.dumps(result.text)}"]
+    lines += [text for _, text in sorted(faults, key=lambda fault: fault[0])]
     return "\n".join(lines) + "\n"
+
+
+def _fault(candidate: Candidate, shape: Shape, result: Result) -> str:
+    lines = [f"- fault: {result.fault}", *(f"  {key}: {value}" for key, value in _variant(candidate))]
+    return "\n".join([*lines, f"  shape: {_flow(shape)}", f"  text: {json.dumps(result.text)}"])
+
+
+def _kept(block: str, versions: Mapping[str, str], device: Device) -> str:
+    """A class of an earlier run, which says its versions where they are others than the file's."""
+    if dict(versions) == dict(device.versions) or "\n  versions: " in block:
+        return block
+    return f"{block}\n  versions: {_flow(versions)}"
 
 
 def _class(space: Space, won: Won) -> Iterator[str]:

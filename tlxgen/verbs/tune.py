@@ -18,8 +18,8 @@ from tlxgen.files import write_atomic
 from tlxgen.layout import root_of
 from tlxgen.review.tables import Table, show
 from tlxgen.spec import load
+from tlxgen.tune import earlier, worker
 from tlxgen.tune import lab as labs
-from tlxgen.tune import worker
 from tlxgen.tune.classes import classes
 from tlxgen.tune.results import Results
 from tlxgen.tune.run import Budget, Progress, default_path, device, effort_of, known_device, require, tune
@@ -64,6 +64,8 @@ def run(spec: Path, options: Options) -> int:
         found = asking.result()
         require(space, found)
         shapes = _shapes(space, options.shapes)
+        path = options.out or default_path(root_of(spec), found.name, spec)
+        before = earlier.read(path, space, found)
         results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
         limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
         lab = labs.Lab(space, found, results, pools, limits=limits, seed=options.seed, module=options.module)
@@ -73,11 +75,15 @@ def run(spec: Path, options: Options) -> int:
         won = tune(
             space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=2 * pools.gpus, on_step=step
         )
-    path = options.out or default_path(root_of(spec), found.name, spec)
-    write_atomic(path, render(space, found, _shown(spec), options.seed, won).encode())
+    write_atomic(path, render(space, found, _shown(spec), options.seed, won, before).encode())
     _print(space, won)
-    missing = len(classes(shapes)) - len(won)
-    print(f"wrote {path}" + (f"; {missing} shape classes got nothing of the budget" if missing else ""))
+    missing, kept = len(classes(shapes)) - len(won), set(before.classes) - {w.shape_class for w in won}
+    print(
+        f"wrote {path}"
+        + (f"; kept {len(kept)} shape classes of earlier runs" if kept else "")
+        + (f"; {len(before.gone)} are gone, whose winners the spec no longer has" if before.gone else "")
+        + (f"; {missing} shape classes got nothing of the budget" if missing else "")
+    )
     return int(missing > 0)
 
 

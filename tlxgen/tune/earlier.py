@@ -1,0 +1,77 @@
+"""What earlier runs wrote of classes that this one does not tune: it stays in the file, as it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from tlxgen.errors import TlxgenError
+from tlxgen.families.tuned import same
+
+from .classes import class_of
+from .lab import Device
+from .space import Shape, Space
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Classes with their text, faults with their class and text, and classes whose winner the spec no longer has."""
+
+    classes: Mapping[Shape, str] = field(default_factory=dict)
+    faults: tuple[tuple[Shape, str], ...] = ()
+    gone: tuple[Shape, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def read(path: Path, space: Space, device: Device) -> Earlier:
+    """Of the file at `path`, if there is one. Raises TlxgenError for what is no table of this kernel and device: it is
+    not to be lost."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Earlier()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refused(path, str(error)) from None
+    try:
+        data: Any = YAML(typ="safe", pure=True).load(text)
+        told = {"kernel": data["kernel"], "device": data["device"]}
+        rows, faults = data["classes"], data["faults"]
+        shapes = [tuple(row["class"]) for row in rows]
+        values = [row["winner"]["values"] for row in rows]
+        blocks, fault_blocks = _blocks(text, "- class:"), _blocks(text, "- fault:")
+        failed = [class_of(tuple(fault["shape"])) for fault in faults]
+    except (YAMLError, KeyError, TypeError):
+        raise _refused(path, "it is no table of tlxgen tune") from None
+    if told != {"kernel": space.name, "device": device.name}:
+        raise _refused(path, f"it is the table of {told['kernel']} on {told['device']}")
+    if len(blocks) != len(rows) or len(fault_blocks) != len(faults):
+        raise _refused(path, "it is not as tlxgen tune writes it")
+    there = [any(same(c.values, v) for c in space.candidates) for v in values]
+    return Earlier(
+        {shape: block for shape, block, kept in zip(shapes, blocks, there, strict=True) if kept},
+        tuple(zip(failed, fault_blocks, strict=True)),
+        tuple(shape for shape, kept in zip(shapes, there, strict=True) if not kept),
+        dict(data.get("versions") or {}),
+    )
+
+
+def _refused(path: Path, why: str) -> TlxgenError:
+    return TlxgenError(f"{path} would be overwritten: {why}", remedy="move it away, or name another file with --out")
+
+
+def _blocks(text: str, begin: str) -> list[str]:
+    """The entries of a list that stand in column 0 and begin so, each with the lines that are indented below it."""
+    blocks: list[list[str]] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith(begin):
+            blocks.append([line])
+        elif inside and line.startswith(" "):
+            blocks[-1].append(line)
+        inside = line.startswith((begin, " ")) and bool(blocks) and (inside or line.startswith(begin))
+    return ["\n".join(block) for block in blocks]
