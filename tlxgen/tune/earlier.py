@@ -70,8 +70,10 @@ def _blocks(text: str, begin: str) -> list[str]:
     inside = False
     for line in text.splitlines():
         if line.startswith(begin):
+            inside = True
             blocks.append([line])
         elif inside and line.startswith(" "):
             blocks[-1].append(line)
-        inside = line.startswith((begin, " ")) and bool(blocks) and (inside or line.startswith(begin))
+        else:
+            inside = False
     return ["\n".join(block) for block in blocks]
