@@ -15,6 +15,7 @@ LOADED_BY = 0
 def handle(request: Any, say: Say) -> None:
     if request.get("crash"):
         os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(request.get("wait", 0))
     if request.get("hang"):
         time.sleep(60)
     say({"pid": os.getpid(), "parent": os.getppid(), "session": os.getsid(0), "loaded_by": LOADED_BY})

@@ -88,9 +88,7 @@ def test_many_at_a_time(make: Make) -> None:
     assert len({f["pid"] for f in found}) == 16 and len({f["loaded_by"] for f in found}) == 1
 
 
-def test_without_its_nursery_a_child_starts_by_itself(
-    make: Make, nursery: Nursery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_nursery_a_child_starts_by_itself(make: Make, nursery: Nursery) -> None:
     nursery.close()
     assert facts(make().ask({}, 10))["loaded_by"] == 0
 

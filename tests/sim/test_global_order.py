@@ -1,4 +1,4 @@
-"""Global memory between CTAs that wait for each other: what is ordered passes on all schedules, what is not is not."""
+"""Global memory between CTAs that wait for each other: what is ordered passes on all schedules; else it is a race."""
 
 from __future__ import annotations
 

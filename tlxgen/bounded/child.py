@@ -161,7 +161,7 @@ class Child:
 
     def _receive(self, deadline: float) -> Generator[Message, None, None]:
         """Messages as they come, until the deadline. Raises _Lost when none can come any more."""
-        process = self._process
+        process, late = self._process, False
         assert process
         while True:
             while b"\n" in self._pending:
@@ -170,13 +170,14 @@ class Child:
                     message = json.loads(line)
                     if isinstance(message, dict):
                         yield message
-            left = deadline - time.monotonic()
-            if left <= 0:
+            if late:
                 return
+            left = deadline - time.monotonic()
+            late = left <= 0  # what has come by now is heard: it may be this process that was held up
             if self._stop.is_set():
                 raise _Lost("interrupted")
             ended = _has_ended(process)
-            said = self._read(min(TICK_S, left))
+            said = self._read(max(0.0, min(TICK_S, left)))
             if self._heard > MESSAGE_BYTES:
                 raise _Lost(f"answered more than {MESSAGE_BYTES >> 20} MiB")
             if ended and not said:

@@ -32,14 +32,13 @@ START_S = 60.0  # that a child may take to import torch and find its GPU
 class _Kind:
     """Children that are alike: those that nobody has, and how many there are in all."""
 
-    free: queue.LifoQueue[Child] = field(
-        default_factory=queue.LifoQueue
-    )  # who has worked last has most of what it needs
+    # Who has worked last has most of what it needs.
+    free: queue.LifoQueue[Child] = field(default_factory=queue.LifoQueue)
     count: int = 0
 
 
 class Slots:
-    """Children to share among the threads of this process, each with an environment of its own."""
+    """Children to share among the threads of this process."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, _Kind] = {}  # by module and environments

@@ -36,7 +36,7 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 # An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
 SMEM_BYTES = 128
 STORE_BYTES = 32  # of C, from registers until the next tile begins
-L2_BYTES = 80  # an SM's share: at 1024^3 tiles of 64 x 128 take a slot each 306 clocks
+L2_BYTES = 80  # an SM's share, by what is left of a launch at 1024^3 for its 16 slots of 64 x 128
 DRAM_BYTES = 18  # 4.2 TB/s measured
 L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
 LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
@@ -45,7 +45,7 @@ HAND_OFF = 8  # clocks of a slot's barriers
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
 LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
-MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: of 5.0 us at 1024^3, 0.5 us more
+MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
 PART = 1700  # clocks in which a tile's sums, or C, leave
 SUM = 2000  # clocks that adding up what is left over takes, and for each of its parts of K
