@@ -65,7 +65,7 @@ def budgets(plan: Plan) -> tuple[Budget, ...]:
     """SMEM, threads, named barriers and, where there is such a thing, TMEM of the plan."""
     arch = plan.arch
     return (
-        Budget("SMEM", "B", arch.smem_bytes, tuple(_smem(plan))),
+        Budget("SMEM", "B", arch.smem_bytes, _smem(plan)),
         Budget("threads", "threads", arch.max_threads, tuple(_threads(plan))),
         Budget("named barriers", "barriers", arch.named_barriers, tuple(_named_barriers(plan))),
         *([Budget("TMEM", "columns", arch.tmem_columns, tuple(_tmem(plan)))] if issubclass(arch, Sm100) else ()),
@@ -108,7 +108,13 @@ def _tmem(plan: Plan) -> Iterator[Use]:
     yield from plan.compiler_tmem
 
 
-def _smem(plan: Plan) -> Iterator[Use]:
+def _smem(plan: Plan) -> tuple[Use, ...]:
+    needed = tuple(_needed_smem(plan))
+    room = plan.arch.smem_bytes - sum(use.amount for use in needed)
+    return (*needed, *(plan.spare_smem if sum(use.amount for use in plan.spare_smem) <= room else ()))
+
+
+def _needed_smem(plan: Plan) -> Iterator[Use]:
     for ring in plan.rings:
         yield Use(f"ring {ring.name}", ring.smem_bytes)
     barriers = sum(b.slots.value for b in plan.barriers)

@@ -373,6 +373,7 @@ class Plan:
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
+    spare_smem: tuple[Use, ...] = ()  # what it adds only where there is room: layout scratch that it can do without
     compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
     accumulator_role: str = ""
     accumulator_registers: int = 0  # a thread of that role, at the peak

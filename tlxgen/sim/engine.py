@@ -46,6 +46,7 @@ class Event:
     waiters: list[Task] = field(default_factory=list)
     key: str = ""
     made: int = 0  # tasks and events that it has made
+    written: int = 0  # bits of its writes to global memory, where a launch orders those
 
 
 @dataclass(eq=False)

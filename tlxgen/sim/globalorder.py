@@ -1,7 +1,8 @@
 """Accesses to global memory of a launch whose CTAs order themselves through atomics: which lie before which.
 
 An atomic that releases gives what its task has done to whoever acquires at the same address later; any other atomic
-there passes it on. Writes by TMA are in no task's past: what waits for them waits until their source has been read.
+there passes it on. Writes by TMA come into a task's past when it has waited for them, `cp.async.bulk.wait_group`, and
+its warps have met: TLX's own wait is for the reading of their source.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class GlobalOrder:
     def note(self, kind: Kind, key: Key, size: int, at: torch.Tensor, cta: int) -> None:
         """An access to the elements `at`, now."""
         actor = self._hub.actor
-        bit = 0 if actor is None else self._hub.new_bit() if isinstance(actor, Event) and kind != "read" else actor.bit
+        bit = 0 if actor is None else actor.bit
+        if isinstance(actor, Event) and kind != "read":
+            bit = self._hub.new_bit()
+            actor.written |= bit
         self._accesses.append((cta, bit))
         number = len(self._accesses) - 1
         if kind == "write":  # what lies after it lies after all before it, or has been reported

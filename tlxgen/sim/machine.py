@@ -117,6 +117,8 @@ class Worker(Task):
     undotted: list[Event] = field(default_factory=list)  # issued and not waited for
     stores: deque[Event] = field(default_factory=deque)
     unstored: list[Event] = field(default_factory=list)
+    unwritten: list[Event] = field(default_factory=list)  # stores of which it knows at most that their source is read
+    landed: int = 0  # bits of what has been written, as one of its warps knows
     copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
     groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
@@ -126,6 +128,8 @@ class Worker(Task):
     def rendezvous(self) -> None:
         """All warps of the task have met."""
         self.touched.clear()
+        self.clock |= self.landed
+        self.landed = 0
 
 
 def _places(grid: tuple[int, int, int], step: tuple[int, int, int]) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import arith, ops_atomic, ops_random, ops_reduce, ptx
+from . import arith, ops_atomic, ops_memory, ops_random, ops_reduce, ops_tma, ptx
 from .addresses import addresses
 from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
@@ -238,10 +238,16 @@ def inline_asm_elementwise(
 ) -> Any:
     """PTX for `pack` elements of each argument at a time; `dtype` a type, or a tuple of one for each result."""
     machine().here()
-    tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args))
+    tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
     dtypes = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
-    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack)]
+    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS)]
     return made[0] if isinstance(dtype, torch.dtype) else tuple(made)
+
+
+_EFFECTS: dict[str, ptx.Effect] = {
+    "cp.async.bulk.wait_group": ops_tma.bulk_wait_group,
+    "fence.proxy.async": ops_memory.fence_async_shared,
+}
 
 
 def _as_argument(x: Any) -> torch.Tensor:

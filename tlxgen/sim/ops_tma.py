@@ -132,6 +132,7 @@ def _store(name: str, source: View, run: Callable[[Event], None]) -> tuple[Event
     access = Access(event.bit, place, f"a {name}", engine=True, fenced=True)
     source.read(access, event.clock, m.findings)
     worker.unstored.append(event)
+    worker.unwritten.append(event)
     return event, access
 
 
@@ -154,6 +155,15 @@ def async_descriptor_store_wait(pendings: int) -> None:
     for event in retired:
         m.hub.await_event(event)
         worker.clock |= event.clock
+
+
+def bulk_wait_group(pendings: int) -> None:
+    """PTX's `cp.async.bulk.wait_group`: what all but the last `pendings` of this task's stores wrote is there, as the
+    warp that issued them knows; the others know when they have met it."""
+    async_descriptor_store_wait(pendings)
+    worker = machine().worker
+    while len(worker.unwritten) > pendings:
+        worker.landed |= worker.unwritten.pop(0).written
 
 
 def _stored_at(offsets: Sequence[int]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,6 +21,8 @@ from .mx import scale_bytes
 
 Register = Any  # a tensor, or a pair of them
 Instruction = Callable[..., Register]
+Effect = Callable[..., None]
+NONE: Mapping[str, Effect] = {}
 _RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 _LANES = 32
 
@@ -50,10 +52,14 @@ def parse(text: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def run(text: str, inputs: Sequence[Register], outputs: int) -> list[Register]:
-    """Executes `text` with `inputs` as the operands after the `outputs` first ones; gives those."""
+def run(text: str, inputs: Sequence[Register], outputs: int, effects: Mapping[str, Effect] = NONE) -> list[Register]:
+    """Executes `text` with `inputs` as the operands after the `outputs` first ones; gives those. `effects` are of
+    instructions that write no register: functions of their operands, immediate integers."""
     registers: dict[str, Register] = {f"${outputs + i}": value for i, value in enumerate(inputs)}
     for line in parse(text):
+        if line.name in effects:
+            effects[line.name](*map(int, line.operands))
+            continue
         target, *sources = line.operands
         values = [_value(source, registers) for source in sources]
         _assign(target, _instruction(line.name)(*values), registers)
@@ -233,23 +239,29 @@ def _instruction(name: str) -> Instruction:
 
 
 def elementwise(
-    text: str, constraints: str, inputs: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype], pack: int
+    text: str,
+    constraints: str,
+    inputs: Sequence[torch.Tensor],
+    dtypes: Sequence[torch.dtype],
+    pack: int,
+    effects: Mapping[str, Effect] = NONE,
 ) -> list[torch.Tensor]:
-    """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call.
+    """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call; without
+    any there is one call, for one element. `effects`: as `run` takes them.
 
     Elements of less than 32 bits share registers as far as `pack` goes.
     """
-    shape = inputs[0].shape
+    shape = inputs[0].shape if inputs else torch.Size()
     calls = [_grouped(x, pack) for x in inputs]
     operands = [register for x in calls for register in _packed(x, pack)]
     counts = [-(-pack // _per_register(dtype, pack)) for dtype in dtypes]
     names = [c.strip() for c in constraints.split(",") if c.strip()]
     if sum(c.startswith("=") for c in names) != sum(counts) or len(names) != sum(counts) + len(operands):
         raise KernelFault(f"inline PTX: {constraints!r} for {sum(counts)} outputs and {len(operands)} inputs")
-    results = iter(run(text, operands, sum(counts)))
+    results = iter(run(text, operands, sum(counts), effects))
     made = []
     for dtype, count in zip(dtypes, counts, strict=True):
-        grouped = _unpacked([next(results) for _ in range(count)], dtype, pack, calls[0].shape)
+        grouped = _unpacked([next(results) for _ in range(count)], dtype, pack, calls[0].shape if calls else (1,))
         made.append(grouped.flatten()[: shape.numel()].reshape(shape))
     return made
 

@@ -30,6 +30,7 @@ STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "t
 ALONG_K = {"schedule.split_k": 1, "epilogue.subtiles": 1}
 FP8 = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}}
 TAIL = {"schedule.tail": "split", "schedule.kind": "persistent", "schedule.split_k": 1, "epilogue.store": "tma"}
+HELPED = {**TAIL, "schedule.tail": "helped", "rings.ab.full": "shared", "tile.k": 64}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 3, "schedule.kind": "persistent", "schedule.split_k": 1}
 KEEP = {"guards.EPILOGUE_TASK": "keep"}
 
@@ -57,6 +58,8 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "ahead_store_task": {**AHEAD, **STORE_TASK, **KEEP},
     "tail": {**TAIL, "tile.n": 128},
     "tail_turns": {**TAIL, **TURNS},
+    "helped": {**HELPED, "tile.n": 64, "epilogue.subtiles": 2},
+    "helped_turns": {**HELPED, **TURNS, "epilogue.subtiles": 4},
     "promoted": {**FP8, "tasks.mma.promote": True, "tasks.mma.in_flight": 0, "tile.n": 128},
 }
 BF16 = {"a": {"dtype": "bf16"}, "b": {"dtype": "bf16"}}

@@ -215,7 +215,7 @@ def test_a_spec_for_sm90_is_one_for_sm100_when_the_hardware_allows(path: Path) -
     # Turns of wgmma, one task for all, sums through the memory of a cluster, those that leave the tensor core, releases
     # by the warps that multiply, consumers that ask L2 ahead.
     hopper = (
-        *("pingpong", "pipelined", "cluster_k", "fp8_exact", "tail", "prefetch"),
+        *("pingpong", "pipelined", "cluster_k", "fp8_exact", "tail", "helped", "prefetch"),
         *("tuned", "fp8_tuned", "fp8_exact_tuned"),
     )
     only_hopper = {f"hopper_gemm_{name}" for name in hopper}

@@ -21,6 +21,7 @@ SM100 = {"arch": "sm100"}
 PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
 FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
 TAIL = {"schedule.tail": "split"}
+HELPED = {"schedule.tail": "helped"}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 2}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
 
@@ -50,6 +51,9 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**TAIL, **STORE_TASK}, "tasks.epilogue", "no store task"),
     ({**TAIL, "epilogue.store": "direct"}, "epilogue.store", "by TMA from where C does"),
     ({**SM100, **TAIL}, "schedule.tail", "stay whole"),
+    ({**HELPED, "cluster.n": 2}, "cluster", "schedule.tail is helped: the parts of a tile"),
+    ({**HELPED, "rings.ab.full": "separate"}, "rings.ab.full", "a helper's sums"),
+    ({**SM100, **HELPED}, "schedule.tail", "stay whole"),
     ({"schedule.prefetch": 2}, "schedule.prefetch", "pdl must be true"),
     ({**AHEAD, "schedule.kind": "grid"}, "schedule.prefetch", "must be persistent"),
     ({**AHEAD, **PIPELINED}, "schedule.prefetch", "tasks.specialized must be true"),

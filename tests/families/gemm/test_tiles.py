@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tlxgen.families.gemm.spec import GemmSpec
 
-from .matrix import TAIL, spec_of
+from .matrix import HELPED, TAIL, spec_of
 from .source import Source
 from .toy import Problem, Tile, Toy, cdiv
 
@@ -142,7 +142,7 @@ def test_the_ctas_of_a_cluster_along_k_take_the_parts_of_one_tile(toys: list[Toy
 
 
 def test_what_is_left_over_is_every_tile_but_as_many_for_each_cta_as_there_are(toys: list[Toy]) -> None:
-    cut = [toy for toy in toys if toy.tail]
+    cut = [toy for toy in toys if toy.tail and not toy.helped]
     assert cut
 
     def check(problem: Problem) -> None:
@@ -156,6 +156,57 @@ def test_what_is_left_over_is_every_tile_but_as_many_for_each_cta_as_there_are(t
         assert problem.left < problem.sms and (problem.split == 1 or problem.num_whole % problem.sms == 0)
 
     for_every_problem(cut, check)
+
+
+def test_who_has_no_tile_in_the_last_round_helps_those_that_started_after_it(toys: list[Toy]) -> None:
+    helped = [toy for toy in toys if toy.helped]
+    assert {"replica" in toy.arithmetic for toy in helped} == {False, True}
+
+    def check(problem: Problem) -> None:
+        trips, told, k_tiles, lent = problem.toy.names["trips_of"], problem.told, 100, 7
+        of: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # a tile's parts: CTA, which, K tiles
+        for program in range(problem.programs):
+            items = next(iter(problem.walks(program).values()))[0]
+            rounds = problem.num_whole // problem.sms + (problem.left > 0)
+            assert len(items) <= max(rounds, 1) + max(told["pieces"] - 1, 0) + (told["pieces"] == 0)
+            for item in items:
+                row, column, part = problem.tile(item, program)
+                k = trips(item, problem.num_whole, told["helpers"], k_tiles, lent)
+                of.setdefault((row, column), []).append((program, part, k))
+        for parts in of.values():
+            assert sum(k for *_, k in parts) == k_tiles
+            if len(parts) > 1:  # a CTA waits for one that was there before it, and so never for one that cannot start
+                (helper, *_), (owner, *_) = sorted(parts, key=lambda part: -part[1])
+                assert helper < told["helpers"] <= owner
+
+    for_every_problem(helped, check)
+
+
+@given(st.integers(1, 5000), st.integers(1, 512), st.integers(64, 4096), st.integers(2, 148))
+def test_helpers_have_no_more_of_k_than_those_whom_they_help(items: int, k_tiles: int, slot: int, sms: int) -> None:
+    source = Source.read(sorted((GENERATED / "hopper_gemm_helped").glob("*pingpong*.py"))[0])
+    num_whole, helpers, lent, pieces = Toy(source).names["last_round"](items, k_tiles, slot, sms)
+    assert 0 <= lent < k_tiles and num_whole == (items // sms * sms if lent else items)
+    if lent:
+        left = items - num_whole
+        assert 0 < helpers <= sms - left and cdiv(left, helpers) == pieces and lent * pieces <= k_tiles - lent
+
+
+def test_the_simulator_is_given_problems_with_helpers_of_one_and_of_several() -> None:
+    pytest.importorskip("torch")
+    from tlxgen.families.gemm.problem import simulated_shapes
+    from tlxgen.sim import SMS
+
+    spec = GemmSpec.model_validate(spec_of("some", HELPED))
+    for path in sorted((GENERATED / "hopper_gemm_helped").glob("hopper*.py")):
+        toy = Toy(Source.read(path))
+        config, slot = toy.configs[0].kwargs, toy.names["slot_clocks"](toy.configs[0])
+        found = set()
+        for m, n, k in simulated_shapes(spec, config, SMS):
+            items = cdiv(m, config["BLOCK_M"]) * cdiv(n, config["BLOCK_N"])
+            num_whole, helpers, _, pieces = toy.names["last_round"](items, cdiv(k, config["BLOCK_K"]), slot, SMS)
+            found.add((num_whole > 0, helpers, pieces) if helpers else None)
+        assert found == {None, (True, 2, 1), (True, 1, 1), (False, 1, 3)}, path.name
 
 
 @given(st.integers(0, 131), st.integers(1, 512), st.integers(64, 4096), st.sampled_from([8192, 16384, 32768]))

@@ -7,6 +7,8 @@ replica and shape, and the tile that `tile_at` makes of each.
 from __future__ import annotations
 
 import ast
+import itertools
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +18,7 @@ from typing import Any
 from .source import Source, calls, value
 
 ALWAYS = ("quotient", "tile_at", "ring_slot", "clocks", "pick_config", "reciprocal")
-SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "best_tail")
+SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "best_tail", "is_help", "is_helped", "last_item", "last_round")
 HOST = ("tiles_m", "tiles_n", "items", "programs", "group_m", "walk")  # each set once, from those before
 Tile = tuple[int, int, int]  # tile row, tile column, part of K
 
@@ -31,8 +33,13 @@ class Toy:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.rank = 0  # in its cluster, of the CTA that asks
+        self.program, self.programs = 0, 1  # that CTA, and how many there are
+        tl = SimpleNamespace(cdiv=cdiv, constexpr=int, where=_where, umulhi=_umulhi)
+        tl.program_id, tl.num_programs = lambda axis: self.program, lambda axis: self.programs
         self.names: dict[str, Any] = {
-            "tl": SimpleNamespace(cdiv=cdiv, constexpr=int, where=_where, umulhi=_umulhi),
+            "itertools": itertools,
+            "secrets": secrets,
+            "tl": tl,
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
@@ -69,6 +76,11 @@ class Toy:
         return "tile_of" in self.names
 
     @property
+    def helped(self) -> bool:
+        """Whether that is for CTAs that have none."""
+        return "is_help" in self.names
+
+    @property
     def parts(self) -> int:
         """Into how many parts the CTAs of a cluster cut K."""
         return self.cluster if "part_full" in self.source.text else 1
@@ -102,7 +114,7 @@ def _config(kwargs: dict[str, Any], **options: Any) -> SimpleNamespace:
 class Problem:
     """A shape on a GPU of `sms` SMs, under the first row of CONFIGS with another GROUP_M and SPLIT_K.
 
-    What is left over is cut into SPLIT_K parts, whether that is worth it or not.
+    What is left over is cut into SPLIT_K parts, or helped with if that is more than 1, whether it is worth it or not.
     """
 
     toy: Toy
@@ -126,6 +138,9 @@ class Problem:
     def wanted(self) -> set[Tile]:
         """Every tile of C, once for each part of K."""
         rows, columns = cdiv(self.m, self.config["BLOCK_M"]), cdiv(self.n, self.config["BLOCK_N"])
+        if self.toy.helped:
+            whole = {self.at(tile) for tile in range(self.tiles)}
+            return {(*at, 0) for at in whole} | {(*self.at(self.num_whole + i), 1) for i in range(self.left)}
         if self.toy.tail:
             return {self.tile(item, 0) for item in range(self.num_whole + self.left * self.split)}
         parts = self.config.get("SPLIT_K", self.toy.parts)
@@ -145,14 +160,12 @@ class Problem:
         return self.tiles - self.left
 
     @property
-    def cut(self) -> tuple[int, int]:
-        """num_whole and tail_parts."""
-        return self.num_whole, self.split
-
-    @property
     def told(self) -> dict[str, int]:
         """What a kernel and its host function say of the tail."""
-        return {"num_whole": self.num_whole, "tail_parts": self.split, "left": self.left, "sms": self.sms}
+        told = {"num_whole": self.num_whole, "tail_parts": self.split, "left": self.left, "sms": self.sms}
+        helpers = min(self.left, self.sms - self.left)
+        pieces = cdiv(self.left, helpers) if helpers else 0
+        return told | {"helpers": helpers, "pieces": pieces} if self.toy.helped else told
 
     @cached_property
     def host(self) -> dict[str, Any]:
@@ -173,8 +186,8 @@ class Problem:
 
     def walks(self, program: int) -> dict[str, list[list[int]]]:
         """Role -> the work items of each of its replicas in one CTA, in order."""
-        tl = SimpleNamespace(cdiv=cdiv, program_id=lambda axis: program, num_programs=lambda axis: self.programs)
-        names = {**self.toy.names, **self.config, "tl": tl, "M": self.m, "N": self.n, **self.told}
+        self.toy.program, self.toy.programs = program, self.programs
+        names = {**self.toy.names, **self.config, "M": self.m, "N": self.n, **self.told}
         for name, code in self.toy.shared.items():
             names[name] = eval(code, names)
         found = {}
@@ -186,14 +199,19 @@ class Problem:
     def tile(self, item: int, program: int) -> Tile:
         """What `tile_at` says of a work item in one CTA."""
         self.toy.rank = program % self.toy.cluster
-        walk = self.host["walk"][:2]
-        sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
+        self.toy.program, self.toy.programs = program, self.programs
         if self.toy.tail:
-            tile = self.toy.names["tile_of"](item, *self.cut)
-            row, column = self.toy.names["tile_at"](tile, self.m, self.n, *walk, *sizes)
-            return row, column, max(item - self.num_whole, 0) % self.split
-        row, column, *part = self.toy.names["tile_at"](item, self.m, self.n, *walk, *sizes)
+            row, column = self.at(self.toy.names["tile_of"](item, *self.host["walk"][2:]))
+            helps = self.toy.helped and self.toy.names["is_help"](item, *self.host["walk"][2:4])
+            return row, column, int(helps) if self.toy.helped else max(item - self.num_whole, 0) % self.split
+        row, column, *part = self.at(item)
         return row, column, part[0] if part else self.toy.rank % self.toy.parts
+
+    def at(self, tile: int) -> tuple[int, ...]:
+        """What `tile_at` says of a tile's number."""
+        sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
+        found: tuple[int, ...] = self.toy.names["tile_at"](tile, self.m, self.n, *self.host["walk"][:2], *sizes)
+        return found
 
 
 def _code(node: ast.expr | None) -> CodeType:

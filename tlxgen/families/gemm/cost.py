@@ -50,6 +50,10 @@ GAP = 1500  # clocks from the end of the launch before to the first load, when t
 PART = 1700  # clocks in which a tile's sums, or C, leave
 SUM = 2000  # clocks that adding up what is left over takes, and for each of its parts of K
 SUM_PART = 400
+HELP = 1800  # clocks that a helper takes to store the sums of one tile, beside its products
+MARK = 2000  # clocks from a helper's last product until its sums are read
+HELPED = 1200  # clocks that adding them takes
+WORTH = 4000  # clocks of products, for fewer of which storing the sums takes longer
 EXCHANGE = 1200  # clocks from a store into another CTA's shared memory to its being read there
 EXCHANGE_BYTES = 4  # of such stores, a clock and SM: each is of 4 bytes; measured 6 for two CTAs, 1.5 for four
 
@@ -86,6 +90,9 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     slot += _stall(size, slot)
     main = slots * slot
     gap = (0 if facts.pdl else GAP) + (MEETING if facts.cluster > 1 else 0)
+    if facts.helped:
+        lent = _lent(items % resident, slots, slot, resident)
+        return gap + rounds * (main + _around(facts, size, rounds)) - lent * slot + (HELPED if lent else 0)
     if facts.tail:
         whole = items // resident
         tail = _tail(items % resident, slots, slot, size, resident)
@@ -162,6 +169,15 @@ def _tail(left: int, slots: int, slot: float, size: dict[str, int], sms: int) ->
         for parts in range(2, min(slots, 32) + 1)
     )
     return min(whole, *cut) if slots > 1 else whole
+
+
+def _lent(left: int, slots: int, slot: float, sms: int) -> int:
+    """Slots of K that each tile of the last round lends to CTAs without one; the host function chooses likewise."""
+    if not left:
+        return 0
+    pieces = math.ceil(left / min(left, sms - left))
+    lent = int((slots * slot - MARK - HELP * pieces) / ((pieces + 1) * slot))
+    return lent if lent * slot >= WORTH else 0
 
 
 def _reduction(m: int, n: int, split: int, sms: int) -> float:

@@ -90,6 +90,7 @@ class GemmFacts:
     consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
+    rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
 
     @property
     def persistent(self) -> bool:
@@ -127,19 +128,35 @@ class GemmFacts:
         return str(self.cluster_k) if self.cluster_k > 1 else "SPLIT_K" if self.split else ""
 
     @property
-    def tail(self) -> bool:
+    def cut_tail(self) -> bool:
         """Whether tiles that are left over are cut along K."""
         return self.sums is not None
 
     @property
+    def helped(self) -> bool:
+        """Whether CTAs without a tile of the last round multiply the end of K for those that have one."""
+        return self.rest is not None
+
+    @property
+    def tail(self) -> bool:
+        """Whether tiles that are left over are cut into parts that another kernel adds up."""
+        return self.cut_tail and not self.helped
+
+    @property
     def walk(self) -> tuple[str, ...]:
         """The kernel's arguments that say how to get from a work item to its tile."""
-        return ("group_reciprocal", "last_reciprocal", *(("num_whole", "tail_parts") if self.tail else ()))
+        helped = ("num_whole", "helpers", "cta_reciprocal") if self.helped else ()
+        return ("group_reciprocal", "last_reciprocal", *(("num_whole", "tail_parts") if self.tail else helped))
 
     @property
     def cutting(self) -> tuple[str, ...]:
-        """The kernel's arguments that say how many K tiles a part of a tile has."""
-        return ("part_tiles",) if self.tail else ()
+        """The kernel's arguments that say how many K tiles a part of a tile has, and how many parts a CTA."""
+        return ("part_tiles",) if self.tail else ("lent", "pieces") if self.helped else ()
+
+    @property
+    def mark(self) -> tuple[str, ...]:
+        """The kernel's argument by which a helper says that its sums are there: no other launch has the same."""
+        return ("mark",) if self.helped else ()
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -149,17 +166,22 @@ class GemmFacts:
     @property
     def unspecialized(self) -> tuple[str, ...]:
         """Arguments of whose values nothing is made when compiling: one kernel serves all."""
-        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting)
+        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting, *self.mark)
 
     @property
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
-        return bool(self.cut) or self.tail
+        return bool(self.cut) or self.cut_tail
 
     @property
     def sum_slices(self) -> int:
         """Column slices in which the sums over a part of K are stored."""
         return self.subtiles * self.columns.value // self.sums.shape[1].value if self.sums else 1
+
+    @property
+    def marks(self) -> int:
+        """How many marks say that the sums of a tile are there: one of each replica that has rows of it."""
+        return self.row_groups
 
     @property
     def slices(self) -> int:
@@ -183,7 +205,8 @@ class GemmFacts:
             for name in (
                 *(o.name for o in self.loads),
                 *(("c",) if self.tma_store else ()),
-                *(("sums",) if self.tail else ()),
+                *(("sums",) if self.cut_tail else ()),
+                *(("rest",) if self.helped else ()),
             )
         )
 

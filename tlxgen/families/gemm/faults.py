@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 # What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "torch", "triton", "tl", "tlx", "knobs", "driver", "make_tensordesc_arg"}
+_IMPORTS = {
+    "functools",
+    "torch",
+    "triton",
+    "tl",
+    "tlx",
+    "knobs",
+    "driver",
+    "make_tensordesc_arg",
+    "itertools",
+    "secrets",
+}
 _FUNCTIONS = {
     "ring_slot",
     "quotient",
@@ -31,6 +42,12 @@ _FUNCTIONS = {
     "prefetch_across_k",
     "slot_clocks",
     "best_tail",
+    "is_help",
+    "is_helped",
+    "last_item",
+    "leave_mark",
+    "await_mark",
+    "last_round",
     "sm_count",
     "pick_config",
     "describe",
@@ -40,7 +57,7 @@ _FUNCTIONS = {
     "describe_scales",
     "describe_padded",
 }
-_HOST = {"clocks", "layout", "prepare", "empty_rows", "pick"}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "empty_sums", "pick"}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {
     "M",
@@ -113,8 +130,8 @@ def _hopper(spec: GemmSpec) -> list[Fault]:
             faults.append(
                 (("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent")
             )
-    if spec.schedule.tail == "split":
-        faults += [(tuple(path.split(".")), f"schedule.tail is split: {why}") for path, why in _beside_a_tail(spec)]
+    if (tail := spec.schedule.tail) != "whole":
+        faults += [(tuple(path.split(".")), f"schedule.tail is {tail}: {why}") for path, why in _beside_a_tail(spec)]
     if spec.schedule.prefetch:
         faults += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
     return faults
@@ -146,6 +163,8 @@ def _beside_a_tail(spec: GemmSpec) -> Iterator[tuple[str, str]]:
         yield "tasks.epilogue", "the consumers themselves store sums: no store task"
     if spec.epilogue.store != "tma":
         yield "epilogue.store", "sums leave by TMA from where C does: tma"
+    if spec.schedule.tail == "helped" and spec.rings.ab.full == "separate":
+        yield "rings.ab.full", "a slot of the ring brings a helper's sums as it brings A and B: shared"
 
 
 def _only_sm100(spec: GemmSpec) -> dict[str, bool]:
@@ -176,7 +195,7 @@ def _blackwell(spec: GemmSpec) -> list[Fault]:
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
-        ("schedule.tail", spec.schedule.tail == "split", "tiles that are left over stay whole: clc shares them out"),
+        ("schedule.tail", spec.schedule.tail != "whole", "tiles that are left over stay whole: clc shares them out"),
         ("schedule.prefetch", spec.schedule.prefetch > 0, "nobody asks L2 ahead, as it has not been measured: 0"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (

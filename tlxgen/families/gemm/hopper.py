@@ -35,7 +35,7 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     tiles = "a and b tiles" if spec.rings.ab.full == "shared" else "a tiles and b tiles apart"
     output = f"C in {facts.subtiles} subtiles"
     store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
-    if facts.tail:
+    if facts.cut_tail:
         store += f", of a part of K its sums in {facts.sum_slices} slices"
     exchange = ("send each CTA of the cluster its columns", "add up what came from each") if facts.cluster_k > 1 else ()
     epilogue = (*exchange, *(OPS[op].meaning for op in facts.ops), store)
@@ -47,8 +47,9 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     order = ("wait for its turn", *multiply, "hand the turn on") if facts.pingpong else multiply
     if "store" in optional:
         epilogue = (*epilogue[:-1], f"publish {output}")
+    helped = ("wait for a helper's mark", "load its sums") if facts.helped else ()
     roles = [
-        Role("load", 4, ("acquire a slot", f"load {tiles}"), default=True),
+        Role("load", 4, ("acquire a slot", f"load {tiles}", *helped), default=True),
         Role("mma", mma.warps, (*order, *epilogue), registers=mma.registers, replicas=facts.replicas),
     ]
     if "store" in optional and spec.tasks.epilogue:

@@ -58,6 +58,7 @@ CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
 TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
 CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
+MARK_BYTES = 128  # a mark that a whole task is told of, and captures of tasks that have arguments more
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
@@ -90,6 +91,7 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             specialized=spec.tasks.specialized,
             cluster=(facts.cluster, 1, 1),
             compiler_smem=_compiler_smem(spec, facts),
+            spare_smem=_spare_smem(facts),
             working_registers=WORKING_REGISTERS,
             **arch.arguments(spec, facts, sizes),
             facts=facts,
@@ -144,7 +146,8 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
-        sums=_sums(spec, sizes, rows) if spec.schedule.tail == "split" else None,
+        sums=_sums(spec, sizes, rows) if spec.schedule.tail != "whole" else None,
+        rest=_rest(a, sizes) if spec.schedule.tail == "helped" else None,
         cluster_m=spec.cluster.m,
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
@@ -167,6 +170,13 @@ def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:
     fp32 = DTYPES["fp32"]
     slices = spec.epilogue.subtiles * fp32.bytes // DTYPES[spec.problem.c.dtype].bytes
     return Tile("sums", (rows, sizes["BLOCK_N"] // slices), fp32)
+
+
+def _rest(a: Operand, sizes: dict[str, Size]) -> Tile:
+    """Of a helper's sums what fits in A's place in a slot of the ring."""
+    fp32 = DTYPES["fp32"]
+    columns = sizes["BLOCK_K"] // (fp32.bytes // a.tile.dtype.bytes)
+    return Tile("rest", (sizes["BLOCK_M"], columns), fp32, a.tile.groups)
 
 
 def _hint(eviction: str) -> str:
@@ -220,10 +230,23 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     scratch = [0 if facts.tma_store else block * c_bytes]
     if spec.schedule.split_k == 1:  # else the reduction applies the operations
         scratch += [t.largest_bytes * (block if t.strided else VECTOR_SCRATCH) for t in facts.op_tensors if t.shape]
+    if facts.ops:
+        scratch.append(_rest_bytes(facts))
     captures = CAPTURE_BYTES if spec.tasks.specialized else ALIGNMENT_BYTES
+    captures += MARK_BYTES if facts.helped else 0
     if facts.tensor_memory:
         captures += TMEM_BYTES + (CLC_BYTES if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)
+
+
+def _spare_smem(facts: GemmFacts) -> tuple[Use, ...]:
+    """Where nothing follows the product, fbtriton reads a helper's sums in wgmma's register layout, if it must."""
+    return () if facts.ops else (Use("layout conversion of sums", _rest_bytes(facts) * facts.replicas),)
+
+
+def _rest_bytes(facts: GemmFacts) -> int:
+    """Of a helper's sums, those that a replica reads at a time."""
+    return facts.rest.bytes.value // facts.rest.groups if facts.rest else 0
 
 
 def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str], ...]:
@@ -236,6 +259,9 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
     if facts.sums:
         c.append(("sums_desc", _descriptor(facts.sums.dtype.signature, facts.sums.shape)))
+    if facts.rest:
+        c.append(("rest_desc", _descriptor(facts.rest.dtype.signature, facts.rest.shape)))
+        c.append(("marks_ptr", "*i64"))
     if facts.prefetch:
         c += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands]
         c += [(f"stride_{o.name}", "i32") for o in facts.operands]
@@ -253,6 +279,7 @@ def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str]
         ("N", "i32"),
         ("K", "i32"),
         *((name, "i32") for name in (*facts.walk, *facts.cutting)),
+        *((name, "i64") for name in facts.mark),
     )
 
 
@@ -297,3 +324,8 @@ def _rules(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
             yield Reason("tma-box", f"rows of a {tile.name} box are {inner} B, TMA needs {least}")
     if facts.columns.value < 8:
         yield Reason("subtile", f"{facts.columns.value} columns a subtile ({facts.columns.text}), at least 8")
+    if facts.rest and facts.columns.value != facts.rest.shape[1].value:
+        held = f"{facts.rest.shape[1].value} columns of sums ({facts.rest.shape[1].text})"
+        yield Reason(
+            "subtile", f"{facts.columns.value} columns a subtile ({facts.columns.text}); A's place holds {held}"
+        )

@@ -164,11 +164,12 @@ class Schedule(SpecModel):
     split_k: int = Field(
         1, ge=1, le=64, description="Parts that K is cut into, summed by a second kernel; without one: cluster.k."
     )
-    tail: Literal["whole", "split"] = Field(
+    tail: Literal["whole", "split", "helped"] = Field(
         "whole",
         description="sm90, persistent: what becomes of the tiles that are left over when all CTAs have had as many. "
         "whole: some CTAs take one more. split: they are cut along K, as far as it is worth it, for all CTAs to share, "
-        "and summed by a second kernel.",
+        "and summed by a second kernel. helped: some CTAs take one more, but for the end of K, as far as it is worth it, "
+        "which the others multiply for them; a subtile then has 32 columns, or 128 bytes of fp32.",
     )
     pdl: bool = Field(
         False,
