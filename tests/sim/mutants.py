@@ -34,6 +34,11 @@ PIPE = "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent"
 SPLIT = "hopper_gemm_split_k/hopper_gemm_split_k_persistent"
 DIRECT = "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_direct"
 
+HELP = "hopper_gemm_helped/hopper_gemm_helped_pingpong_prefetch0_no_ops_subtiles2"
+HELP_COOP = "hopper_gemm_helped/hopper_gemm_helped_cooperative_prefetch0_no_ops_subtiles2"
+ROUND = (6 * 128 - 3, 64, 31 * 64)  # six tiles for four CTAs: two of them help
+FEW = (3 * 128 - 3, 56, 60 * 64)  # three tiles: one CTA helps with each
+
 ACQUIRE = "tlx.barrier_wait(ab_empty[slot], phase ^ 1)  # acquire: free on the first pass"
 FULL = "tlx.barrier_wait(ab_full[slot], phase)"
 RELEASE = "tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release"
@@ -197,6 +202,34 @@ KILLED = (
         "a part's columns off", DIRECT, "columns = column + i * (BLOCK_N // 4)", "columns = column + i * (BLOCK_N // 2)"
     ),
     Mutant("bias not masked", DIRECT, "mask=columns < N, other=0.0", ""),
+    # The last round: helpers, their marks, and what comes of their sums.
+    Mutant("sums not awaited", HELP, "cp.async.bulk.wait_group 0; ", "", shape=ROUND),
+    Mutant("mark left by warps that have not met", HELP, "tl.debug_barrier()", "pass", shape=ROUND),
+    Mutant("mark left without a release", HELP, 'sem="release"', 'sem="relaxed"', shape=ROUND),
+    Mutant("mark read without an acquire", HELP, 'sem="acquire"', 'sem="relaxed"', shape=ROUND),
+    Mutant("mark not awaited", HELP, "await_mark(marks_ptr + (tile - num_whole), mark)", "pass", shape=ROUND),
+    Mutant(
+        "mark of another tile", HELP, "leave_mark(marks_ptr + (tile - num_whole)", "leave_mark(marks_ptr", shape=ROUND
+    ),
+    Mutant("mark of another row", HELP_COOP, "* 2 + replica, mark)", "* 2, mark)", shape=ROUND),
+    Mutant("help from the start of K", HELP, "first_k = k_tiles - lent", "first_k = 0", shape=ROUND),
+    Mutant("help that nobody leaves away", HELP, "lent, k_tiles - lent)", "lent, k_tiles)", shape=ROUND),
+    Mutant(
+        "sums of the next tile", HELP, "sums_row = (tile - num_whole)", "sums_row = (tile + 1 - num_whole)", shape=ROUND
+    ),
+    Mutant(
+        "bytes of half the sums", HELP, "BLOCK_M * (BLOCK_K // 2) * 4)", "BLOCK_M * (BLOCK_K // 2) * 2)", shape=ROUND
+    ),
+    Mutant("one part of the sums twice", HELP, "part * (BLOCK_K // 2)]", "0]", shape=ROUND),
+    Mutant("sums left in their slot", HELP, "rest_tiles[slot])", "rest_tiles[slot ^ 1])", shape=ROUND),
+    Mutant(
+        "other replica's help not skipped",
+        HELP,
+        "count += trips_of(index + step",
+        "count += 0 * trips_of(index + step",
+        shape=FEW,
+    ),
+    Mutant("one piece too few", HELP, "end += (pieces - 1 -", "end += (pieces - 2 -", shape=FEW),
     # What no kernel should do.
     Mutant(
         "never ends", COOP, "count = 0\n", "count = 0\n            while True:\n                count = count ^ 1\n"
@@ -205,6 +238,10 @@ KILLED = (
 )
 
 SURVIVORS = (
+    (
+        Mutant("mark not taken away", HELP, "mark - mark", "mark", shape=ROUND),
+        "each launch has a mark of its own: it is the next replay of a CUDA graph that would find this one",
+    ),
     (
         Mutant(
             "B's slot acquired by A's barrier",

@@ -246,9 +246,9 @@ def elementwise(
     pack: int,
     effects: Mapping[str, Effect] = NONE,
 ) -> list[torch.Tensor]:
-    """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call; without
-    any there is one call, for one element. `effects`: as `run` takes them.
+    """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call.
 
+    With no inputs there is one call, for one element. `effects` as in `run`.
     Elements of less than 32 bits share registers as far as `pack` goes.
     """
     shape = inputs[0].shape if inputs else torch.Size()

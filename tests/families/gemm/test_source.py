@@ -20,6 +20,8 @@ from .source import Source, blocks, calls, indexed, own_calls, value
 ALLOCATIONS = ("tlx.alloc_barriers", "tlx.alloc_warp_barrier")
 IMPORTS = """\
 import functools
+import itertools
+import secrets
 import torch
 import triton
 import triton.language as tl
@@ -130,7 +132,8 @@ def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: 
                 for call in own_calls(block, "tlx.async_descriptor_load"):
                     descriptor = ast.unparse(call.args[0])
                     box = source.boxes(config)[descriptor]
-                    coming[indexed(call.args[3])] += prod(box) * source.item_bytes[descriptor[0]]
+                    item = 4 if descriptor == "rest_desc" else source.item_bytes[descriptor[0]]
+                    coming[indexed(call.args[3])] += prod(box) * item
                     loads += 1
                 assert coming == expected, source.name
         assert loads == len(calls(source.kernel, "tlx.async_descriptor_load")) > 0, source.name
