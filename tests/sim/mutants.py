@@ -220,6 +220,13 @@ KILLED = (
     Mutant(
         "bytes of half the sums", HELP, "BLOCK_M * (BLOCK_K // 2) * 4)", "BLOCK_M * (BLOCK_K // 2) * 2)", shape=ROUND
     ),
+    Mutant(
+        "sums awaited for a fixed phase",
+        HELP,
+        f"{FULL}\n                        part =",
+        "tlx.barrier_wait(ab_full[slot], 0)\n                        part =",
+        shape=(9 * 128 - 3, 64, 33 * 64),
+    ),
     Mutant("one part of the sums twice", HELP, "part * (BLOCK_K // 2)]", "0]", shape=ROUND),
     Mutant("sums left in their slot", HELP, "rest_tiles[slot])", "rest_tiles[slot ^ 1])", shape=ROUND),
     Mutant(

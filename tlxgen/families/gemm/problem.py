@@ -69,7 +69,7 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
         yield _runnable(spec, (m, 2 * n - 8, 33 * k))
     if spec.schedule.tail == "helped":  # all help or are helped; some have nothing in the last round; one helps all
         yield _runnable(spec, ((sms + sms // 2) * m - 3, n, 31 * k - 8))
-        yield _runnable(spec, ((2 * sms + 1) * m - 3, n, 31 * k))
+        yield _runnable(spec, ((2 * sms + 1) * m - 3, n, 33 * k))
         yield _runnable(spec, ((sms - 1) * m - 3, n - 8, 60 * k - 8))
     group = constants.get("GROUP_M", 8)
     rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
