@@ -60,4 +60,4 @@ def test_a_shipped_lock_names_the_modules_that_are_there(spec: Path) -> None:
     expected = {"lock.json", *(f"{n}.py" for n in lock.read(folder)["structures"])}
     if len(expected) > 2 and load(spec).tuned:
         expected.add(DISPATCHER)
-    assert {p.name for p in folder.iterdir()} == expected
+    assert {p.name for p in folder.iterdir()} - {"__pycache__"} == expected  # other tests import modules

@@ -246,7 +246,7 @@ KILLED = (
 
 SURVIVORS = (
     (
-        Mutant("mark not taken away", HELP, "mark - mark", "mark", shape=ROUND),
+        Mutant("mark not taken away", HELP, "mark, mark - mark, sem", "mark, mark, sem", shape=ROUND),
         "each launch has a mark of its own: it is the next replay of a CUDA graph that would find this one",
     ),
     (
