@@ -62,8 +62,8 @@ def last_adds_up(data, counter, out, CTAS: tl.constexpr):
 
 
 @triton.jit
-def by_tma(data_desc, flag, out_desc):
-    """CTA 0 stores by TMA, and waits only until its buffer has been read."""
+def by_tma(data_desc, flag, out_desc, WAIT: tl.constexpr, MEET: tl.constexpr):
+    """CTA 0 stores by TMA, waits until its buffer has been read, and by PTX for more; then its warps may meet."""
     tile = tlx.local_alloc((16, 16), tl.float32, 1)
     bar = tlx.alloc_barriers(1, arrive_count=1)
     if tl.program_id(0) == 0:
@@ -71,32 +71,10 @@ def by_tma(data_desc, flag, out_desc):
         tlx.fence("async_shared")
         tlx.async_descriptor_store(data_desc, tile[0], [0, 0])
         tlx.async_descriptor_store_wait(0)
-        tl.atomic_xchg(flag, 1, sem="release")
-    else:
-        while tl.atomic_cas(flag, 1, 0, sem="acquire") != 1:
-            pass
-        tlx.barrier_expect_bytes(bar[0], 16 * 16 * 4)
-        tlx.async_descriptor_load(data_desc, tile[0], [0, 0], bar[0])
-        tlx.barrier_wait(bar[0], 0)
-        tlx.fence("async_shared")
-        tlx.async_descriptor_store(out_desc, tile[0], [0, 0])
-        tlx.async_descriptor_store_wait(0)
-
-
-@triton.jit
-def by_tma_and_all_of_it(data_desc, flag, out_desc, WAIT: tl.constexpr, MEET: tl.constexpr):
-    """CTA 0 stores by TMA, and waits until that is written, all of its warps."""
-    tile = tlx.local_alloc((16, 16), tl.float32, 1)
-    bar = tlx.alloc_barriers(1, arrive_count=1)
-    if tl.program_id(0) == 0:
-        tlx.local_store(tile[0], tl.zeros((16, 16), tl.float32))
-        tlx.fence("async_shared")
-        tlx.async_descriptor_store(data_desc, tile[0], [0, 0])
         tl.inline_asm_elementwise(WAIT, "=r", [], tl.int32, is_pure=False, pack=1)
         if MEET:
             tl.debug_barrier()
         tl.atomic_xchg(flag, 1, sem="release")
-        tlx.async_descriptor_store_wait(0)
     else:
         while tl.atomic_cas(flag, 1, 0, sem="acquire") != 1:
             pass
