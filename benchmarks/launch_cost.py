@@ -1,10 +1,11 @@
 """Host time of an eager launch: a generated GEMM, torch.matmul and Meta's tutorial, called in turns on the GPU at hand.
 
-    python benchmarks/launch_cost.py specs/hopper_gemm.yaml --json benchmarks/results/NAME.json
+    python benchmarks/launch_cost.py specs/hopper_gemm.yaml --shapes 1024x1024x1024 --json benchmarks/results/NAME.json
 
-A figure is microseconds a call while the GPU's queue takes all that it is given: a burst of calls, its wall time shared
-out, the median of many bursts (tlxgen.bench.gpu). The problem is small, so that the queue is short. The tutorial is
-called with one config of its own, since its autotuner would be timed with it otherwise.
+Of a tuned spec it is the function that chooses among the modules, else each module's own. A figure is microseconds a
+call while the GPU's queue takes all that it is given: a burst of calls, its wall time shared out, the median of many
+bursts (tlxgen.bench.gpu). The tutorial is called with one config of its own, since its autotuner would be timed with it
+otherwise.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ import torch
 
 from tlxgen import families
 from tlxgen.bench.gpu import Gpu
-from tlxgen.build import build
+from tlxgen.build import DISPATCHER, build
 from tlxgen.check.child import import_file
 from tlxgen.families.gemm.benchmark import tutorial
 from tlxgen.spec import load
 
-ROUNDS = 15
+ROUNDS = 7
 BAR_US = 12.0
 TUTORIAL_CONFIG = {
     "BM": 128,
@@ -43,20 +44,27 @@ TUTORIAL_CONFIG = {
 Run = Callable[[], Any]
 
 
-def calls(spec: Path, extent: int) -> dict[str, Run]:
+def hosts(spec: Path) -> dict[str, Callable[..., torch.Tensor]]:
+    """The generated host functions that a user would call, by name."""
+    document = load(spec)
+    structures = families.of(document).kernels(document).some().structures
+    folder, name = build(spec).folder, structures[0].plan.name
+    if (folder / DISPATCHER).is_file():
+        return {name: getattr(import_file(folder / DISPATCHER), name)}
+    return {s.name: getattr(import_file(folder / f"{s.name}.py"), name) for s in structures}
+
+
+def calls(functions: dict[str, Callable[..., torch.Tensor]], shape: tuple[int, int, int]) -> dict[str, Run]:
     """What to time, by name; each with an output that is there already, and with one that it allocates."""
-    family = families.of(load(spec))
-    structures = family.kernels(load(spec)).some().structures
-    folder = build(spec).folder
-    a, b, out = (torch.randn(extent, extent, device="cuda").to(torch.bfloat16) for _ in range(3))
+    m, n, k = shape
+    a, b, out = (torch.randn(*size, device="cuda").to(torch.bfloat16) for size in ((m, k), (k, n), (m, n)))
     found: dict[str, Run] = {
         "torch.matmul, out given": lambda: torch.matmul(a, b, out=out),
         "torch.matmul": lambda: torch.matmul(a, b),
     }
-    for structure in structures:
-        host = getattr(import_file(folder / f"{structure.name}.py"), structure.plan.name)
-        found[f"{structure.name}, out given"] = lambda host=host: host(a, b, out=out)  # type: ignore[misc]
-        found[structure.name] = lambda host=host: host(a, b)  # type: ignore[misc]
+    for name, host in functions.items():
+        found[f"{name}, out given"] = lambda host=host: host(a, b, out=out)  # type: ignore[misc]
+        found[name] = lambda host=host: host(a, b)  # type: ignore[misc]
     if (path := tutorial("hopper_gemm_ws")) is not None:
         matmul = import_file(path).matmul
         half_a, half_b = a.half(), b.half()
@@ -77,22 +85,25 @@ def measure(gpu: Gpu, runs: dict[str, Run], seed: int) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("spec", type=Path)
-    parser.add_argument("--extent", type=int, default=1024, help="M, N and K.")
+    parser.add_argument("--shapes", default="1024x1024x1024", help="Comma-separated MxNxK.")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    gpu = Gpu()
-    found = measure(gpu, calls(options.spec, options.extent), options.seed)
-    for name, us in found.items():
-        print(f"{us:8.2f} us  {name}")
-    ours = max(us for name, us in found.items() if not name.startswith(("torch", "tutorial")))
+    gpu, functions = Gpu(), hosts(options.spec)
+    found = {}
+    for shape in options.shapes.split(","):
+        m, n, k = map(int, shape.split("x"))
+        found[shape] = measure(gpu, calls(functions, (m, n, k)), options.seed)
+        for name, us in found[shape].items():
+            print(f"{shape:>18}  {us:8.2f} us  {name}", flush=True)
+        torch.cuda.empty_cache()
+    ours = max(us for one in found.values() for name, us in one.items() if not name.startswith(("torch", "tutorial")))
     print(f"the slowest generated launch takes {ours:.2f} us; the bar is {BAR_US:g} us")
     if options.json:
         record = {
             "command": " ".join(["python", "benchmarks/launch_cost.py", *sys.argv[1:]]),
             "device": gpu.name,
             "versions": gpu.versions(),
-            "extent": options.extent,
             "us": found,
         }
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -11,13 +11,13 @@ import functools
 from . import (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_split,
-    hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_whole,
+    hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split,
 )
 
 MODULES = (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_split,
-    hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_whole,
+    hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split,
 )
 
 # Shape class (M, N and K, each rounded up to a power of two) -> the module, and the entry of its CONFIGS, that were

@@ -293,7 +293,11 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
         multi_processor_count=sms, major=capability[0], minor=capability[1], name=f"simulated {arch}"
     )
     target = SimpleNamespace(backend="cuda", arch=number, warp_size=32, is_cuda_backend=lambda: True)
-    driver = SimpleNamespace(get_active_torch_device=lambda: DEVICE, get_current_target=lambda: target)
+    driver = SimpleNamespace(
+        get_active_torch_device=lambda: DEVICE,
+        get_current_target=lambda: target,
+        get_current_stream=lambda device: 0,
+    )
     with (
         mock.patch.object(triton.runtime.driver, "_active", driver),
         mock.patch.object(torch.cuda, "is_available", lambda: True),
@@ -303,6 +307,7 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties),
         mock.patch.object(torch.cuda, "get_device_capability", lambda *_: capability),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+        mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False),
         mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
     ):
         yield

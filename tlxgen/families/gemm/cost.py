@@ -48,8 +48,8 @@ IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
 PART = 1700  # clocks in which a tile's sums, or C, leave
-SUM = 2000  # clocks that adding up what is left over takes, and for each of its parts of K
-SUM_PART = 400
+SUMS = 5000  # clocks that storing the sums of a part, and adding up a share of all, take
+WORTH_PARTS = 10000  # clocks of products, for fewer of which that is not done
 HELP = 1800  # clocks that a helper takes to store the sums of one tile, beside its products
 MARK = 2000  # clocks from a helper's last product until its sums are read
 HELPED = 1200  # clocks that adding them takes
@@ -94,9 +94,10 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
         lent = _lent(items % resident, slots, slot, resident)
         return gap + rounds * (main + _around(facts, size, rounds)) - lent * slot + (HELPED if lent else 0)
     if facts.tail:
-        whole = items // resident
-        tail = _tail(items % resident, slots, slot, size, resident)
-        return gap + whole * (main + _around(facts, size, rounds)) + tail
+        whole, left = divmod(items, resident)
+        part = _part(left, slots, slot, resident)
+        if part < slots:
+            return gap + whole * (main + _around(facts, size, whole + 1)) + part * slot + TILE_START + SUMS
     return gap + rounds * (main + _around(facts, size, rounds) + _exchange(facts, size)) + _reduction(m, n, split, sms)
 
 
@@ -155,20 +156,10 @@ def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
     return EXCHANGE + size["BLOCK_M"] * size["BLOCK_N"] * 4 / EXCHANGE_BYTES if facts.cluster_k > 1 else 0.0
 
 
-def _tail(left: int, slots: int, slot: float, size: dict[str, int], sms: int) -> float:
-    """Clocks of the tiles that are left over, in as many parts of K as is best; the host function chooses likewise."""
-    if not left:
-        return 0.0
-    whole = slots * slot + TILE_START + PART
-    area = size["BLOCK_M"] * size["BLOCK_N"]
-    cut = (
-        math.ceil(left * parts / sms) * (math.ceil(slots / parts) * slot + TILE_START + PART)
-        + SUM
-        + SUM_PART * parts
-        + left * parts * area * 8 / (L2_BYTES / 2 * sms)
-        for parts in range(2, min(slots, 32) + 1)
-    )
-    return min(whole, *cut) if slots > 1 else whole
+def _part(left: int, slots: int, slot: float, sms: int) -> int:
+    """Slots of K of each part of the tiles that are left over; the host function chooses likewise."""
+    part = math.ceil(slots / min(sms // left, 32)) if left else slots
+    return part if (slots - part) * slot > WORTH_PARTS else slots
 
 
 def _lent(left: int, slots: int, slot: float, sms: int) -> int:

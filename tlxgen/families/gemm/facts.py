@@ -13,7 +13,7 @@ from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
-TAIL_ROWS = 4  # rows of a tile that a program sums over the parts of K
+SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class GemmFacts:
     prefetch: int  # ring slots of the first tiles that L2 is asked for until then
     ops: tuple[str, ...]
     num_warps: int
+    setmaxnreg: bool  # consumers have registers of the producer's
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
     scale_columns: bool = False  # the kernel itself copies them to tensor memory
@@ -139,7 +140,7 @@ class GemmFacts:
 
     @property
     def tail(self) -> bool:
-        """Whether tiles that are left over are cut into parts that another kernel adds up."""
+        """Whether tiles that are left over are cut into parts, one for each CTA that there is."""
         return self.cut_tail and not self.helped
 
     @property
@@ -154,11 +155,6 @@ class GemmFacts:
         return ("part_tiles",) if self.tail else ("lent", "pieces") if self.helped else ()
 
     @property
-    def mark(self) -> tuple[str, ...]:
-        """The kernel's argument by which a helper says that its sums are there: no other launch has the same."""
-        return ("mark",) if self.helped else ()
-
-    @property
     def first(self) -> tuple[str, ...]:
         """The kernel's arguments that say what the first tiles take of A and of B."""
         return ("first_rows", "first_columns") if self.prefetch else ()
@@ -166,7 +162,7 @@ class GemmFacts:
     @property
     def unspecialized(self) -> tuple[str, ...]:
         """Arguments of whose values nothing is made when compiling: one kernel serves all."""
-        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting, *self.mark)
+        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting)
 
     @property
     def part_of_k(self) -> bool:
@@ -180,7 +176,7 @@ class GemmFacts:
 
     @property
     def marks(self) -> int:
-        """How many marks say that the sums of a tile are there: one of each replica that has rows of it."""
+        """How many words say that the sums of a tile are there: one of each replica that has rows of it."""
         return self.row_groups
 
     @property
@@ -219,6 +215,14 @@ class GemmFacts:
         return tuple(argument for t in self.op_tensors for argument in t.arguments)
 
     @property
+    def op_pointers(self) -> tuple[tuple[str, str], ...]:
+        return tuple(argument for argument in self.op_arguments if argument[1].startswith("*"))
+
+    @property
+    def op_strides(self) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.op_arguments if not kind.startswith("*"))
+
+    @property
     def place(self) -> tuple[str, ...]:
         """What the operations must be told of where their block of C lies."""
         code = " ".join(line for op in self.ops for line in OPS[op].code)
@@ -230,8 +234,13 @@ class GemmFacts:
         return tuple((OPS[op].meaning, OPS[op].code) for op in self.ops)
 
     @property
-    def tail_rows(self) -> int:
-        return TAIL_ROWS
+    def share_elements(self) -> int:
+        return SHARE_ELEMENTS
+
+    @property
+    def ahead(self) -> int:
+        """Blocks of sums on their way at a time: of the registers that the producer has where consumers ask for more."""
+        return 2 if self.setmaxnreg else 16
 
     @property
     def reduce_rows(self) -> int:

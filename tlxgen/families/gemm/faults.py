@@ -41,7 +41,11 @@ _FUNCTIONS = {
     "prefetch_along_k",
     "prefetch_across_k",
     "slot_clocks",
-    "best_tail",
+    "part_of",
+    "leave_part",
+    "added",
+    "finish",
+    "add_up",
     "is_help",
     "is_helped",
     "last_item",
@@ -57,7 +61,7 @@ _FUNCTIONS = {
     "describe_scales",
     "describe_padded",
 }
-_HOST = {"clocks", "layout", "prepare", "empty_rows", "empty_sums", "pick"}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "row_stride", "workspace", "zeros", "keep", "pick", "chosen"}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {
     "M",
@@ -72,7 +76,7 @@ _SIZES = {
     "GROUP_M",
     "SPLIT_K",
 }
-KERNEL_NAMES = _SIZES | {"SLOTS", "EXTENT", "LINE", "LINES", "CONFIGS", "LAUNCHES", "MODULES", "TUNED"}
+KERNEL_NAMES = _SIZES | {"SLOTS", "EXTENT", "LINE", "LINES", "CONFIGS", "LAUNCHES", "WORKSPACES", "ZEROS", "HEIGHT", "STRIPES", "APART", "AHEAD", "MODULES", "TUNED"}
 
 Fault = tuple[tuple[str | int, ...], str]
 

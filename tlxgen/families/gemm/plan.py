@@ -52,13 +52,13 @@ MEANING = {
     "GROUP_M": "tile rows of a swizzle group",
     "SPLIT_K": "parts that K is cut into",
 }
-TAIL_CONSTANTS = ("BLOCK_M", "BLOCK_N", "GROUP_M")
 WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
 TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
 CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
 MARK_BYTES = 128  # a mark that a whole task is told of, and captures of tasks that have arguments more
+COUNT_BYTES = 256  # the same where tasks count parts
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
@@ -155,6 +155,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         prefetch=spec.schedule.prefetch,
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
+        setmaxnreg=mma.registers is not None,
         tensor_memory=tensor_memory,
         scales=_scales(spec, sizes, groups) if spec.problem.scaling == "mx" else (),
         scale_columns=spec.rings.scale.space == "tmem",
@@ -233,7 +234,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     if facts.ops:
         scratch.append(_rest_bytes(facts))
     captures = CAPTURE_BYTES if spec.tasks.specialized else ALIGNMENT_BYTES
-    captures += MARK_BYTES if facts.helped else 0
+    captures += MARK_BYTES if facts.helped else COUNT_BYTES if facts.tail else 0
     if facts.tensor_memory:
         captures += TMEM_BYTES + (CLC_BYTES if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)
@@ -250,37 +251,26 @@ def _rest_bytes(facts: GemmFacts) -> int:
 
 
 def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str], ...]:
-    """The kernel's run-time arguments in order, with the types that a launch of this variant passes."""
+    """The kernel's run-time arguments, with the types that a launch of this variant passes.
+
+    In the order in which a launch has them: TMA descriptors, addresses, what a layout says, what varies.
+    """
     out = "fp32" if spec.schedule.split_k > 1 else facts.c_dtype.signature
-    a, b = (_descriptor(o.tile.dtype.signature, o.tile.shape) for o in facts.operands)
-    if facts.tma_store:
-        c = [("c_desc", _descriptor(out, (facts.rows, facts.columns)))]
-    else:
-        c = [("c_ptr", f"*{out}"), ("stride_cm", "i32")]
-    if facts.sums:
-        c.append(("sums_desc", _descriptor(facts.sums.dtype.signature, facts.sums.shape)))
-    if facts.rest:
-        c.append(("rest_desc", _descriptor(facts.rest.dtype.signature, facts.rest.shape)))
-        c.append(("marks_ptr", "*i64"))
-    if facts.prefetch:
-        c += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands]
-        c += [(f"stride_{o.name}", "i32") for o in facts.operands]
-        c += [(name, "i32") for name in facts.first]
-    seed = (("seed", "i32"),) if facts.stochastic else ()
-    scales = tuple((f"{s.name}_desc", _descriptor(s.tile.dtype.signature, s.tile.shape)) for s in facts.scales)
-    return (
-        ("a_desc", a),
-        ("b_desc", b),
-        *scales,
-        *c,
-        *facts.op_arguments,
-        *seed,
-        ("M", "i32"),
-        ("N", "i32"),
-        ("K", "i32"),
-        *((name, "i32") for name in (*facts.walk, *facts.cutting)),
-        *((name, "i64") for name in facts.mark),
-    )
+    tiles = {s.name: s for s in (*(o.tile for o in facts.operands), *(s.tile for s in facts.scales))}
+    boxes = {name: (tile.dtype.signature, tile.shape) for name, tile in tiles.items()}
+    boxes |= {"c": (out, (facts.rows, facts.columns))} if facts.tma_store else {}
+    boxes |= {tile.name: (tile.dtype.signature, tile.shape) for tile in (facts.sums, facts.rest) if tile}
+    descriptors = [(f"{name}_desc", _descriptor(*box)) for name, box in boxes.items()]
+    addresses = [] if facts.tma_store else [("c_ptr", f"*{out}")]
+    addresses += [("marks_ptr", "*i32")] if facts.helped else []
+    addresses += [("sums_ptr", "*fp32"), ("counts_ptr", "*i32"), ("c_ptr", f"*{out}")] if facts.tail else []
+    addresses += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands if facts.prefetch]
+    strides = ["stride_cm"] if facts.tail or not facts.tma_store else []
+    strides += [f"stride_{o.name}" for o in facts.operands if facts.prefetch]
+    pointers, op_strides = facts.op_pointers, facts.op_strides
+    layout = [*strides, *facts.first, *op_strides, "M", "N", "K", *facts.walk, *facts.cutting]
+    seed = [("seed", "i32")] if facts.stochastic else []
+    return (*descriptors, *addresses, *pointers, *((name, "i32") for name in layout), *seed)
 
 
 def _descriptor(signature: str, shape: tuple[Size, ...]) -> str:
@@ -294,19 +284,12 @@ def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> 
     any_value = frozenset(facts.unspecialized)
     divisible = _divisible(arguments, any_value)
     gemm = Launch(f"{spec.name}_kernel", arguments, kept, divisible, facts.num_warps, (facts.cluster, 1, 1))
-    if facts.tail:
-        tensors = (("sums_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
-        rows = (("stride_sm", "i32"), ("stride_cm", "i32"))
-        walk = tuple((name, "i32") for name in facts.walk)
-        tail = (*tensors, *rows, *facts.op_arguments, ("M", "i32"), ("N", "i32"), *walk)
-        constants = tuple((p.name, p.value) for p in parameters if p.name in TAIL_CONSTANTS)
-        return (gemm, Launch(f"{spec.name}_sum_kernel", tail, constants, _divisible(tail, any_value), 4))
     if spec.schedule.split_k == 1:
         return (gemm,)
     out = (("workspace_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
-    strides = (("slab_rows", "i32"), ("stride_wm", "i32"), ("stride_cm", "i32"))
-    seed = (("seed", "i32"),) if facts.stochastic else ()
-    reduce = (*out, *strides, *facts.op_arguments, *seed, ("M", "i32"), ("N", "i32"))
+    layout = ("slab_rows", "stride_wm", "stride_cm", *facts.op_strides, "M", "N")
+    varying = ("seed",) if facts.stochastic else ()
+    reduce = (*out, *facts.op_pointers, *((name, "i32") for name in (*layout, *varying)))
     constants = tuple(c for c in kept if c[0] == "SPLIT_K")
     return (gemm, Launch(f"{spec.name}_reduce_kernel", reduce, constants, _divisible(reduce, any_value), 4))
 

@@ -159,20 +159,25 @@ def launch(
     """
     buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def poisoned(like: torch.Tensor, rows: int, columns: int, dtype: torch.dtype, chunk: int = 16) -> torch.Tensor:
-        step = chunk // dtype.itemsize or 1
-        written = (columns + step - 1) // step * step
-        whole = torch.full((rows + 3, written + 64), float("nan"), device=like.device, dtype=dtype)
-        buffers.append((whole, whole[:rows, :written]))
+    def stride(columns: int, dtype: torch.dtype) -> int:
+        return columns + -columns % (16 // dtype.itemsize) + 64
+
+    def poisoned(like: torch.Tensor, rows: int, columns: int, dtype: torch.dtype, exact: bool = False) -> torch.Tensor:
+        whole = torch.full((rows + 3, stride(columns, dtype)), float("nan"), device=like.device, dtype=dtype)
+        buffers.append((whole, whole[:rows, : columns if exact else whole.shape[1] - 64]))
         return whole[:rows, :columns]
+
+    def workspace(like: torch.Tensor, device: int, elements: int, words: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return poisoned(like, 1, elements, torch.float32)[0], torch.zeros(words, dtype=torch.int32, device=like.device)
 
     m, n, _ = shape
     host = getattr(module, spec.name)
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
-    with mock.patch.dict(module.__dict__, empty_rows=poisoned, LAUNCHES={}):  # what is known is known of other rows
-        out = poisoned(tensors["a"], m, n, kind, chunk=1) if exact else None
+    own = {"empty_rows": poisoned, "row_stride": stride, "workspace": workspace}
+    with mock.patch.dict(module.__dict__, own, LAUNCHES={}):  # what is known is known of other rows
+        out = poisoned(tensors["a"], m, n, kind, exact=True) if exact else None
         result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
         torch.cuda.synchronize()
     return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
