@@ -29,7 +29,6 @@ TUNED = {
 }
 
 
-@functools.lru_cache(maxsize=4096)
 def pick(m, n, k, device_index):
     """The module and the config for a shape; outside of all classes, those with the least estimated clocks."""
     tuned = TUNED.get(tuple(1 << (extent - 1).bit_length() for extent in (m, n, k)))
@@ -41,15 +40,21 @@ def pick(m, n, k, device_index):
     return min(choices, key=lambda choice: choice[0].clocks(choice[1], m, n, k, sms))
 
 
-def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
-    """C = epilogue(a @ b), by the module and config that suit the shape; arguments are those of its hopper_gemm_fp8_exact_tuned.
-
-    Raises ValueError or TypeError for an argument that the kernel cannot take.
-    """
-    left, right, device = a.shape, b.shape, a.device
+@functools.lru_cache(maxsize=4096)
+def chosen(left, right, device):
+    """The host function and the config that multiply matrices of these shapes."""
     if len(left) != 2 or len(right) != 2 or left[1] != right[0]:
         raise ValueError(f"a {tuple(left)} @ b {tuple(right)}: expected (M, K) @ (K, N)")
     if device.type != "cuda":
         raise ValueError(f"a: on {device}, expected a CUDA device")
     module, config = pick(left[0], right[1], left[1], device.index)
-    return module.hopper_gemm_fp8_exact_tuned(a, b, scale_a=scale_a, scale_b=scale_b, out=out, config=config)
+    return module.hopper_gemm_fp8_exact_tuned, config
+
+
+def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
+    """C = epilogue(a @ b), by the module and config that suit the shape; arguments are those of its hopper_gemm_fp8_exact_tuned.
+
+    Raises ValueError or TypeError for an argument that the kernel cannot take.
+    """
+    multiply, config = chosen(a.shape, b.shape, a.device)
+    return multiply(a, b, scale_a=scale_a, scale_b=scale_b, out=out, config=config)

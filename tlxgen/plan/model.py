@@ -380,7 +380,7 @@ class Plan:
     working_registers: int = 0  # a thread, beside the accumulator
     instruction_registers: int = 0  # a thread, that the widest MMA instruction needs at the kernel's register target
     expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel
-    source_barriers: tuple[Barrier, ...] = ()  # of no ring: of a tile source, of sums that are stored
+    source_barriers: tuple[Barrier, ...] = ()  # of a tile source that hands out work while the kernel runs
     facts: object = None
     launches: tuple[Launch, ...] = ()
     budgets: tuple[Budget, ...] = ()
@@ -406,7 +406,7 @@ class Plan:
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
-        """Every barrier array."""
+        """Every barrier array of its rings and of its tile source."""
         return (*(b for r in self.rings for b in r.barriers), *self.source_barriers)
 
     def value(self, parameter: str) -> int | bool:

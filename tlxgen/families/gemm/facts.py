@@ -152,7 +152,7 @@ class GemmFacts:
     @property
     def cutting(self) -> tuple[str, ...]:
         """The kernel's arguments that say how many K tiles a part of a tile has, and how many parts a CTA."""
-        return ("part_tiles",) if self.tail else ("lent", "pieces") if self.helped else ()
+        return ("num_workers", "part_tiles", "shares") if self.tail else ("lent", "pieces") if self.helped else ()
 
     @property
     def first(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
-from tlxgen.plan import Barrier, Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
+from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
 
 from .facts import GemmFacts
 from .ops import OPS
@@ -22,7 +22,6 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     mma = spec.tasks.mma
     return {
         "turns": _turns(spec, facts),
-        "source_barriers": _part_barriers(facts),
         "accumulator_role": "mma" if spec.tasks.specialized else "gemm",
         "accumulator_registers": (1 + facts.promote) * facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
         "instruction_registers": sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
@@ -97,13 +96,6 @@ def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
     if not facts.pingpong:
         return ()
     return (Turn("mma_turn", "mma", spec.tasks.mma.order, facts.replicas),)
-
-
-def _part_barriers(facts: GemmFacts) -> tuple[Barrier, ...]:
-    """By which the consumers tell the producer that the CTA's part is stored, before it adds up with the others."""
-    who = "each replica that has rows of the CTA's part" if facts.row_groups > 1 else "the replica that had the CTA's part"
-    groups = facts.row_groups
-    return (Barrier("part_stored", "leader", Size.literal(1), groups, groups, 0, who),) if facts.tail else ()
 
 
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
