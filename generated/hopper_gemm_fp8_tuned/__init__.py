@@ -6,9 +6,8 @@ spec      specs/hopper_gemm_fp8_tuned.yaml sha256:2a0ee04a91184292
 tuned     tuned/h200/hopper_gemm_fp8_tuned.yaml
 """
 
-import functools
-
 from . import hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split, hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split
+from .hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split import keep, layout
 
 MODULES = (
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split,
@@ -24,6 +23,9 @@ TUNED = {
 }
 
 
+LAUNCHES = {}  # by everything that they depend on but addresses
+
+
 def pick(m, n, k, device_index):
     """The module and the config for a shape; outside of all classes, those with the least estimated clocks."""
     tuned = TUNED.get(tuple(1 << (extent - 1).bit_length() for extent in (m, n, k)))
@@ -35,15 +37,14 @@ def pick(m, n, k, device_index):
     return min(choices, key=lambda choice: choice[0].clocks(choice[1], m, n, k, sms))
 
 
-@functools.lru_cache(maxsize=4096)
-def chosen(left, right, device):
-    """The host function and the config that multiply matrices of these shapes."""
-    if len(left) != 2 or len(right) != 2 or left[1] != right[0]:
-        raise ValueError(f"a {tuple(left)} @ b {tuple(right)}: expected (M, K) @ (K, N)")
-    if device.type != "cuda":
-        raise ValueError(f"a: on {device}, expected a CUDA device")
-    module, config = pick(left[0], right[1], left[1], device.index)
-    return module.hopper_gemm_fp8_tuned, config
+def prepare(a, b, scale_a, scale_b, out):
+    """Checks the arguments and says what launches their like, by which module."""
+    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a {tuple(a.shape)} @ b {tuple(b.shape)}: expected (M, K) @ (K, N)")
+    if a.device.type != "cuda":
+        raise ValueError(f"a: on {a.device}, expected a CUDA device")
+    module, config = pick(a.shape[0], b.shape[1], a.shape[1], a.device.index)
+    return module.run, module.prepare(a, b, scale_a, scale_b, out, config)
 
 
 def hopper_gemm_fp8_tuned(a, b, *, scale_a, scale_b, out=None):
@@ -51,5 +52,6 @@ def hopper_gemm_fp8_tuned(a, b, *, scale_a, scale_b, out=None):
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
-    multiply, config = chosen(a.shape, b.shape, a.device)
-    return multiply(a, b, scale_a=scale_a, scale_b=scale_b, out=out, config=config)
+    key = (layout(a), layout(b), out is None or layout(out), layout(scale_a), layout(scale_b))
+    run, launches = LAUNCHES.get(key) or keep(LAUNCHES, key, prepare(a, b, scale_a, scale_b, out))
+    return run(launches, a, b, scale_a, scale_b, out)

@@ -36,6 +36,11 @@ DIRECT = "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_di
 
 HELP = "hopper_gemm_helped/hopper_gemm_helped_pingpong_prefetch0_no_ops_subtiles2"
 HELP_COOP = "hopper_gemm_helped/hopper_gemm_helped_cooperative_prefetch0_no_ops_subtiles2"
+PARTS = "hopper_gemm_tail/hopper_gemm_tail_pingpong_no_ops_subtiles2"
+PARTS_COOP = "hopper_gemm_tail/hopper_gemm_tail_cooperative_no_ops_subtiles2"
+LEFT = (5 * 128 - 3, 128, 24 * 64 - 8)  # five tiles for four CTAs: the last one in four parts
+TWO = (128, 256 - 8, 33 * 64)  # two tiles in two parts each
+WIDE = (5 * 128 - 3, 256, 24 * 64 - 8)
 ROUND = (6 * 128 - 3, 64, 31 * 64)  # six tiles for four CTAs: two of them help
 FEW = (3 * 128 - 3, 56, 60 * 64)  # three tiles: one CTA helps with each
 
@@ -177,7 +182,9 @@ KILLED = (
     Mutant("refill before the dot is done", PIPE, "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
     Mutant("refill of the wrong tile", PIPE, "ahead = k + STAGES - 1", "ahead = k + STAGES"),
     # Split K and the reduction.
-    Mutant("slabs overlap", SPLIT, "slab_rows = triton.cdiv(m, block_m) * block_m", "slab_rows = block_m", config=1),
+    Mutant(
+        "slabs overlap", SPLIT, "slabs = split * triton.cdiv(m, block_m) * block_m", "slabs = split * block_m", config=1
+    ),
     Mutant(
         "a part too few is added", SPLIT, "for split in range(SPLIT_K)", "for split in range(SPLIT_K - 1)", config=1
     ),
@@ -207,11 +214,12 @@ KILLED = (
     Mutant("mark left by warps that have not met", HELP, "tl.debug_barrier()", "pass", shape=ROUND),
     Mutant("mark left without a release", HELP, 'sem="release"', 'sem="relaxed"', shape=ROUND),
     Mutant("mark read without an acquire", HELP, 'sem="acquire"', 'sem="relaxed"', shape=ROUND),
-    Mutant("mark not awaited", HELP, "await_mark(marks_ptr + (tile - num_whole), mark)", "pass", shape=ROUND),
+    Mutant("mark not awaited", HELP, "await_mark(marks_ptr + (tile - num_whole))", "pass", shape=ROUND),
     Mutant(
         "mark of another tile", HELP, "leave_mark(marks_ptr + (tile - num_whole)", "leave_mark(marks_ptr", shape=ROUND
     ),
-    Mutant("mark of another row", HELP_COOP, "* 2 + replica, mark)", "* 2, mark)", shape=ROUND),
+    Mutant("mark not taken away", HELP, "mark_ptr, 1, 0, sem", "mark_ptr, 1, 1, sem", shape=ROUND),
+    Mutant("mark of another row", HELP_COOP, "* 2 + replica)", "* 2)", shape=ROUND),
     Mutant("help from the start of K", HELP, "first_k = k_tiles - lent", "first_k = 0", shape=ROUND),
     Mutant("help that nobody leaves away", HELP, "lent, k_tiles - lent)", "lent, k_tiles)", shape=ROUND),
     Mutant(
@@ -237,6 +245,46 @@ KILLED = (
         shape=FEW,
     ),
     Mutant("one piece too few", HELP, "end += (pieces - 1 -", "end += (pieces - 2 -", shape=FEW),
+    # What is left over: parts, their count, and CTAs that add them up.
+    Mutant("part counted before it is stored", PARTS, "cp.async.bulk.wait_group 0; ", "", shape=LEFT),
+    Mutant("part counted by warps that have not met", PARTS, "tl.debug_barrier()", "pass", shape=LEFT),
+    Mutant("part not counted", PARTS, "leave_part(counts_ptr + (tile - num_whole))", "pass", shape=LEFT),
+    Mutant("part counted without a release", PARTS, 'sem="release"', 'sem="relaxed"', shape=LEFT),
+    Mutant("count read without an acquire", PARTS, 'sem="acquire"', 'sem="relaxed"', shape=LEFT),
+    Mutant("one part not awaited", PARTS, "% 256 < tail_parts", "% 256 < tail_parts - 1", shape=LEFT),
+    Mutant("one replica's parts awaited", PARTS_COOP, "< tail_parts * 2", "< tail_parts", shape=WIDE),
+    Mutant(
+        "count of another tile", PARTS, "leave_part(counts_ptr + (tile - num_whole)", "leave_part(counts_ptr", shape=TWO
+    ),
+    Mutant("count not taken away", PARTS, "atomic_xchg(counts_ptr, 0,", "atomic_xchg(counts_ptr, 1,", shape=LEFT),
+    Mutant("parts overlap", PARTS, "% tail_parts * part_tiles", "% tail_parts * (part_tiles - 1)", shape=LEFT),
+    Mutant("last part left out", PARTS, "range(2, tail_parts, 2)", "range(2, tail_parts - 2, 2)", shape=LEFT),
+    Mutant("sums of the next part", PARTS, "part * APART", "(part + 1) * APART", shape=LEFT),
+    Mutant(
+        "sums of another part's place",
+        PARTS,
+        "(index - num_whole) * BLOCK_M",
+        "(tile - num_whole) * BLOCK_M",
+        shape=LEFT,
+    ),
+    Mutant(
+        "a stripe left out",
+        PARTS,
+        "start = share * STRIPES // shares",
+        "start = share * STRIPES // shares + 1",
+        shape=LEFT,
+    ),
+    Mutant("a share too many", PARTS, "(share + 1) * STRIPES // shares", "(share + 2) * STRIPES // shares", shape=LEFT),
+    Mutant(
+        "adders take items, too",
+        PARTS,
+        "tl.program_id(0), num_items)",
+        "tl.program_id(0), tl.program_id(0))",
+        shape=LEFT,
+    ),
+    Mutant(
+        "C's edge not minded", PARTS, "mask=(rows[:, None] < M) & (", "mask=(rows[:, None] < M + 3) & (", shape=LEFT
+    ),
     # What no kernel should do.
     Mutant(
         "never ends", COOP, "count = 0\n", "count = 0\n            while True:\n                count = count ^ 1\n"
@@ -245,10 +293,6 @@ KILLED = (
 )
 
 SURVIVORS = (
-    (
-        Mutant("mark not taken away", HELP, "mark, mark - mark, sem", "mark, mark, sem", shape=ROUND),
-        "each launch has a mark of its own: it is the next replay of a CUDA graph that would find this one",
-    ),
     (
         Mutant(
             "B's slot acquired by A's barrier",

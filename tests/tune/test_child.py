@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tests.tune.conftest import Project  # noqa: E402
+from tests.tune.conftest import SPEC, Project  # noqa: E402
 from tlxgen.compile import toolchain  # noqa: E402
 from tlxgen.families import gemm  # noqa: E402
 from tlxgen.tune import child, worker  # noqa: E402
@@ -189,7 +189,11 @@ def test_a_dead_context_ends_the_child(session: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.compiles
-def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project) -> None:
+@pytest.mark.parametrize("tail", ["whole", "split", "helped"])
+def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project, tail: str) -> None:
+    project.spec.write_text(
+        f"{SPEC.replace('[128, 256]', '[128]')}schedule: {{tail: {tail}}}\nepilogue: {{subtiles: 4}}\n"
+    )
     space = project.space
     lab = Lab(
         space,

@@ -158,6 +158,8 @@ def _compiling_only(capability: int, sms: int) -> Iterator[Any]:
         mock.patch.object(JITFunction, "run", run),
         mock.patch.object(torch.cuda, "get_device_properties", lambda *_: properties(sms)),
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+        mock.patch.object(torch.cuda, "device_count", lambda: 1),
+        mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
         mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False),
     ):
         yield DEVICE

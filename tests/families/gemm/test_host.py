@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -53,7 +56,7 @@ def test_a_padded_matrix_is_described_with_its_own_shape_and_stride(gemm: Module
 
 
 def test_rows_that_the_host_function_allocates_are_padded_to_16_bytes(gemm: ModuleType) -> None:
-    made = gemm.empty_rows(torch.empty(0), 3, 129, torch.bfloat16)
+    made = gemm.empty_rows(torch.empty(0), 3, 129, gemm.row_stride(129, torch.bfloat16), torch.bfloat16)
     assert made.shape == (3, 129)
     assert made.stride() == (136, 1)
 
@@ -113,3 +116,81 @@ def test_packed_operands_must_agree_about_k(mixed: ModuleType) -> None:
 def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleType) -> None:
     chosen = {gemm.CONFIGS.index(gemm.pick_config(m, n, 4096, 132)) for m in (64, 512, 4096) for n in (64, 512, 4096)}
     assert len(chosen) > 1, "every shape gets the same config"
+
+
+class Stream:
+    """What a host function asks about the stream that it launches on."""
+
+    def __init__(self, tail: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.handle, self.capturing, self.waits = 7, False, 0
+        active = SimpleNamespace(get_current_stream=lambda device: self.handle)
+        monkeypatch.setattr(tail, "driver", SimpleNamespace(active=active))
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
+        monkeypatch.setattr(torch.cuda, "synchronize", self.wait)
+        for table in ("WORKSPACES", "ZEROS"):
+            monkeypatch.setattr(tail, table, {})
+        self.workspace = lambda words=132: tail.workspace(torch.empty(0), 0, 1000, words)
+
+    def wait(self, device: int) -> None:
+        assert not self.capturing, "not allowed in a capture"
+        self.waits += 1
+
+
+@pytest.fixture(scope="module", params=["hopper_gemm_tail", "hopper_gemm_helped"])
+def tail(request: pytest.FixtureRequest) -> ModuleType:
+    return import_file(sorted((GENERATED / request.param).glob("*pingpong*no_ops*.py"))[0])
+
+
+@pytest.fixture
+def stream(tail: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Stream:
+    return Stream(tail, monkeypatch)
+
+
+def place(tensor: torch.Tensor) -> range:
+    return range(tensor.data_ptr(), tensor.data_ptr() + tensor.numel() * tensor.element_size())
+
+
+def disjoint(tensors: Iterable[torch.Tensor]) -> bool:
+    places = sorted(map(place, tensors), key=lambda p: p.start)
+    return all(p.stop <= q.start for p, q in pairwise(places))
+
+
+def test_a_stream_has_one_workspace_and_no_two_have_the_same(stream: Stream) -> None:
+    sums, words = stream.workspace()
+    assert all(map(operator.is_, stream.workspace(), (sums, words)))
+    assert (sums.numel(), sums.dtype, words.numel(), words.dtype) == (1000, torch.float32, 132, torch.int32)
+    stream.handle = 8
+    others = stream.workspace()
+    assert disjoint([sums, words, *others])
+    assert not words.any() and not others[1].any() and stream.waits == 1
+
+
+def test_every_launch_that_is_captured_has_its_own_words_for_good(stream: Stream) -> None:
+    eager = stream.workspace()
+    stream.capturing = True
+    captured = [stream.workspace() for _ in range(3)]
+    stream.capturing = False
+    assert disjoint([eager[1], *(words for _, words in captured)])
+    assert all(map(operator.is_, stream.workspace(), eager))
+    stream.handle = 8
+    assert disjoint([stream.workspace()[1], eager[1], *(words for _, words in captured)])
+
+
+def test_a_capture_that_comes_first_or_when_all_zeros_are_given_away_makes_its_own(stream: Stream) -> None:
+    stream.capturing = True
+    first = stream.workspace()[1]
+    stream.capturing = False
+    _, eager = stream.workspace()
+    stream.capturing = True
+    many = [stream.workspace(words=1 << 17)[1] for _ in range(3)]  # of 2**18 in all
+    assert disjoint([first, eager, *many]) and not any(words.any() for words in many)
+    stream.capturing = False
+    stream.handle = 8
+    assert disjoint([stream.workspace(words=1 << 17)[1], first, eager, *many]) and stream.waits == 2
+
+
+def test_words_begin_where_triton_takes_addresses_to_be_aligned(tail: ModuleType, stream: Stream) -> None:
+    """A kernel is compiled for the alignment of the first that it sees."""
+    sizes = [line for line in Path(str(tail.__file__)).read_text().splitlines() if line.strip().startswith("words = ")]
+    assert len(sizes) == 1 and "// 4" not in sizes[0] and ", 4) * 4" in sizes[0]
+    assert all(stream.workspace(words=4 * n)[1].data_ptr() % 16 == 0 for n in (33, 34, 35))

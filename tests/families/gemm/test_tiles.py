@@ -148,12 +148,17 @@ def test_what_is_left_over_is_every_tile_but_as_many_for_each_cta_as_there_are(t
     def check(problem: Problem) -> None:
         rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
         parts: dict[tuple[int, int], list[int]] = {}
-        for item in range(problem.num_whole + problem.left * problem.split):
+        for item in range(problem.num_whole + problem.left * problem.tail_parts):
             row, column, part = problem.tile(item, 0)
             parts.setdefault((row, column), []).append(part)
         assert set(parts) == {(r, c) for r in range(rows) for c in range(columns)}
-        assert all(found in ([0], list(range(problem.split))) for found in parts.values())
-        assert problem.left < problem.sms and (problem.split == 1 or problem.num_whole % problem.sms == 0)
+        assert all(found in ([0], list(range(problem.tail_parts))) for found in parts.values())
+        assert problem.left < problem.sms and (problem.left == 0 or problem.num_whole % problem.sms == 0)
+        workers, shares = problem.host["num_workers"], problem.host["shares"]
+        assert workers <= problem.sms and problem.programs == workers + problem.left * shares
+        for program in range(problem.programs):  # who comes after the workers has no item: it adds up
+            items = [walk for walks in problem.walks(program).values() for walk in walks]
+            assert any(items) == (program < workers)
 
     for_every_problem(cut, check)
 
@@ -209,15 +214,14 @@ def test_the_simulator_is_given_problems_with_helpers_of_one_and_of_several() ->
         assert found == {None, (True, 2, 1), (True, 1, 1), (False, 1, 3)}, path.name
 
 
-@given(st.integers(0, 131), st.integers(1, 512), st.integers(64, 4096), st.sampled_from([8192, 16384, 32768]))
-def test_a_tail_is_cut_when_that_is_estimated_to_be_faster(left: int, k_tiles: int, slot: int, area: int) -> None:
+@given(st.integers(0, 131), st.integers(1, 512), st.integers(64, 4096))
+def test_a_tail_is_cut_into_no_more_parts_than_there_are_ctas(left: int, k_tiles: int, slot: int) -> None:
     source = Source.read(sorted((GENERATED / "hopper_gemm_tail").glob("*pingpong*.py"))[0])
-    best_tail = Toy(source).names["best_tail"]
-    clocks, parts = best_tail(left, k_tiles, slot, area, 132)
-    assert 1 <= parts <= k_tiles and (left or (clocks, parts) == (0, 1))
-    assert clocks <= (k_tiles * slot + 2500) * bool(left)
-    if parts > 1:  # no CTA gets more of K than it would have of a whole tile
-        assert cdiv(left * parts, 132) * cdiv(k_tiles, parts) < k_tiles
+    part = Toy(source).names["part_of"](left, k_tiles, slot, 132)
+    parts = cdiv(k_tiles, part)
+    assert 1 <= part <= k_tiles and parts <= 32  # a byte counts them, of two replicas each
+    if parts > 1:
+        assert left * parts <= 132 and (k_tiles - part) * slot > 10000
 
 
 def test_the_simulator_is_given_problems_whose_tail_is_cut() -> None:
@@ -229,11 +233,11 @@ def test_the_simulator_is_given_problems_whose_tail_is_cut() -> None:
     for path in sorted((GENERATED / "hopper_gemm_tail").glob("hopper*.py")):
         toy = Toy(Source.read(path))
         config = toy.configs[0].kwargs
-        slot, area = toy.names["slot_clocks"](toy.configs[0]), config["BLOCK_M"] * config["BLOCK_N"]
-        parts = set()
+        slot, parts = toy.names["slot_clocks"](toy.configs[0]), set()
         for m, n, k in simulated_shapes(spec, config, SMS):
             left = cdiv(m, config["BLOCK_M"]) * cdiv(n, config["BLOCK_N"]) % SMS
-            parts.add(toy.names["best_tail"](left, cdiv(k, config["BLOCK_K"]), slot, area, SMS)[1])
+            k_tiles = cdiv(k, config["BLOCK_K"])
+            parts.add(cdiv(k_tiles, toy.names["part_of"](left, k_tiles, slot, SMS)))
         assert len(parts) >= 3 and 1 in parts, path.name
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from .source import Source, calls, value
 
 ALWAYS = ("quotient", "tile_at", "ring_slot", "clocks", "pick_config", "reciprocal")
-SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "best_tail", "is_help", "is_helped", "last_item", "last_round")
-HOST = ("tiles_m", "tiles_n", "items", "programs", "group_m", "walk")  # each set once, from those before
+SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "part_of", "is_help", "is_helped", "last_item", "last_round")
+HOST = ("tiles_m", "tiles_n", "items", "num_workers", "shares", "programs", "group_m", "walk")  # from those before
 Tile = tuple[int, int, int]  # tile row, tile column, part of K
 
 
@@ -47,7 +47,7 @@ class Toy:
         wanted = [source.functions[name] for name in ALWAYS]
         wanted += [source.functions[name] for name in SOMETIMES if name in source.functions]
         exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)
-        self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step")}
+        self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step", "first")}
         self.launch = {name: _code(_set(source.prepare, name)) for name in HOST}
         self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
 
@@ -142,7 +142,7 @@ class Problem:
             whole = {self.at(tile) for tile in range(self.tiles)}
             return {(*at, 0) for at in whole} | {(*self.at(self.num_whole + i), 1) for i in range(self.left)}
         if self.toy.tail:
-            return {self.tile(item, 0) for item in range(self.num_whole + self.left * self.split)}
+            return {self.tile(item, 0) for item in range(self.num_whole + self.left * self.tail_parts)}
         parts = self.config.get("SPLIT_K", self.toy.parts)
         return {(r, c, p) for r in range(rows) for c in range(columns) for p in range(parts)}
 
@@ -153,16 +153,23 @@ class Problem:
     @cached_property
     def left(self) -> int:
         """Tiles that are cut along K."""
-        return self.tiles % self.sms if self.toy.tail and self.split > 1 else 0
+        cut = self.split > 1 if self.toy.helped else self.tail_parts > 1
+        return self.tiles % self.sms if self.toy.tail and cut else 0
 
     @cached_property
     def num_whole(self) -> int:
         return self.tiles - self.left
 
     @property
+    def tail_parts(self) -> int:
+        """Into how many parts such a tile is cut for CTAs of their own: at most one for each of them."""
+        left = self.tiles % self.sms
+        return min(self.split, self.sms // left) if left else 1
+
+    @property
     def told(self) -> dict[str, int]:
         """What a kernel and its host function say of the tail."""
-        told = {"num_whole": self.num_whole, "tail_parts": self.split, "left": self.left, "sms": self.sms}
+        told = {"num_whole": self.num_whole, "tail_parts": self.tail_parts, "left": self.left, "sms": self.sms}
         helpers = min(self.left, self.sms - self.left)
         pieces = cdiv(self.left, helpers) if helpers else 0
         return told | {"helpers": helpers, "pieces": pieces} if self.toy.helped else told
@@ -187,7 +194,7 @@ class Problem:
     def walks(self, program: int) -> dict[str, list[list[int]]]:
         """Role -> the work items of each of its replicas in one CTA, in order."""
         self.toy.program, self.toy.programs = program, self.programs
-        names = {**self.toy.names, **self.config, "M": self.m, "N": self.n, **self.told}
+        names = {**self.toy.names, **self.config, **self.host, "M": self.m, "N": self.n, **self.told}
         for name, code in self.toy.shared.items():
             names[name] = eval(code, names)
         found = {}
@@ -203,7 +210,7 @@ class Problem:
         if self.toy.tail:
             row, column = self.at(self.toy.names["tile_of"](item, *self.host["walk"][2:]))
             helps = self.toy.helped and self.toy.names["is_help"](item, *self.host["walk"][2:4])
-            return row, column, int(helps) if self.toy.helped else max(item - self.num_whole, 0) % self.split
+            return row, column, int(helps) if self.toy.helped else max(item - self.num_whole, 0) % self.tail_parts
         row, column, *part = self.at(item)
         return row, column, part[0] if part else self.toy.rank % self.toy.parts
 

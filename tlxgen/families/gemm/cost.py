@@ -47,7 +47,6 @@ LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
-PART = 1700  # clocks in which a tile's sums, or C, leave
 SUMS = 5000  # clocks that storing the sums of a part, and adding up a share of all, take
 WORTH_PARTS = 10000  # clocks of products, for fewer of which that is not done
 HELP = 1800  # clocks that a helper takes to store the sums of one tile, beside its products

@@ -239,7 +239,7 @@ class GemmFacts:
 
     @property
     def ahead(self) -> int:
-        """Blocks of sums on their way at a time: of the registers that the producer has where consumers ask for more."""
+        """Blocks of sums on their way at a time: few where consumers have registers of the producer's."""
         return 2 if self.setmaxnreg else 16
 
     @property

@@ -61,7 +61,7 @@ _FUNCTIONS = {
     "describe_scales",
     "describe_padded",
 }
-_HOST = {"clocks", "layout", "prepare", "empty_rows", "row_stride", "workspace", "zeros", "keep", "pick", "chosen"}
+_HOST = {"clocks", "layout", "prepare", "empty_rows", "row_stride", "workspace", "zeros", "keep", "run", "pick"}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {
     "M",
@@ -76,7 +76,22 @@ _SIZES = {
     "GROUP_M",
     "SPLIT_K",
 }
-KERNEL_NAMES = _SIZES | {"SLOTS", "EXTENT", "LINE", "LINES", "CONFIGS", "LAUNCHES", "WORKSPACES", "ZEROS", "HEIGHT", "STRIPES", "APART", "AHEAD", "MODULES", "TUNED"}
+KERNEL_NAMES = _SIZES | {
+    "SLOTS",
+    "EXTENT",
+    "LINE",
+    "LINES",
+    "CONFIGS",
+    "LAUNCHES",
+    "WORKSPACES",
+    "ZEROS",
+    "HEIGHT",
+    "STRIPES",
+    "APART",
+    "AHEAD",
+    "MODULES",
+    "TUNED",
+}
 
 Fault = tuple[tuple[str | int, ...], str]
 

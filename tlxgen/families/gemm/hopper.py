@@ -47,8 +47,8 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
     order = ("wait for its turn", *multiply, "hand the turn on") if facts.pingpong else multiply
     if "store" in optional:
         epilogue = (*epilogue[:-1], f"publish {output}")
-    after = ("wait for a helper's mark", "load its sums") if facts.helped else ()
-    after = ("add up a share of a tile that was left over",) if facts.tail else after
+    after = ["wait for a helper's mark", "load its sums"] if facts.helped else []
+    after += ["add up a share of a tile that was left over"] if facts.tail else []
     roles = [
         Role("load", 4, ("acquire a slot", f"load {tiles}", *after), default=True),
         Role("mma", mma.warps, (*order, *epilogue), registers=mma.registers, replicas=facts.replicas),

@@ -57,8 +57,7 @@ CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
 TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
 CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
-MARK_BYTES = 128  # a mark that a whole task is told of, and captures of tasks that have arguments more
-COUNT_BYTES = 256  # the same where tasks count parts
+MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
@@ -234,7 +233,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     if facts.ops:
         scratch.append(_rest_bytes(facts))
     captures = CAPTURE_BYTES if spec.tasks.specialized else ALIGNMENT_BYTES
-    captures += MARK_BYTES if facts.helped else COUNT_BYTES if facts.tail else 0
+    captures += MARK_BYTES if facts.cut_tail else 0
     if facts.tensor_memory:
         captures += TMEM_BYTES + (CLC_BYTES if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)

@@ -154,21 +154,25 @@ def launch(
     """Runs the generated host function; returns C and the number of elements written where nothing may write.
 
     Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
-    split-K workspace as the host function allocates them. TMA writes chunks of 16 bytes: up to the end of the last one
-    of a row is the kernel's to write.
+    workspace as the host function allocates them. TMA writes chunks of 16 bytes: up to the end of the last one of a row
+    is the kernel's to write. Words that the kernel has to leave zero count where it does not.
     """
     buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
+    zeros: list[torch.Tensor] = []
 
     def stride(columns: int, dtype: torch.dtype) -> int:
-        return columns + -columns % (16 // dtype.itemsize) + 64
+        return columns + -columns % (16 // int(dtype.itemsize)) + 64
 
-    def poisoned(like: torch.Tensor, rows: int, columns: int, dtype: torch.dtype, exact: bool = False) -> torch.Tensor:
-        whole = torch.full((rows + 3, stride(columns, dtype)), float("nan"), device=like.device, dtype=dtype)
-        buffers.append((whole, whole[:rows, : columns if exact else whole.shape[1] - 64]))
+    def poisoned(
+        like: torch.Tensor, rows: int, columns: int, length: int, dtype: torch.dtype, exact: bool = False
+    ) -> torch.Tensor:
+        whole = torch.full((rows + 3, length), float("nan"), device=like.device, dtype=dtype)
+        buffers.append((whole, whole[:rows, : columns if exact else length - 64]))
         return whole[:rows, :columns]
 
     def workspace(like: torch.Tensor, device: int, elements: int, words: int) -> tuple[torch.Tensor, torch.Tensor]:
-        return poisoned(like, 1, elements, torch.float32)[0], torch.zeros(words, dtype=torch.int32, device=like.device)
+        zeros.append(torch.zeros(words, dtype=torch.int32, device=like.device))
+        return poisoned(like, 1, elements, elements + 64, torch.float32)[0], zeros[-1]
 
     m, n, _ = shape
     host = getattr(module, spec.name)
@@ -177,10 +181,11 @@ def launch(
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
     own = {"empty_rows": poisoned, "row_stride": stride, "workspace": workspace}
     with mock.patch.dict(module.__dict__, own, LAUNCHES={}):  # what is known is known of other rows
-        out = poisoned(tensors["a"], m, n, kind, exact=True) if exact else None
+        out = poisoned(tensors["a"], m, n, stride(n, kind), kind, exact=True) if exact else None
         result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
         torch.cuda.synchronize()
-    return {"c": result}, sum(_strays(whole, inside) for whole, inside in buffers)
+    left = sum(int(words.count_nonzero()) for words in zeros)
+    return {"c": result}, left + sum(_strays(whole, inside) for whole, inside in buffers)
 
 
 def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:

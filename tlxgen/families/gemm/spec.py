@@ -168,8 +168,9 @@ class Schedule(SpecModel):
         "whole",
         description="sm90, persistent: what becomes of the tiles that are left over when all CTAs have had as many. "
         "whole: some CTAs take one more. split: they are cut along K, as far as it is worth it, for all CTAs to share, "
-        "and summed by a second kernel. helped: some CTAs take one more, but for the end of K, which the others "
-        "multiply for them, as far as it is worth it; a row of a subtile, in fp32, then has the bytes of K in a slot.",
+        "and summed by CTAs that start as the first end. helped: some CTAs take one more, but for the end of K, which "
+        "the others multiply for them, as far as it is worth it; a row of a subtile, in fp32, then has the bytes of K "
+        "in a slot.",
     )
     pdl: bool = Field(
         False,
