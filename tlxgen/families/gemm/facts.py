@@ -239,8 +239,11 @@ class GemmFacts:
 
     @property
     def ahead(self) -> int:
-        """Blocks of sums on their way at a time: few where consumers have registers of the producer's."""
-        return 2 if self.setmaxnreg else 16
+        """Blocks of sums on their way at a time: as many as go without a spill.
+
+        Where consumers have registers of the producer's, it has 40 a thread left.
+        """
+        return 16 if not self.setmaxnreg else 1 if self.ops else 2
 
     @property
     def reduce_rows(self) -> int:
