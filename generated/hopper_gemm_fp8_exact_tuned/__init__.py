@@ -11,7 +11,7 @@ from . import (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_split,
     hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split,
 )
-from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import keep, layout
+from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import aligned, keep, layout
 
 MODULES = (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole,
@@ -57,6 +57,6 @@ def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
-    key = (layout(a), layout(b), out is None or layout(out), layout(scale_a), layout(scale_b))
+    key = (layout(a), layout(b), out is None or aligned(out), aligned(scale_a), aligned(scale_b))
     run, launches = LAUNCHES.get(key) or keep(LAUNCHES, key, prepare(a, b, scale_a, scale_b, out))
     return run(launches, a, b, scale_a, scale_b, out)

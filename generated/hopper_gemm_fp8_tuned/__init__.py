@@ -7,7 +7,7 @@ tuned     tuned/h200/hopper_gemm_fp8_tuned.yaml
 """
 
 from . import hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split, hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split
-from .hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split import keep, layout
+from .hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split import aligned, keep, layout
 
 MODULES = (
     hopper_gemm_fp8_tuned_pingpong_m1_subtiles2_split,
@@ -52,6 +52,6 @@ def hopper_gemm_fp8_tuned(a, b, *, scale_a, scale_b, out=None):
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
-    key = (layout(a), layout(b), out is None or layout(out), layout(scale_a), layout(scale_b))
+    key = (layout(a), layout(b), out is None or aligned(out), aligned(scale_a), aligned(scale_b))
     run, launches = LAUNCHES.get(key) or keep(LAUNCHES, key, prepare(a, b, scale_a, scale_b, out))
     return run(launches, a, b, scale_a, scale_b, out)

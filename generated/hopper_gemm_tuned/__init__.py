@@ -16,7 +16,7 @@ from . import (
     hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles4,
     hopper_gemm_tuned_pingpong_replicate2_m1_helped_prefetch2_subtiles4,
 )
-from .hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4 import keep, layout
+from .hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4 import aligned, keep, layout
 
 MODULES = (
     hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4,
@@ -75,6 +75,6 @@ def hopper_gemm_tuned(a, b, *, out=None):
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
-    key = (layout(a), layout(b), out is None or layout(out))
+    key = (layout(a), layout(b), out is None or aligned(out))
     run, launches = LAUNCHES.get(key) or keep(LAUNCHES, key, prepare(a, b, out))
     return run(launches, a, b, out)

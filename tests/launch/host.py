@@ -22,7 +22,7 @@ from triton.runtime.driver import driver
 from tlxgen.check.child import import_file
 
 DEVICE = torch.device("cuda", 0)
-STREAM = 77
+stream, made = 77, 0  # current; by how many calls torch's inner allocator was asked
 
 
 class CudaLike(torch.Tensor):  # type: ignore[misc]
@@ -36,14 +36,22 @@ def matrix(rows: int, columns: int) -> Any:
     return torch.zeros(rows, columns, dtype=torch.bfloat16).as_subclass(CudaLike)
 
 
+def empty(size: Any, stride: Any, dtype: torch.dtype) -> Any:
+    """In place of what Inductor's code allocates with."""
+    global made
+    made += 1
+    return torch.empty_strided(size, stride, dtype=dtype).as_subclass(CudaLike)
+
+
 def pretend() -> None:
     active = CudaDriver()
-    active.get_current_stream = lambda device: STREAM
+    active.get_current_stream = lambda device: stream
     active.get_current_device = lambda: 0
     active.get_device_capability = lambda *_: (9, 0)
     driver.set_active(active)
     real = torch.empty
     torch.empty = lambda *a, device=None, **k: real(*a, **k).as_subclass(CudaLike)
+    torch._C._dynamo.guards._empty_strided_cuda = empty
     torch.cuda.current_device = lambda: 0
     torch.cuda.device = contextlib.nullcontext
     torch.cuda.get_device_properties = lambda *_: SimpleNamespace(multi_processor_count=132)
@@ -68,17 +76,20 @@ class Told:
 
 
 def main() -> None:
+    global stream
     pretend()
     module, told = import_file(Path(sys.argv[1])), Told(Path(sys.argv[3]))
     gemm = getattr(module, sys.argv[2])
     seen: dict[str, Any] = {}
 
     def call(name: str, a: Any, b: Any, **options: Any) -> None:
-        before = told.count("launches"), told.count("encodes")
+        before = told.count("launches"), told.count("encodes"), made
         out = gemm(a, b, **options)
         seen[name] = {
             "launches": told.count("launches") - before[0],
             "encodes": told.count("encodes") - before[1],
+            "made": made - before[2],
+            "c": [*out.shape, *out.stride(), str(out.dtype)],
             "grid": told.grid,
             "stream": told.count("stream"),
             "addresses": [told.words(i)[0] for i in range(3)] == [t.data_ptr() for t in (a, b, out)],
@@ -94,14 +105,30 @@ def main() -> None:
     call("back", a, b, out=out)
     call("other config", a, b, out=out, config=module.CONFIGS[-1])
     call("other shape", matrix(1024, 512), b)
+    call("allocated", matrix(1024, 512), b)
+    call("padded", a, odd := matrix(512, 384)[:, :377].as_subclass(CudaLike))
+    call("padded again", a, odd)
+    stream = 78
+    call("other stream", a, b, out=out)
+    stream = 77
+    several = [launch for launch, *_ in module.LAUNCHES.values()]
+    for launch in several:
+        launch.one_of_several = True
+    call("one of several", matrix(1024, 512), b)
+    torch.cuda.current_device = lambda: 1
+    call("not the current one", matrix(1024, 512), b)
+    torch.cuda.current_device = lambda: 0
+    for launch in several:
+        launch.one_of_several = False
     knobs.runtime.launch_enter_hook.add(lambda metadata: seen.setdefault("hooked", []).append(True))
     call("profiled", a, b, out=out)
     knobs.runtime.launch_enter_hook.calls.clear()
     aside = torch.zeros(1 + 256 * 512, dtype=torch.bfloat16)[1:].view(256, 512).as_subclass(CudaLike)
-    for name, operands in (("misaligned", (aside, b)), ("wrong type", (a.float().as_subclass(CudaLike), b))):
+    wrong = a.float().as_subclass(CudaLike)
+    for name, operand, into in (("misaligned", aside, None), ("like others", aside, out), ("wrong type", wrong, None)):
         for _ in range(2):  # an error is not remembered as a launch
             try:
-                gemm(*operands)
+                gemm(operand, b, out=into)
             except (ValueError, TypeError) as error:
                 seen.setdefault(name, []).append(str(error))
     many = [matrix(256, 512) for _ in range(3)]

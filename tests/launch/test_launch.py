@@ -51,9 +51,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_call_launches_once_on_the_current_stream_with_its_own_addresses(seen: dict[str, Any]) -> None:
     calls = [v for v in seen.values() if isinstance(v, dict)]
-    assert len(calls) == 8
+    assert len(calls) == 14
     assert {c["launches"] for c in calls} == {1}
-    assert {c["stream"] for c in calls} == {77}
+    assert {name for name, c in seen.items() if isinstance(c, dict) and c["stream"] != 77} == {"other stream"}
+    assert seen["other stream"]["stream"] == 78
     assert all(c["addresses"] for c in calls)
 
 
@@ -79,12 +80,25 @@ def test_another_shape_or_config_is_another_launch(seen: dict[str, Any]) -> None
     assert seen["other config"]["box"] != seen["third"]["box"] or seen["other config"]["grid"] != seen["third"]["grid"]
 
 
+def test_c_is_allocated_the_quick_way_once_its_launch_is_bound_and_its_gpu_is_current(seen: dict[str, Any]) -> None:
+    made = {name: c["made"] for name, c in seen.items() if isinstance(c, dict)}
+    assert {name for name, n in made.items() if n} == {"allocated", "one of several"}
+    allocated = ("other shape", "allocated", "one of several", "not the current one")
+    assert all(seen[name]["c"] == [1024, 384, 384, 1, "torch.bfloat16"] for name in allocated)
+    assert seen["padded"]["c"] == seen["padded again"]["c"] == [256, 377, 384, 1, "torch.bfloat16"]
+
+
 def test_a_profilers_hook_sees_the_launch(seen: dict[str, Any]) -> None:
     assert seen["hooked"] == [True]
 
 
 @pytest.mark.parametrize(
-    ("what", "text"), [("misaligned", "a: data_ptr() is 2 bytes past"), ("wrong type", "a: torch.float32, expected")]
+    ("what", "text"),
+    [
+        ("misaligned", "a: data_ptr() is 2 bytes past"),
+        ("like others", "a: data_ptr() is 2 bytes past"),
+        ("wrong type", "a: torch.float32, expected"),
+    ],
 )
 def test_what_the_kernel_cannot_take_is_refused_each_time(seen: dict[str, Any], what: str, text: str) -> None:
     assert len(seen[what]) == 2

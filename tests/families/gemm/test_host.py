@@ -56,7 +56,7 @@ def test_a_padded_matrix_is_described_with_its_own_shape_and_stride(gemm: Module
 
 
 def test_rows_that_the_host_function_allocates_are_padded_to_16_bytes(gemm: ModuleType) -> None:
-    made = gemm.padded_rows(torch.empty(0), 3, 129, gemm.row_stride(129, torch.bfloat16), torch.bfloat16)
+    made = gemm.empty_rows(None, torch.empty(0), 3, 129, gemm.row_stride(129, torch.bfloat16), torch.bfloat16)
     assert made.shape == (3, 129)
     assert made.stride() == (136, 1)
 

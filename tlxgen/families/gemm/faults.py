@@ -61,7 +61,20 @@ _FUNCTIONS = {
     "describe_scales",
     "describe_padded",
 }
-_HOST = {"clocks", "layout", "prepare", "padded_rows", "row_stride", "workspace", "zeros", "keep", "run", "pick"}
+_HOST = {
+    "clocks",
+    "layout",
+    "aligned",
+    "prepare",
+    "empty_cuda",
+    "empty_rows",
+    "row_stride",
+    "workspace",
+    "zeros",
+    "keep",
+    "run",
+    "pick",
+}
 MODULE_NAMES = _IMPORTS | _FUNCTIONS | _HOST
 _SIZES = {
     "M",
