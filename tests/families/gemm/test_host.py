@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tlxgen.check.child import import_file  # noqa: E402
+from tlxgen.sim.launch import CudaLike  # noqa: E402
 
 GENERATED = Path(__file__).resolve().parents[3] / "generated"
 
@@ -189,8 +190,14 @@ def test_a_capture_that_comes_first_or_when_all_zeros_are_given_away_makes_its_o
     assert disjoint([stream.workspace(words=1 << 17)[1], first, eager, *many]) and stream.waits == 2
 
 
-def test_words_begin_where_triton_takes_addresses_to_be_aligned(tail: ModuleType, stream: Stream) -> None:
+@pytest.mark.parametrize("sms", [33, 66, 131, 132])
+def test_words_begin_where_triton_takes_addresses_to_be_aligned(
+    tail: ModuleType, stream: Stream, monkeypatch: pytest.MonkeyPatch, sms: int
+) -> None:
     """A kernel is compiled for the alignment of the first that it sees."""
-    sizes = [line for line in Path(str(tail.__file__)).read_text().splitlines() if line.strip().startswith("words = ")]
-    assert len(sizes) == 1 and "// 4" not in sizes[0] and ", 4) * 4" in sizes[0]
-    assert all(stream.workspace(words=4 * n)[1].data_ptr() % 16 == 0 for n in (33, 34, 35))
+    monkeypatch.setattr(tail, "sm_count", lambda device: sms)
+    a, b = (torch.zeros(4096, 4096, dtype=torch.bfloat16).as_subclass(CudaLike) for _ in range(2))
+    *_, (_, _, words) = tail.prepare(a, b, None, None)
+    assert words >= sms
+    for stream.handle in (1, 2, 3):
+        assert stream.workspace(words)[1].data_ptr() % 16 == 0
