@@ -118,7 +118,7 @@ class Prepared:
         return self._built("")
 
     def _built(self, diff: str) -> Built:
-        modules = tuple(name for name in self.files if name.endswith(".py"))
+        modules = tuple(name for name in self.files if name.endswith(".py") and name != DISPATCHER)
         made = self.made
         return Built(self.spec, self.folder, modules, made.variants, made.rejected, self.changed, diff)
 
