@@ -21,7 +21,6 @@ ALLOCATIONS = ("tlx.alloc_barriers", "tlx.alloc_warp_barrier")
 IMPORTS = """\
 import functools
 import itertools
-import secrets
 import torch
 import triton
 import triton.language as tl

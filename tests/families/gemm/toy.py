@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,12 +37,11 @@ class Toy:
         tl.program_id, tl.num_programs = lambda axis: self.program, lambda axis: self.programs
         self.names: dict[str, Any] = {
             "itertools": itertools,
-            "secrets": secrets,
             "tl": tl,
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
         }
-        tables = [n for n in source.tree.body if isinstance(n, ast.Assign)]
+        tables = [n for n in source.tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]).isupper()]
         wanted = [source.functions[name] for name in ALWAYS]
         wanted += [source.functions[name] for name in SOMETIMES if name in source.functions]
         exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)

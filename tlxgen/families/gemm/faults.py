@@ -23,7 +23,6 @@ _IMPORTS = {
     "driver",
     "make_tensordesc_arg",
     "itertools",
-    "secrets",
 }
 _FUNCTIONS = {
     "ring_slot",
