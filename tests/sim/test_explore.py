@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.sim import litmus
@@ -103,7 +103,22 @@ programs = st.tuples(*[st.lists(op, max_size=4).map(tuple)] * TASKS)
 UNSETTLED = {"over-arrival", "barrier-misuse"}  # end a run, and with it what would have come
 
 
+LAST_OF_ALL = (  # a wait that may begin before the first phase that it needs, or after the last
+    (("wait", 0, 1), ("arrive", 0, 0)),
+    (("arrive", 0, 0), ("arrive", 0, 0), ("wait", 0, 0)),
+    (("wait", 0, 1), ("arrive", 0, 0)),
+)
+
+OPENED_BY_EITHER = (
+    (("arrive", 0, 0), ("wait", 0, 1), ("wait", 0, 0)),
+    (("wait", 0, 0), ("arrive", 0, 0)),
+    (("wait", 0, 0), ("arrive", 0, 0)),
+)
+
+
 @given(programs, st.tuples(st.integers(1, 3), st.integers(1, 3)))
+@example(LAST_OF_ALL, (1, 1))
+@example(OPENED_BY_EITHER, (1, 1))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_schedule_ends_otherwise_than_one_that_was_searched(
     tasks: tuple[tuple[Op, ...], ...], counts: tuple[int, int]

@@ -110,8 +110,8 @@ class Search:
         """A state that is new; raises Redundant when whatever can go on need not be tried."""
         asleep = {}
         if depth:
-            last, touches, missing = self.stack[-1], self.order.touches[-1], self.order.missing[-1]
-            asleep = {q: t for q, t in last.asleep.items() if q != last.chosen and commute(t, touches, missing)}
+            last, touches, found = self.stack[-1], self.order.touches[-1], self.order.at[-1]
+            asleep = {q: t for q, t in last.asleep.items() if q != last.chosen and commute(t, touches, found)}
         awake = [name for name in enabled if name not in asleep]
         if not awake:
             raise Redundant

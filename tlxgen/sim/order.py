@@ -20,8 +20,9 @@ from .engine import Actor, Event, Hub, Task, rank
 from .findings import Finding, Place
 from .watch import Amount, Barrier, Watch
 
-Touches = dict[str, Amount | None]  # barrier, by name -> what a step brings to it; None for a wait
-Missing = dict[str, Amount]  # barrier -> what was missing before the step
+Touch = Amount | int  # what a step brings to a barrier; of a wait, with how many complete phases it passes
+Touches = dict[str, Touch]  # by the barrier's name
+Found = dict[str, tuple[Amount, int]]  # barrier -> what was missing, and how many phases were complete, before the step
 _UNSETTLED = {"over-arrival", "tx-mismatch", "barrier-misuse"}  # findings that depend on the order within a phase
 
 
@@ -35,7 +36,7 @@ class Order(Watch):
         self.actors: list[str] = []  # of each step
         self.before: list[int] = []
         self.touches: list[Touches] = []
-        self.missing: list[Missing] = []
+        self.at: list[Found] = []  # how each step found the barriers that it touches
         self.races: list[tuple[int, int]] = []
         self._states = set[int]() if states is None else states  # all that any run came through
         self._state = 0
@@ -66,7 +67,7 @@ class Order(Watch):
         self.actors.append(name)
         self.before.append(self._next[name])
         self.touches.append({})
-        self.missing.append({})
+        self.at.append({})
         if isinstance(actor, Event) and actor.queue is not None:
             self.before[-1] |= self._queues.get(id(actor.queue), 0)
 
@@ -122,16 +123,19 @@ class Order(Watch):
             mask |= self.before[step] | 1 << step
         return mask
 
-    def _touch(self, name: str, missing: Amount, amount: Amount | None, phase: int) -> int:
+    def _touch(self, name: str, found: tuple[Amount, int], touch: Touch) -> int:
         """Notes a touch by the step; returns the step's number."""
         step = len(self.actors) - 1
         actor = self.actors[step]
         self._touched[actor] += 1
+        phase, amount = (touch, None) if isinstance(touch, int) else (found[1] + 1, touch)
         self._state = (self._state + hash((actor, self._touched[actor], name, amount, phase))) & (1 << 64) - 1
         self._states.add(self._state)
         again = self.touches[step].get(name)
-        self.touches[step][name] = (again[0] + amount[0], again[1] + amount[1]) if again and amount else amount
-        self.missing[step].setdefault(name, missing)
+        if isinstance(again, tuple) and isinstance(touch, tuple):
+            touch = again[0] + touch[0], again[1] + touch[1]
+        self.touches[step][name] = touch
+        self.at[step].setdefault(name, found)
         return step
 
     def _conflict(self, earlier: list[int], step: int) -> None:
@@ -145,7 +149,7 @@ class Order(Watch):
         self.before[step] |= self._closed(earlier)
 
     def waits(self, barrier: Barrier, phase: int, place: Place) -> None:
-        step = self._touch(self._named(barrier), barrier.missing, None, phase)
+        step = self._touch(self._named(barrier), (barrier.missing, barrier.phase), phase)
         self._conflict(self._of(barrier)[phase - 1], step)
         self._waits[self._named(barrier)].append((step, phase))
 
@@ -156,7 +160,7 @@ class Order(Watch):
         if self.hub.actor is None:
             return
         phase = barrier.phase + 1
-        step = self._touch(self._named(barrier), barrier.missing, amount, phase)
+        step = self._touch(self._named(barrier), (barrier.missing, barrier.phase), amount)
         self._conflict(self._of(barrier)[phase - 1], step)
         self._of(barrier)[phase].append(step)
 
@@ -165,7 +169,7 @@ class Order(Watch):
             return
         name = f"{self._launch}:{what}"
         taken = self._arrivals[name]  # as of a barrier of which each arrival is a phase
-        step = self._touch(name, (1, 0), (1, 0), len(taken) + 1)
+        step = self._touch(name, ((1, 0), len(taken)), (1, 0))
         self._conflict(taken.get(len(taken), []), step)
         taken[len(taken) + 1] = [step]
 
@@ -218,12 +222,21 @@ class Order(Watch):
         return logs
 
 
-def commute(a: Touches, b: Touches, missing: Missing) -> bool:
-    """Whether two steps that can go on, at a state in which barriers miss so much, give the same in both orders."""
-    return all(_together([x for x in (a[name], b[name]) if x], missing[name]) for name in a.keys() & b.keys())
+def commute(a: Touches, b: Touches, found: Found) -> bool:
+    """Whether two steps that can go on, where they find barriers so, give the same in both orders.
+
+    It has to agree with what `Order` takes to lie before what: a sleeping step that wakes where `Order` sees no
+    conflict makes a run redundant, whose races are then taken to be covered.
+    """
+    return all(_together(a[name], b[name], *found[name]) for name in a.keys() & b.keys())
 
 
-def _together(amounts: list[Amount], missing: Amount) -> bool:
-    """Whether all of these fit into the phase, and none, on its own, completes it."""
+def _together(a: Touch, b: Touch, missing: Amount, phase: int) -> bool:
+    """Whether two touches of a barrier, with `phase` phases complete, commute."""
     arrivals, size = missing
-    return arrivals >= sum(n for n, _ in amounts) and not any(n == arrivals and b >= size for n, b in amounts)
+    amounts = [x for x in (a, b) if not isinstance(x, int)]
+    if sum(n for n, _ in amounts) > arrivals:
+        return False
+    completes = any(n == arrivals and bytes >= size for n, bytes in amounts)
+    waits = [x for x in (a, b) if isinstance(x, int)]
+    return not completes or (len(waits) == 1 and waits[0] == phase + 1)  # which was closed, and opens
