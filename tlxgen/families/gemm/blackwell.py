@@ -13,6 +13,7 @@ from .ops import OPS
 from .spec import GemmSpec
 
 SWIZZLED_ROWS = 8  # "ttng.tmem_copy op: The source should not be swizzled for now" [compiler]
+WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 EPILOGUE_WARPS = 4  # a warp reads the 32 lanes of TMEM that are its own [ptx: tcgen05.ld]
 
 
@@ -23,6 +24,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
         "turns": (),
         "accumulator_role": "epilogue",
         "accumulator_registers": held if facts.tma_store else 2 * held,  # on its way to the layout of the store
+        "working_registers": WORKING_REGISTERS,
         "expected_opcodes": _opcodes(facts),
         "source_barriers": _source_barriers(facts),
         "compiler_tmem": () if facts.scale_columns else _scale_columns(facts),

@@ -43,6 +43,9 @@ LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
 TILE_START = 800  # clocks from the first load of a tile to its first product
 HAND_OFF = 8  # clocks of a slot's barriers
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
+ADDING = 50  # clocks a slot when its products are added outside of the tensor cores, while another replica multiplies
+ADDING_ALONE = 140  # when none does, beside the additions
+ADDED = 128  # products, a clock
 LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
@@ -113,7 +116,14 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     memory = _unique(facts, size, shape, at_work) * block_k / at_work / DRAM_BYTES
     memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
-    return max(multiply + wait, read, load, memory) + HAND_OFF
+    return max(multiply + wait, read, load, memory) + HAND_OFF + _adding(facts, block_m * block_n)
+
+
+def _adding(facts: GemmFacts, products: int) -> float:
+    """Clocks in which tensor cores wait until a slot's products have been added outside of them."""
+    if not facts.promote:
+        return 0
+    return ADDING if facts.row_groups > 1 else ADDING_ALONE + products / ADDED
 
 
 def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:

@@ -14,6 +14,7 @@ from .ops import OPS, OpTensor
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
+FEW_ELEMENTS = 256  # where it has 40 registers a thread, and operations follow
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class GemmFacts:
 
     @property
     def share_elements(self) -> int:
-        return SHARE_ELEMENTS
+        return FEW_ELEMENTS if self.setmaxnreg and self.ops else SHARE_ELEMENTS
 
     @property
     def ahead(self) -> int:

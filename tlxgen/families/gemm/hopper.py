@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +10,17 @@ from tlxgen.arch import DTYPES, Sm90
 from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
 
 from .facts import GemmFacts
-from .ops import OPS
+from .ops import OPS, Held
 from .spec import GemmSpec
 
 # One wgmma m64nNk16 holds N / 2 accumulator registers a thread; ptxas (C7602) asks for 26 more at the kernel's own
 # register target, whatever setmaxnreg grants later.
 INSTRUCTION_REGISTERS = 26
+
+# Registers a thread beside the accumulator, by where 536 compiles begin to spill (docs/design.md).
+MAIN_LOOP = 26  # addresses, counters, barriers
+SPLIT = 2.05  # for a block of 64 rows, where the sums over a part of K may be stored instead
+HELPED = 8  # where a helper's sums are added
 
 
 def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[str, Any]:
@@ -24,9 +30,23 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
         "turns": _turns(spec, facts),
         "accumulator_role": "mma" if spec.tasks.specialized else "gemm",
         "accumulator_registers": (1 + facts.promote) * facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
+        "working_registers": math.ceil(MAIN_LOOP + _epilogue_registers(spec, facts)),
         "instruction_registers": sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
         "expected_opcodes": _opcodes(facts),
     }
+
+
+def _epilogue_registers(spec: GemmSpec, facts: GemmFacts) -> float:
+    """About how many registers a thread needs for a subtile on its way from the accumulator to C, beside its own."""
+    warpgroups = spec.tasks.mma.warps // Sm90.warpgroup_warps
+    threads = spec.tasks.mma.warps * Sm90.warp_threads
+    rows, columns = facts.rows.value, facts.columns.value
+    held = Held(rows * columns // threads, columns, rows // (Sm90.wgmma_m * warpgroups))
+    ops = facts.ops if spec.schedule.split_k == 1 else ()  # else the reduction applies them
+    registers = sum(OPS[op].registers(held) for op in ops)
+    if not facts.tma_store:  # through SMEM to a layout whose rows are contiguous in memory
+        registers += held.elements / 12 + 1.5 * held.blocks + 0.5 * bool(ops)
+    return registers + (HELPED if facts.helped else SPLIT * held.blocks if facts.tail else 0)
 
 
 def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[Role, ...]:

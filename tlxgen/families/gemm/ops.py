@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a thread holds of a subtile on Hopper: fp32 elements, of so many columns of so many blocks of 64 rows."""
+
+    elements: int
+    columns: int
+    blocks: int
 
 
 @dataclass(frozen=True)
@@ -36,12 +46,16 @@ class OpTensor:
 
 @dataclass(frozen=True)
 class Op:
-    """One operation on `acc`, an fp32 block whose element (i, j) is row `rows[i]`, column `columns[j]` of C."""
+    """One operation on `acc`, an fp32 block whose element (i, j) is row `rows[i]`, column `columns[j]` of C.
+
+    `registers`: about how many a thread needs for it, as docs/design.md says.
+    """
 
     name: str
     code: tuple[str, ...]
     meaning: str
     tensors: tuple[OpTensor, ...] = ()
+    registers: Callable[[Held], float] = lambda held: 0
 
 
 _ANY = ("float16", "bfloat16", "float32")
@@ -59,7 +73,12 @@ OPS = {
             (OpTensor("bias", ("N",), _ANY, "bf16", "added to every row"),),
         ),
         Op("relu", ("acc = tl.maximum(acc, 0.0, propagate_nan=tl.PropagateNan.ALL)",), "max(x, 0)"),
-        Op("gelu", ("acc = 0.5 * acc * (1.0 + tl.erf(acc * 0.7071067811865476))",), "x * Phi(x), by erf"),
+        Op(
+            "gelu",
+            ("acc = 0.5 * acc * (1.0 + tl.erf(acc * 0.7071067811865476))",),
+            "x * Phi(x), by erf",
+            registers=lambda held: held.elements**2 / 104,  # ptxas begins with many elements before it ends with one
+        ),
         Op("silu", ("acc = acc * tl.sigmoid(acc)",), "x * sigmoid(x)"),
         Op(
             "residual",
@@ -70,12 +89,14 @@ OPS = {
             ),
             "add residual[m, n]",
             (OpTensor("residual", ("M", "N"), _ANY, "bf16", "added element by element"),),
+            registers=lambda held: held.elements / 4,
         ),
         Op(
             "scale",
             ("acc *= tl.load(scale_ptr)",),
             "multiply by one number",
             (OpTensor("scale", (), ("float32",), "fp32", "one number, on the device"),),
+            registers=lambda held: 7,
         ),
         Op(
             "scale_rowwise",
@@ -89,6 +110,7 @@ OPS = {
                 OpTensor("scale_a", ("M",), ("float32",), "fp32", "scale of each row of A"),
                 OpTensor("scale_b", ("N",), ("float32",), "fp32", "scale of each column of B"),
             ),
+            registers=lambda held: held.columns / 16 + 3 * held.blocks,
         ),
     )
 }

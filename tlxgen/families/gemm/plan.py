@@ -52,7 +52,6 @@ MEANING = {
     "GROUP_M": "tile rows of a swizzle group",
     "SPLIT_K": "parts that K is cut into",
 }
-WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
 CAPTURE_BYTES = 256  # 112 to 176 measured
 ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
 TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
@@ -91,7 +90,6 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             cluster=(facts.cluster, 1, 1),
             compiler_smem=_compiler_smem(spec, facts),
             spare_smem=_spare_smem(facts),
-            working_registers=WORKING_REGISTERS,
             **arch.arguments(spec, facts, sizes),
             facts=facts,
             launches=_launches(spec, facts, parameters),
