@@ -19,6 +19,7 @@ class Mutant:
     config: int = 0
     shape: tuple[int, ...] = (400, 264, 328)
     times: int = 1
+    sms: int = 4
 
 
 COOP = "hopper_gemm/hopper_gemm_cooperative"
@@ -39,6 +40,7 @@ HELP_COOP = "hopper_gemm_helped/hopper_gemm_helped_cooperative_prefetch0_no_ops_
 PARTS = "hopper_gemm_tail/hopper_gemm_tail_pingpong_no_ops_subtiles2"
 PARTS_COOP = "hopper_gemm_tail/hopper_gemm_tail_cooperative_no_ops_subtiles2"
 LEFT = (5 * 128 - 3, 128, 24 * 64 - 8)  # five tiles for four CTAs: the last one in four parts
+MANY = (13 * 128 - 3, 128, 24 * 64 - 8)  # 13 tiles for twelve CTAs: the last one in twelve parts
 TWO = (128, 256 - 8, 33 * 64)  # two tiles in two parts each
 WIDE = (5 * 128 - 3, 256, 24 * 64 - 8)
 ROUND = (6 * 128 - 3, 64, 31 * 64)  # six tiles for four CTAs: two of them help
@@ -258,8 +260,11 @@ KILLED = (
     ),
     Mutant("count not taken away", PARTS, "atomic_xchg(counts_ptr, 0,", "atomic_xchg(counts_ptr, 1,", shape=LEFT),
     Mutant("parts overlap", PARTS, "% tail_parts * part_tiles", "% tail_parts * (part_tiles - 1)", shape=LEFT),
-    Mutant("last part left out", PARTS, "range(2, tail_parts, 2)", "range(2, tail_parts - 2, 2)", shape=LEFT),
-    Mutant("sums of the next part", PARTS, "part * APART", "(part + 1) * APART", shape=LEFT),
+    Mutant("last of few parts left out", PARTS, "tail_parts, APART, 4", "tail_parts - 1, APART, 4", shape=LEFT),
+    Mutant("last parts left out", PARTS, "range(8, tail_parts, 8)", "range(8, tail_parts - 8, 8)", shape=MANY, sms=12),
+    Mutant("sums of the next part", PARTS, "part * APART", "(part + 1) * APART", shape=MANY, sms=12),
+    Mutant("sums of parts that are not there", PARTS, "tail_parts - part, APART", "8, APART", shape=MANY, sms=12),
+    Mutant("a stripe twice", PARTS, "min(stripe + 1, end - 1)", "min(stripe, end - 1)", shape=LEFT),
     Mutant(
         "sums of another part's place",
         PARTS,

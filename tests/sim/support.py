@@ -72,7 +72,7 @@ def run_mutant(mutant: Mutant, folder: Path) -> Report:
     path.write_text(text.replace(mutant.old, mutant.new, mutant.times))
     report = Report()
     for run in RUNS:
-        report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), seconds=5.0))
+        report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), seconds=5.0, sms=mutant.sms))
         if report.seen:
             break
     return report

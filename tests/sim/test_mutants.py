@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.mutants import KILLED, SURVIVORS, Mutant
-from tests.sim.support import run_mutant
+from tests.sim.mutants import KILLED, MANY, PARTS, SURVIVORS, Mutant
+from tests.sim.support import run_case, run_mutant, source
 
 
 @pytest.mark.parametrize("mutant", KILLED, ids=lambda m: m.name.replace(" ", "_"))
@@ -18,6 +18,12 @@ def test_a_fault_is_found(mutant: Mutant, tmp_path: Path) -> None:
 
 
 OF_THE_RESULT = {"wrong-numbers", "output-unwritten", "out-of-bounds"}  # found when the launch is over: no line
+
+
+def test_many_parts_are_added_up() -> None:
+    """On twelve SMs a tile has more parts than who adds them up reads at a time; on the usual four it has not."""
+    report = run_case(PARTS, source(PARTS), 0, MANY, sms=12)
+    assert not report.seen, str(report)
 
 
 @pytest.mark.parametrize(("mutant", "reason"), SURVIVORS, ids=lambda x: x.name if isinstance(x, Mutant) else "")

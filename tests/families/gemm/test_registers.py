@@ -30,9 +30,6 @@ IDS = [
     "-".join([*epilogue["ops"], str(epilogue["subtiles"]), *schedule.values(), epilogue.get("store", "tma")])
     for epilogue, schedule, _ in BORDER
 ]
-    "-".join([*e["ops"], str(e["subtiles"]), *s.values(), *([e["store"]] if "store" in e else [])])
-    for e, s, _ in BORDER
-]
 
 
 def spec_of(number: int, **tasks: Any) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from .ops import OPS, OpTensor
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
-FEW_ELEMENTS = 256  # where it has 40 registers a thread, and operations follow
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class GemmFacts:
     prefetch: int  # ring slots of the first tiles that L2 is asked for until then
     ops: tuple[str, ...]
     num_warps: int
-    setmaxnreg: bool  # consumers have registers of the producer's
+    producer_registers: int  # a thread
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
     scale_columns: bool = False  # the kernel itself copies them to tensor memory
@@ -236,15 +235,12 @@ class GemmFacts:
 
     @property
     def share_elements(self) -> int:
-        return FEW_ELEMENTS if self.setmaxnreg and self.ops else SHARE_ELEMENTS
+        return SHARE_ELEMENTS
 
     @property
     def ahead(self) -> int:
-        """Blocks of sums on their way at a time: as many as go without a spill.
-
-        Where consumers have registers of the producer's, it has 40 a thread left.
-        """
-        return 16 if not self.setmaxnreg else 1 if self.ops else 2
+        """Blocks of sums on their way to the producer at a time: as many as go without a spill."""
+        return 8 if self.producer_registers < 128 else 16
 
     @property
     def reduce_rows(self) -> int:

@@ -21,6 +21,7 @@ INSTRUCTION_REGISTERS = 26
 MAIN_LOOP = 26  # addresses, counters, barriers
 SPLIT = 2.05  # for a block of 64 rows, where the sums over a part of K may be stored instead
 HELPED = 8  # where a helper's sums are added
+ADDING = 80  # in all, of a producer that adds up parts of tiles
 
 
 def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[str, Any]:
@@ -138,6 +139,10 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reas
     if spec.rings.ab.stages <= facts.in_flight:
         text = f"STAGES = {spec.rings.ab.stages} with {facts.in_flight} wgmma in flight: no slot is left to load into"
         reasons.append(Reason("ring-depth", text))
+    if facts.tail and facts.producer_registers < ADDING:
+        text = f"load adds up parts of tiles and needs {ADDING} registers a thread; it gets {facts.producer_registers}"
+        text += f", as mma asks for {mma.registers}"
+        reasons.append(Reason("registers", text))
     if not spec.tasks.specialized and spec.rings.ab.stages == 1:
         text = "STAGES = 1 in the un-specialised form: its one task loads a slot ahead of the one that it multiplies"
         reasons.append(Reason("ring-depth", text))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tlxgen.arch import ARCHS, DTYPES, Sm100
 from tlxgen.plan import Launch, Parameter, Plan, Reason, Size, Tile, Use, complete
+from tlxgen.plan.registers import split_registers
 
 from . import blackwell, hopper
 from .facts import GemmFacts, Operand
@@ -152,7 +153,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         prefetch=spec.schedule.prefetch,
         ops=spec.epilogue.ops,
         num_warps=4 if tasks.specialized else mma.warps,
-        setmaxnreg=mma.registers is not None,
+        producer_registers=_producer_registers(spec, replicas),
         tensor_memory=tensor_memory,
         scales=_scales(spec, sizes, groups) if spec.problem.scaling == "mx" else (),
         scale_columns=spec.rings.scale.space == "tmem",
@@ -161,6 +162,11 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
         protocol=spec.cluster.protocol if tensor_memory and spec.cluster.m == 2 else None,
     )
+
+
+def _producer_registers(spec: GemmSpec, replicas: int) -> int:
+    split = split_registers(4, [(spec.tasks.mma.warps, spec.tasks.mma.registers)] * replicas)
+    return split.default or split.maxnreg
 
 
 def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:

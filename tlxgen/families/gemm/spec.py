@@ -69,8 +69,9 @@ class MmaTask(SpecModel):
     )
     registers: int | None = Field(
         232,
-        description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
-        "task, 48 by default; without a request ptxas aims at 64 or 128 for all, and the epilogue spills.",
+        description="Registers a thread, requested by setmaxnreg; null leaves the even split. With schedule.tail split "
+        "208 by default. sm100: of each one-warp task, 48 by default; without a request ptxas aims at 64 or 128 for "
+        "all, and the epilogue spills.",
     )
     split: Literal["cooperative", "pingpong"] = Field(
         "cooperative",
@@ -248,8 +249,9 @@ class GemmSpec(CommonSpec):
             return data
         if data.get("arch") == "sm100":
             return filled(data, SM100)
-        cluster = data.get("cluster")
-        return filled(data, ALONG_K) if isinstance(cluster, Mapping) and cluster.get("k", 1) != 1 else data
+        if _given(data, "schedule", "tail") == "split":
+            data = filled(data, CUT_TAIL)
+        return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
     @model_validator(mode="after")
     def _combinations(self) -> GemmSpec:
@@ -267,3 +269,12 @@ SM100: Mapping[str, Any] = {
 
 # A CTA of a cluster along K stores a slice of the tile, and that whole.
 ALONG_K: Mapping[str, Any] = {"epilogue": {"subtiles": 1}}
+
+# Who loads adds up parts as well, and keeps registers for those on their way.
+CUT_TAIL: Mapping[str, Any] = {"tasks": {"mma": {"registers": 208}}}
+
+
+def _given(data: Mapping[str, Any], group: str, name: str) -> Any:
+    """What a spec says of `group.name`; None if nothing."""
+    found = data.get(group)
+    return found.get(name) if isinstance(found, Mapping) else None
