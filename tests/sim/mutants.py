@@ -39,10 +39,10 @@ HELP = "hopper_gemm_helped/hopper_gemm_helped_pingpong_prefetch0_no_ops_subtiles
 HELP_COOP = "hopper_gemm_helped/hopper_gemm_helped_cooperative_prefetch0_no_ops_subtiles2"
 PARTS = "hopper_gemm_tail/hopper_gemm_tail_pingpong_no_ops_subtiles2"
 PARTS_COOP = "hopper_gemm_tail/hopper_gemm_tail_cooperative_no_ops_subtiles2"
-LEFT = (5 * 128 - 3, 128, 24 * 64 - 8)  # five tiles for four CTAs: the last one in four parts
-MANY = (13 * 128 - 3, 128, 24 * 64 - 8)  # 13 tiles for twelve CTAs: the last one in twelve parts
-TWO = (128, 256 - 8, 33 * 64)  # two tiles in two parts each
-WIDE = (5 * 128 - 3, 256, 24 * 64 - 8)
+LEFT = (5 * 128 - 3, 128, 40 * 64 - 8)  # five tiles for four CTAs: the last one in four parts
+MANY = (13 * 128 - 3, 128, 36 * 64 - 8)  # 13 tiles for twelve CTAs: the last one in twelve parts
+TWO = (128, 256 - 8, 59 * 64)  # two tiles in two parts each
+WIDE = (5 * 128 - 3, 256, 40 * 64 - 8)
 ROUND = (6 * 128 - 3, 64, 31 * 64)  # six tiles for four CTAs: two of them help
 FEW = (3 * 128 - 3, 56, 60 * 64)  # three tiles: one CTA helps with each
 

@@ -50,8 +50,8 @@ LAUNCH = 6000  # clocks of a second kernel
 IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
-SUMS = 5000  # clocks that storing the sums of a part, and adding up a share of all, take
-WORTH_PARTS = 10000  # clocks of products, for fewer of which that is not done
+SUMS = {16: 5000, 8: 17000}  # clocks to store the sums of a part and add up a share, so many parts on their way
+WORTH_PARTS = {16: 10000, 8: 19000}  # clocks of products, for fewer of which that is not done
 HELP = 1800  # clocks that a helper takes to store the sums of one tile, beside its products
 MARK = 2000  # clocks from a helper's last product until its sums are read
 HELPED = 1200  # clocks that adding them takes
@@ -97,9 +97,9 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
         return gap + rounds * (main + _around(facts, size, rounds)) - lent * slot + (HELPED if lent else 0)
     if facts.tail:
         whole, left = divmod(items, resident)
-        part = _part(left, slots, slot, resident)
+        part = _part(left, slots, slot, resident, WORTH_PARTS[facts.ahead])
         if part < slots:
-            return gap + whole * (main + _around(facts, size, whole + 1)) + part * slot + TILE_START + SUMS
+            return gap + whole * (main + _around(facts, size, whole + 1)) + part * slot + TILE_START + SUMS[facts.ahead]
     return gap + rounds * (main + _around(facts, size, rounds) + _exchange(facts, size)) + _reduction(m, n, split, sms)
 
 
@@ -165,10 +165,10 @@ def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
     return EXCHANGE + size["BLOCK_M"] * size["BLOCK_N"] * 4 / EXCHANGE_BYTES if facts.cluster_k > 1 else 0.0
 
 
-def _part(left: int, slots: int, slot: float, sms: int) -> int:
+def _part(left: int, slots: int, slot: float, sms: int, worth: int) -> int:
     """Slots of K of each part of the tiles that are left over; the host function chooses likewise."""
     part = math.ceil(slots / min(sms // left, 32)) if left else slots
-    return part if (slots - part) * slot > WORTH_PARTS else slots
+    return part if (slots - part) * slot > worth else slots
 
 
 def _lent(left: int, slots: int, slot: float, sms: int) -> int:

@@ -64,9 +64,10 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
     yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
     if spec.schedule.tail == "split":  # one tile more than the CTAs get; and fewer than there are CTAs, K ending early
+        many, more = (24, 33) if spec.tasks.mma.registers is None else (54, 81)  # slots, enough to be cut
         for rounds in (1, 2):
-            yield _runnable(spec, ((rounds * sms + 1) * m - 3, n, 24 * k - 8))
-        yield _runnable(spec, (m, 2 * n - 8, 33 * k))
+            yield _runnable(spec, ((rounds * sms + 1) * m - 3, n, many * k - 8))
+        yield _runnable(spec, (m, 2 * n - 8, more * k))
     if spec.schedule.tail == "helped":  # all help or are helped; some have nothing in the last round; one helps all
         yield _runnable(spec, ((sms + sms // 2) * m - 3, n, 31 * k - 8))
         yield _runnable(spec, ((2 * sms + 1) * m - 3, n, 33 * k))
