@@ -61,8 +61,8 @@ def test_what_the_reduction_applies_takes_no_registers_of_the_kernels() -> None:
 
 
 def test_consumers_with_the_producers_registers_have_room_for_more() -> None:
-    assert [rules(spec_of(i, registers=232)) for i in range(1, len(BORDER))] == [[]] * (len(BORDER) - 1)
-    assert rules(spec_of(0, registers=232)) == ["accumulator"]
+    assert [rules(spec_of(i, registers=208)) for i in range(1, len(BORDER))] == [[]] * (len(BORDER) - 1)
+    assert rules(spec_of(0, registers=208)) == ["accumulator"]
 
 
 @pytest.mark.compiles
