@@ -9,6 +9,7 @@ tuned     tuned/h200/hopper_gemm_fp8_exact_tuned.yaml
 from . import (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_split,
+    hopper_gemm_fp8_exact_tuned_m2_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split,
 )
 from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import aligned, keep, layout
@@ -16,6 +17,7 @@ from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import aligned, keep, layou
 MODULES = (
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_m1_subtiles2_split,
+    hopper_gemm_fp8_exact_tuned_m2_subtiles2_whole,
     hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split,
 )
 
