@@ -5,6 +5,7 @@ Imports torch; the rest of the family does not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -64,7 +65,8 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
     yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
     if spec.schedule.tail == "split":  # one tile more than the CTAs get; and fewer than there are CTAs, K ending early
-        many, more = (24, 33) if spec.tasks.mma.registers is None else (54, 81)  # slots, enough to be cut
+        slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
+        many, more = max(24, math.ceil(26000 / slot)), max(33, math.ceil(39000 / slot))  # enough to be cut
         for rounds in (1, 2):
             yield _runnable(spec, ((rounds * sms + 1) * m - 3, n, many * k - 8))
         yield _runnable(spec, (m, 2 * n - 8, more * k))
