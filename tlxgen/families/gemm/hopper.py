@@ -17,7 +17,7 @@ from .spec import GemmSpec
 # register target, whatever setmaxnreg grants later.
 INSTRUCTION_REGISTERS = 26
 
-# Registers a thread beside the accumulator, by where 536 compiles begin to spill (docs/design.md).
+# Registers a thread beside the accumulator, by where compiles begin to spill (benchmarks/registers.py).
 MAIN_LOOP = 26  # addresses, counters, barriers
 SPLIT = 2.05  # for a block of 64 rows, where the sums over a part of K may be stored instead
 HELPED = 8  # where a helper's sums are added
