@@ -12,7 +12,6 @@ outputs. FLOPs: 4 B H N^2 D forward, 2.5 times that backward, half of it under t
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import json
 import random
@@ -24,11 +23,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from tlxgen.loading import load_file
 
 Row = tuple[int, int, int, int, bool]  # B, H, N, D, causal
 ROWS: tuple[Row, ...] = (
@@ -100,25 +100,16 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def contenders(path: Path) -> Iterator[Contender]:
-    """Those of a module: its host functions are told by their first arguments."""
-    module = load(path)
-    for _, function in inspect.getmembers(module, inspect.isfunction):
-        parameters = list(inspect.signature(function).parameters)
-        backward = parameters[: len(BACKWARD)] == BACKWARD
-        if backward or parameters[:3] == BACKWARD[:3]:
-            for i, config in enumerate(module.CONFIGS):
-                run = partial(function, config=config)
-                yield Contender(f"{path.stem}#{i}", backward, "causal" in path.stem, run)
+    """Those of a module: its host function, which has an operator, for each config."""
+    module = load_file(path)
+    ((_, function),) = inspect.getmembers(
+        module, lambda value: inspect.isfunction(value) and hasattr(value, "operator")
+    )
+    parameters = list(inspect.signature(function).parameters)
+    for i, config in enumerate(module.CONFIGS):
+        run = partial(function, config=config)
+        yield Contender(f"{path.stem}#{i}", parameters[: len(BACKWARD)] == BACKWARD, "causal" in path.stem, run)
 
 
 def compile_all(paths: Sequence[Path], workers: int) -> None:

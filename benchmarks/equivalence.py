@@ -30,8 +30,8 @@ from typing import Any, Literal
 from tlxgen import __version__
 from tlxgen.build import build
 from tlxgen.compile import Argument, Job, Resources, check_triton, compile_all
+from tlxgen.families import kernels_of
 from tlxgen.files import write_atomic
-from tlxgen.review.show import kernels_of
 from tlxgen.verbs.compile import job_of
 
 Counts = Mapping[str, int]

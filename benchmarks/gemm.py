@@ -24,7 +24,7 @@ import torch
 
 from tlxgen import families
 from tlxgen.build import folder_of
-from tlxgen.check.child import import_file
+from tlxgen.loading import load_file
 from tlxgen.spec import load
 
 ANCHORS = [
@@ -75,7 +75,7 @@ def modules(specs: list[Path]) -> dict[str, ModuleType]:
     for spec in specs:
         document = load(spec)
         for structure in families.of(document).kernels(document).structures:
-            found[structure.name] = import_file(folder_of(spec, None) / f"{structure.name}.py")
+            found[structure.name] = load_file(folder_of(spec, None) / f"{structure.name}.py")
     return found
 
 

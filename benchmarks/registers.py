@@ -68,7 +68,7 @@ def survey(data: dict[str, Any], workers: int | None) -> list[dict[str, Any]]:
         path.write_text(json.dumps(data))
         space = space_of(load(path, tuned=False))
         room = [c for c in candidates(space) if {r.partition(":")[0] for r in c.variant.reasons} <= {"accumulator"}]
-        room = [c for c in room if c.plan.accumulator_registers <= 128]
+        room = [c for c in room if max(r.holds.accumulator for r in c.plan.roles) <= 128]
         outcomes = compile_candidates(space, room, workers, 120)
     about = {"ops": data["epilogue"]["ops"], "registers": data["tasks"]["mma"]["registers"]}
     return [

@@ -21,8 +21,8 @@ from typing import Any
 import torch
 import triton
 
-from tlxgen.check.child import import_file
-from tlxgen.review.show import kernels_of
+from tlxgen.families import kernels_of
+from tlxgen.loading import load_file
 
 BATCH = 50  # launches between two looks at what they gave
 
@@ -54,7 +54,7 @@ def launches(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], li
         kernels = kernels_of(path)
         problem = kernels.family.problem()
         for structure in (s for s in kernels.structures if options.only in s.name):
-            module = import_file(options.generated / path.stem / f"{structure.name}.py")
+            module = load_file(options.generated / path.stem / f"{structure.name}.py")
             for number, (variant, config) in enumerate(zip(structure.variants, module.CONFIGS, strict=True)):
                 for shape in problem.shapes(variant.spec)[: options.shapes]:
                     torch.manual_seed(0)

@@ -20,9 +20,9 @@ import torch
 
 from tlxgen import families
 from tlxgen.sim import DEVICE, Session, load_module
-from tlxgen.sim.case import Case, Recorded
 from tlxgen.sim.launch import Scheduled
 from tlxgen.sim.order import Order
+from tlxgen.sim.repeatable import Case, Recorded
 from tlxgen.sim.trace import Trace
 from tlxgen.spec import load
 

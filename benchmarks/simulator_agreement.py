@@ -20,6 +20,7 @@ import json
 import os
 import re
 import selectors
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.sim.mutation.mutant import Edit, apply  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
+from tlxgen.loading import HOST  # noqa: E402
 
 Result = dict[str, Any]
 WRONG = ("wrong", "crash", "hang")
@@ -241,7 +243,9 @@ def child() -> None:
     case = json.loads(sys.stdin.readline())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{case['at'].split('/')[1]}.py"
-        path.write_text(apply((ROOT / "generated" / f"{case['at']}.py").read_text(), [Edit(*e) for e in case["edits"]]))
+        original = ROOT / "generated" / f"{case['at']}.py"
+        shutil.copy(original.with_name(HOST), folder)
+        path.write_text(apply(original.read_text(), [Edit(*e) for e in case["edits"]]))
         try:
             launches = dry(path, case) if case["mode"] == "dry" else on_gpu(path, case)
             next(launches)  # compiles
@@ -283,12 +287,12 @@ def on_gpu(path: Path, case: Result) -> Iterator[str | None]:
     import triton
 
     from tlxgen.check import numerics
-    from tlxgen.check.child import import_file
+    from tlxgen.loading import load_file
 
     problem, spec = _subject(case)
     device = torch.device("cuda")
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
-    module = import_file(path)
+    module = load_file(path)
     config = module.CONFIGS[case["config"]]
     shapes = [tuple(s) for s in case["shapes"]]
     with _compiling():

@@ -24,10 +24,10 @@ from tlxgen.spec import load
 from tlxgen.tune import lab as labs
 from tlxgen.tune import worker
 from tlxgen.tune.results import Results
-from tlxgen.tune.run import Budget, device, effort_of, tune
 from tlxgen.tune.search import Outcome
 from tlxgen.tune.space import Candidate, Shape, Space, space_of
 from tlxgen.tune.table import render
+from tlxgen.tune.tuning import Budget, device, effort_of, tune
 
 FAULTS = {
     "hang": "torch.cuda._sleep(10**13)",

@@ -63,10 +63,28 @@ class Arch:
     max_threads = 1024  # a CTA [ptx]
     warp_threads = 32
     warpgroup_warps = 4
+    warpgroup_threads = 128
+    setmaxnreg_min, setmaxnreg_max, setmaxnreg_step = 24, 240, 8  # what a spec may ask for [ptx: setmaxnreg]
     named_barriers = 16  # a CTA [ptx: bar.sync a in 0..15]
     mbarrier_bytes = 8
     mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
     tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
+
+    # What fbtriton allocates in SMEM beside the rings, in bytes: upper bounds, held against compiles in the tests.
+    captures = 512  # values that tasks capture, and the alignment of barrier arrays
+    captures_of_few = 256  # the same, of kernels with few arguments: 112 to 176 measured
+    alignment = 128  # of a kernel without tasks: barrier arrays start at multiples of 16
+
+    # What an SM does in a clock, measured on an H200, and taken to be the same elsewhere until that is measured.
+    products = 2048  # multiply-adds of tensor cores in 16-bit types
+    smem_bytes_per_clock = 128
+    instructions_per_clock = 128  # a thread
+    exponentials_per_clock = 16  # by MUFU
+    l2_bytes_per_clock = 80  # an SM's share, by what is left of a GEMM's launch at 1024^3 for 16 slots of 64 x 128
+    dram_bytes_per_clock = 18  # 4.2 TB/s
+    l2_bytes = 40 << 20  # of 50 MB, what operands can count on
+    dram_in_flight = 64 << 10  # bytes on their way to an SM that keep memory busy
+    tma_latency = 1500  # clocks from a TMA load to its arrival, L2 missed
 
     @staticmethod
     def transposable(dtype: DType) -> bool:
@@ -85,6 +103,14 @@ class Sm90(Arch):
     wgmma_k_bytes = 32  # K extent of one instruction, in operand bytes
 
     @staticmethod
+    def wgmma_registers(n: int) -> int:
+        """Registers a thread that one wgmma of N columns needs at the kernel's own register target.
+
+        N / 2 accumulators and 26 more, whatever setmaxnreg grants later [ptxas C7602].
+        """
+        return n // 2 + 26
+
+    @staticmethod
     def transposable(dtype: DType) -> bool:
         """Whether wgmma reads an operand of this type in either major order; fp8 is K-major only [ptx: wgmma]."""
         return dtype.bits == 16
@@ -95,6 +121,7 @@ class Sm100(Arch):
 
     name = "sm100"
     capability = (10, 0)
+    products = 4096
     tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
     mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together
@@ -104,6 +131,10 @@ class Sm100(Arch):
     mma_n_min = 32  # of B in one CTA [tlx: async_dot asserts N >= 32]
     mma_n_max = 256
     mma_k_bytes = 32  # K extent of one instruction, in operand bytes
+    lanes_warps = 4  # that read an accumulator: a warp reads the 32 lanes of TMEM that are its own [ptx: tcgen05.ld]
+    captures = 560  # with where tcgen05.alloc puts the address
+    tmem_address = 112  # bytes beside captures_of_few: where tcgen05.alloc puts the address, and more captures
+    clc_response = 80  # bytes: a response of cluster launch control (16), aligned, and captures
 
     @staticmethod
     def transposable(dtype: DType) -> bool:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from tlxgen import __version__, digest, lock, stamp
 from tlxgen.errors import Location, SpecError, TlxgenError
 from tlxgen.files import sweep, write_atomic
-from tlxgen.layout import root_of
+from tlxgen.loading import HOST
+from tlxgen.project import root_of
 
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
@@ -118,7 +119,7 @@ class Prepared:
         return self._built("")
 
     def _built(self, diff: str) -> Built:
-        modules = tuple(name for name in self.files if name.endswith(".py") and name != DISPATCHER)
+        modules = tuple(name for name in self.files if name.endswith(".py") and name not in (HOST, DISPATCHER))
         made = self.made
         return Built(self.spec, self.folder, modules, made.variants, made.rejected, self.changed, diff)
 
@@ -134,6 +135,7 @@ def prepare(spec: Path, *, out: Path | None = None, on_step: Step | None = None)
 def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     """The files of one spec, in memory."""
     from tlxgen import families
+    from tlxgen.render.module import shared_host
     from tlxgen.spec import load
 
     document = load(spec)
@@ -143,6 +145,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
+    files[HOST] = shared_host().encode()
     if (chooser := context.dispatcher()) is not None:
         files[DISPATCHER] = chooser.encode()
     entry = lock.carry_over(context.lock(files), lock.read(folder))
@@ -191,7 +194,6 @@ class _Context:
 
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.files}
-        self.spec_digest = digest.of_text("\n".join(f"{n} {d}" for n, d in self.inputs.items()))
         used = environment.closure(templates, kernels.family.template)
         if kernels.document.tuned and kernels.family.dispatcher:
             used |= environment.closure(templates, kernels.family.dispatcher)
@@ -205,9 +207,8 @@ class _Context:
         values = ", ".join(f"{p}={v}" for p, v in structure.values.items()) or "the only structure"
         spec_name = next(iter(self.inputs))
         provenance = {
-            "spec": f"{spec_name} sha256:{self.spec_digest[:16]}",
-            "template": f"{family.template} sha256:{self.template_digest[:16]}",
-            "plan": f"sha256:{plan_digest(structure)[:16]}",
+            "spec": spec_name,
+            "template": family.template,
             "variant": _wrapped(values, indent=10),
             "roles": family.summary(structure.plan),
         }
@@ -225,7 +226,7 @@ class _Context:
 
         spec_name = next(iter(self.inputs))
         provenance = {
-            "spec": f"{spec_name} sha256:{self.spec_digest[:16]}",
+            "spec": spec_name,
             "tuned": self._shown(kernels.document.tuned.path),
         }
         return dispatcher(
@@ -241,6 +242,8 @@ class _Context:
         count = {
             rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules
         }
+        from tlxgen.render.device import device_digest
+
         chooser = {"dispatcher": digest.of_bytes(files[DISPATCHER])} if DISPATCHER in files else {}
         return {
             "tlxgen": __version__,
@@ -251,6 +254,7 @@ class _Context:
             "structures": {
                 s.name: {
                     "source": digest.of_bytes(files[f"{s.name}.py"]),
+                    "device": device_digest(files[f"{s.name}.py"].decode(), kernel_names(s), launches(s)),
                     "plan": plan_digest(s),
                     "variants": len(s.variants),
                     "values": {p: str(v) for p, v in s.values.items()},
@@ -270,6 +274,30 @@ def plan_digest(structure: Structure) -> str:
     """Digest of all that the plans of a structure decide: roles, rings, barriers, budgets and every config."""
     plans = [repr(structure.plan), *(repr((v.plan.parameters, v.plan.budgets)) for v in structure.variants if v.plan)]
     return digest.of_text("\n".join(plans))
+
+
+def launches(structure: Structure) -> str:
+    """How the kernels of each of a structure's configs are compiled and launched, without their names."""
+    told = (
+        (
+            *((a.name, a.type, a.divisible, a.specialized) for a in x.arguments),
+            x.constants,
+            x.num_warps,
+            x.cluster,
+            *((x.maxnreg,) if x.maxnreg else ()),
+        )
+        for variant in structure.variants
+        if variant.plan
+        for x in variant.plan.launches
+        if x.launched
+    )
+    return "\n".join(dict.fromkeys(map(repr, told)))
+
+
+def kernel_names(structure: Structure) -> list[str]:
+    """The kernels of a structure in the order of their launches."""
+    launched = (x for v in structure.variants if v.plan for x in v.plan.launches if x.launched)
+    return list(dict.fromkeys(x.kernel for x in launched))
 
 
 def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
@@ -301,7 +329,7 @@ def _refuse_foreign(folder: Path, spec: Path) -> None:
 
 def _made_before(folder: Path) -> set[str]:
     before = lock.read(folder)
-    made = {f"{name}.py" for name in before.get("structures") or {}}
+    made = {f"{name}.py" for name in before.get("structures") or {}} | ({HOST} if before else set())
     return made | ({DISPATCHER} if "dispatcher" in before else set())
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import typer
 
 from tlxgen import __version__
-from tlxgen.errors import SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import RenamedWarning, SpecError, SpecErrors, TlxgenError
 
 app = typer.Typer(
     name="tlxgen",
@@ -298,8 +299,20 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
+def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+    """Warnings of ours as notes; all others as Python shows them."""
+    if issubclass(category, RenamedWarning):
+        print(f"note: {message}", file=sys.stderr)
+    else:
+        _show_warning(message, category, *place, **options)
+
+
+_show_warning = warnings.showwarning
+
+
 def main() -> None:
     """The console script. A user's error is printed without a traceback; exit status 2."""
+    warnings.showwarning = _show_note
     try:
         app()
     except TlxgenError as error:

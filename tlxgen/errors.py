@@ -40,6 +40,10 @@ class Location:
         return self
 
 
+class RenamedWarning(FutureWarning):
+    """A file says something by a name that it had once. The command line prints it as a note."""
+
+
 class TlxgenError(Exception):
     """Base of every error that is the user's to mend.
 
@@ -85,6 +89,10 @@ class NoVariantError(TlxgenError):
 
 class TemplateFault(TlxgenError):
     """A template failed to render, or rendered what is not Python. A fault of a family, not of a spec."""
+
+
+class StepError(TemplateFault):
+    """A task of a rendered kernel does not synchronise as its plan says. A fault of a family, not of a spec."""
 
 
 class ToolchainError(TlxgenError):

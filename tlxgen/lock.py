@@ -1,7 +1,8 @@
 """The lock of a spec: what was generated from what, and what the compiler made of it. Checked in beside the modules.
 
-`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the digest of the
-source that it was made of: a build keeps it while that digest stands and drops it otherwise.
+`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the device code that
+it was made of, whose digest is `device`: a build keeps it while that digest stands and drops it otherwise. A change
+of a module's host side drops nothing.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def write(folder: Path, lock: Lock) -> None:
 
 
 def carry_over(new: Lock, old: Lock) -> Lock:
-    """`new` with the compile results of `old` whose source is still the same."""
+    """`new` with the compile results of `old` whose device code is still the same."""
     before = old.get("structures") or {}
     for name, entry in new["structures"].items():
         last = before.get(name) or {}
-        if last.get("source") == entry["source"] and "compiled" in last:
+        if last.get("device") == entry["device"] and "compiled" in last:
             entry["compiled"] = last["compiled"]
     return new

@@ -79,7 +79,7 @@ def renew(spec: Path, out: Path, changed: Path) -> None:
 
 
 def _maker(templates: Path) -> str:
-    return digest.of_text(generator() + digest.of_tree(templates, ("**/*.j2",)))
+    return digest.of_text(generator() + digest.of_tree(templates, ("**/*.j2", "**/_host.py")))
 
 
 def _path(spec: Path, out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Takes the place of tlxgen.tune.child: writes each request to $NOTING_LOG, and compiles nothing."""
+"""Takes the place of tlxgen.tune.candidates: writes each request to $NOTING_LOG, and compiles nothing."""
 
 from __future__ import annotations
 

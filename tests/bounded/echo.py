@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import Any
 
@@ -19,7 +20,8 @@ def handle(request: Any, say: Say) -> None:
     if request.get("hang"):
         time.sleep(60)
     say({"pid": os.getpid(), "parent": os.getppid(), "session": os.getsid(0), "loaded_by": LOADED_BY})
-    say({"mark": os.environ.get("ECHO_MARK", ""), "visible": os.environ.get("ECHO_VISIBLE", "")})
+    print("as it goes", file=sys.stderr, flush=True)
+    say({"mark": os.environ.get("ECHO_MARK", ""), "visible": os.environ.get("ECHO_VISIBLE", ""), "folder": os.getcwd()})
 
 
 def preload() -> None:

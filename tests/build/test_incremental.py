@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tlxgen import build as build_module
 from tlxgen import families, lock, stamp
 from tlxgen.build import build
 from tlxgen.errors import SpecError, SpecErrors, TlxgenError
+from tlxgen.loading import HOST
 
 from .project import EIGHT, Project
 
@@ -21,7 +24,7 @@ def test_a_first_build_writes_the_modules_and_the_lock(project: Project) -> None
     project.spec("k")
     built = project.build("k")
     assert built.modules == ("k_in_flight0.py", "k_in_flight1.py")
-    assert set(built.changed) == {*built.modules, "lock.json"} == {p.name for p in project.folder("k").iterdir()}
+    assert set(built.changed) == {*built.modules, HOST, "lock.json"} == {p.name for p in project.folder("k").iterdir()}
     assert (built.variants, built.rejected) == (2, 0)
 
 
@@ -144,7 +147,31 @@ def test_modules_of_structures_that_are_gone_are_removed_and_foreign_files_stay(
     (project.folder("k") / "notes.py").write_text("# mine\n")
     project.spec("k", "")
     assert set(project.build("k").changed) == {"k.py", "k_in_flight0.py", "k_in_flight1.py", "lock.json"}
-    assert {p.name for p in project.folder("k").iterdir()} == {"k.py", "lock.json", "notes.py"}
+    assert {p.name for p in project.folder("k").iterdir()} == {"k.py", HOST, "lock.json", "notes.py"}
+
+
+@pytest.mark.parametrize("edit", [lambda path: path.write_text("mine"), lambda path: path.unlink()])
+def test_what_modules_share_is_made_again(project: Project, edit: Callable[[Path], None]) -> None:
+    project.spec("k", "")
+    project.build("k")
+    right = project.files()
+    edit(project.folder("k") / HOST)
+    assert project.build("k").changed == (HOST,)
+    assert project.files() == right
+
+
+def test_another_text_of_what_modules_share_makes_every_folder_stale(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(stamp.templates(), tmp_path / "templates"))
+    monkeypatch.setattr(stamp, "templates", lambda: copy)
+    project.spec("k", "")
+    project.build("k")
+    assert project.build("k").up_to_date
+    with (copy / "lib" / HOST).open("a") as file:
+        file.write("# more\n")
+    assert HOST in project.build("k").changed
+    assert (project.folder("k") / HOST).read_text().endswith("# more\n")
 
 
 def test_a_folder_that_belongs_to_another_spec_is_refused(project: Project) -> None:
@@ -209,7 +236,7 @@ def test_eight_structures_are_reason_enough_for_workers(project: Project, monkey
     monkeypatch.setattr(build_module, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(build_module.os, "cpu_count", lambda: 64)
     made = build_module.make(project.spec("k", EIGHT), project.folder("k"))
-    assert len(made.files) == 9
+    assert len(made.files) == 8 + len((HOST, "lock.json"))
     assert sizes == [2]  # no more than there are chunks to hand out
 
 
@@ -257,9 +284,7 @@ def test_a_template_of_a_family_from_outside_counts_as_an_input(
     (package / "templates").mkdir(parents=True)
     (package / "__init__.py").write_text(OUTSIDE)
     template = package / "templates" / "other.py.j2"
-    template.write_text('"""{{ module.title }}"""\n\nCONFIGS = [\n    # fmt: off\n{% for c in module.configs %}\n')
-    with template.open("a") as file:
-        file.write("    triton.Config({{ c.kwargs }}, {{ c.options }}),\n{% endfor %}\n    # fmt: on\n]\nA = 1\n")
+    template.write_text('{% include "gemm/module.py.j2" %}\n\n\nA = 1\n')
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(families.BUILT_IN, "gemm", "other_family:Other")
     monkeypatch.delitem(sys.modules, "other_family", raising=False)

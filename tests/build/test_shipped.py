@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from tlxgen import families, lock
 from tlxgen.build import DISPATCHER
+from tlxgen.loading import HOST
 from tlxgen.spec import json_schema, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,4 +61,5 @@ def test_a_shipped_lock_names_the_modules_that_are_there(spec: Path) -> None:
     expected = {"lock.json", *(f"{n}.py" for n in lock.read(folder)["structures"])}
     if len(expected) > 2 and load(spec).tuned:
         expected.add(DISPATCHER)
+    expected.add(HOST)
     assert {p.name for p in folder.iterdir()} - {"__pycache__"} == expected  # other tests import modules

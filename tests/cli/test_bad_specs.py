@@ -218,7 +218,7 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     (tmp_path / "good.yaml").write_text(HEAD.replace("bad", "good") + "tile: {n: 128}\n")
     code, output, stderr = run("build", "bad.yaml", "good.yaml")
     assert code == 2
-    assert output == "good.yaml: 2 files written (1 modules, 1 variants, 0 rejected)\n"
+    assert output == "good.yaml: 3 files written (1 modules, 1 variants, 0 rejected)\n"
     assert len(errors(stderr)) == 1
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlxgen.compile.read import loops, sass
+from tlxgen.compile.read import anonymous, loops, sass
 
 # Tiles around K tiles, a wait that is tried again outside of both, one instruction that is tried again in place, and a
 # second task behind an EXIT.
@@ -50,3 +50,28 @@ def test_instructions_are_counted_whole_and_predicated() -> None:
     assert counts == {"UTCHMMA": 1, "UTMALDG": 1, "SYNCS": 4, "total": 19}
     assert digest == sass(SASS.replace("/*00", "/*10"))[1], "addresses do not matter"
     assert digest != sass(SASS.replace("UR16", "UR17"))[1]
+
+
+PTX = """
+\t// .globl	{0}               // -- Begin function {0}
+.visible .entry {0}(
+    .param .u64 .ptr .global .align 1 {0}_param_0,
+    .param .u32 {0}_param_12
+)
+.maxnreg 168
+{{
+    .reg .b32 %r<4>;
+    ld.param.b64 %rd1, [{0}_param_0];
+    ld.param.b32 %r1, [{0}_param_12];
+    mov.b32 %r2, global_smem;
+$L__BB0_1:
+    add.s32 %r3, %r1, 1;
+}}
+"""
+
+
+def test_ptx_without_the_name_of_its_kernel() -> None:
+    plain = "".join(PTX.partition("\n.")[1:])
+    assert anonymous(PTX.format("gemm_kernel")) == anonymous(PTX.format("a_$c")) == "\n" + plain.format("kernel")
+    assert anonymous(PTX.format("b32")).count(".reg .b32") == 1  # a name that is also a type's
+    assert anonymous("no entry") == "no entry"

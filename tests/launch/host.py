@@ -19,10 +19,11 @@ from triton import knobs
 from triton.backends.nvidia.driver import CudaDriver
 from triton.runtime.driver import driver
 
-from tlxgen.check.child import import_file
+from tlxgen.loading import load_file
 
 DEVICE = torch.device("cuda", 0)
 stream, made = 77, 0  # current; by how many calls torch's inner allocator was asked
+empty_strided = torch.empty_strided
 
 
 class CudaLike(torch.Tensor):  # type: ignore[misc]
@@ -40,7 +41,7 @@ def empty(size: Any, stride: Any, dtype: torch.dtype) -> Any:
     """In place of what Inductor's code allocates with."""
     global made
     made += 1
-    return torch.empty_strided(size, stride, dtype=dtype).as_subclass(CudaLike)
+    return empty_strided(size, stride, dtype=dtype).as_subclass(CudaLike)
 
 
 def pretend() -> None:
@@ -49,8 +50,7 @@ def pretend() -> None:
     active.get_current_device = lambda: 0
     active.get_device_capability = lambda *_: (9, 0)
     driver.set_active(active)
-    real = torch.empty
-    torch.empty = lambda *a, device=None, **k: real(*a, **k).as_subclass(CudaLike)
+    torch.empty_strided = lambda *a, device=None, **k: empty_strided(*a, **k).as_subclass(CudaLike)
     torch._C._dynamo.guards._empty_strided_cuda = empty
     torch.cuda.current_device = lambda: 0
     torch.cuda.device = contextlib.nullcontext
@@ -78,7 +78,7 @@ class Told:
 def main() -> None:
     global stream
     pretend()
-    module, told = import_file(Path(sys.argv[1])), Told(Path(sys.argv[3]))
+    module, told = load_file(Path(sys.argv[1])), Told(Path(sys.argv[3]))
     gemm = getattr(module, sys.argv[2])
     seen: dict[str, Any] = {}
 
@@ -111,15 +111,15 @@ def main() -> None:
     stream = 78
     call("other stream", a, b, out=out)
     stream = 77
-    several = [launch for launch, *_ in module.LAUNCHES.values()]
-    for launch in several:
-        launch.one_of_several = True
+    several = list(module.CALLS.values())
+    for one in several:
+        one.one_of_several = True
     call("one of several", matrix(1024, 512), b)
     torch.cuda.current_device = lambda: 1
     call("not the current one", matrix(1024, 512), b)
     torch.cuda.current_device = lambda: 0
-    for launch in several:
-        launch.one_of_several = False
+    for one in several:
+        one.one_of_several = False
     knobs.runtime.launch_enter_hook.add(lambda metadata: seen.setdefault("hooked", []).append(True))
     call("profiled", a, b, out=out)
     knobs.runtime.launch_enter_hook.calls.clear()
@@ -131,11 +131,11 @@ def main() -> None:
                 gemm(operand, b, out=into)
             except (ValueError, TypeError) as error:
                 seen.setdefault(name, []).append(str(error))
-    many = [matrix(256, 512) for _ in range(3)]
-    for i in range(1100):
-        gemm(many[i % 3], b, out=torch.empty((256, 384), dtype=torch.bfloat16))
-    launches = [launch for launch, *_ in module.LAUNCHES.values()]
-    seen["kept"] = max(len(known) for launch in launches for known in (launch.known, *launch.encoded))
+    room = matrix(1, 256 * 384 + 8 * 1100)
+    for i in range(1100):  # as many addresses, 16 bytes apart
+        gemm(a, b, out=room.as_strided((256, 384), (384, 1), 8 * i).as_subclass(CudaLike))
+    tables = [(one.known, *one.launches[0].encoded) for one in module.CALLS.values()]
+    seen["kept"] = max(len(known) for both in tables for known in both)
     start = time.perf_counter()
     for _ in range(2000):
         gemm(a, b, out=out)

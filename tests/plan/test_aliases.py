@@ -57,3 +57,36 @@ def test_the_ring_model_says_who_aliases_whom() -> None:
     made = with_alias({}, {})
     child: Ring = made.ring("o")
     assert child.alias == "q" and child.smem_bytes == 0 < made.ring("q").smem_bytes
+
+
+REST = Tile("rest", (size("M", 64), size("D2", 64)), DTYPES["fp32"])
+K_TILE = Tile("k", (size("D", 128), size("N", 128)), TILE.dtype)
+
+
+def between_uses(**changes: Any) -> Plan:
+    """Uses of `rest` between those of `qk`, in the place of q alone."""
+    qk = ring(name="qk", tiles=(TILE, K_TILE))
+    fields = {"name": "rest", "tiles": (REST,), "alias": "qk", "over": "q", "slotwise": True}
+    return complete(plan(rings=(qk, ring(**fields | changes))))
+
+
+def test_a_use_of_a_slot_may_be_of_one_ring_or_of_the_other() -> None:
+    made = between_uses()
+    assert reasons(made) == []
+    full = made.ring("rest").full_barrier
+    assert full and full.bytes and (full.name, full.bytes.value) == ("qk_full", 64 * 64 * 4)  # of its own tile alone
+    assert made.ring("rest").barriers == () and made.ring("rest").smem_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"tiles": (Tile("rest", (size("M", 64), size("D", 128)), DTYPES["fp32"]),)}, "32768 B of rest against 16384"),
+        ({"drains": (Drain("mma", replicas=2),)}, "not used alike: drains"),
+        ({"fill": Fill("mma", "tma")}, "not used alike: fill"),
+        ({"slots": size("S", 2)}, "2 slots against 4"),
+    ],
+)
+def test_a_ring_that_is_used_or_shaped_otherwise_may_not_share_slots(changes: dict[str, Any], words: str) -> None:
+    (text,) = reasons(between_uses(**changes))
+    assert text.startswith("rest cannot take the buffers of qk: ") and words in text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tlxgen.arch import DTYPES
-from tlxgen.plan import Budget, Fill, Plan, Role, Tile, Turn, Use, complete
+from tlxgen.plan import Budget, Fill, Holds, Plan, Role, Tile, Turn, Use, complete
 from tlxgen.plan.budget import first_free_barrier, padding
 
 from .toy import LOAD, MMA, STORE, plan, ring, size
@@ -145,11 +145,17 @@ def test_a_wide_wgmma_needs_the_registers_of_the_kernels_own_target(warps: int, 
 
 @pytest.mark.parametrize(("registers", "rejected"), [(None, True), (232, False)])
 def test_an_accumulator_must_fit_what_its_role_is_granted(registers: int | None, rejected: bool) -> None:
-    roles = (LOAD, replace(MMA, registers=registers))
-    whole = complete(plan(roles=roles, accumulator_registers=128, working_registers=41))
+    roles = (LOAD, replace(MMA, registers=registers, holds=Holds(128, 41)))
+    whole = complete(plan(roles=roles))
     assert rules(whole) == (["accumulator"] if rejected else [])
     if rejected:
         assert "128 accumulator registers" in whole.reasons[0].text and "it gets 168" in whole.reasons[0].text
+
+
+def test_a_role_without_an_accumulator_must_have_its_registers_too() -> None:
+    whole = complete(plan(roles=(replace(LOAD, holds=Holds(working=250)), MMA)))
+    assert [str(r) for r in whole.reasons] == ["registers: load needs about 250 registers a thread; it gets 168"]
+    assert not complete(plan(roles=(LOAD, MMA))).reasons  # roles that say nothing hold nothing
 
 
 def test_more_bytes_than_an_mbarrier_counts_are_rejected() -> None:

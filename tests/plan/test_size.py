@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tlxgen.arch import DTYPES
 from tlxgen.plan import Size, Tile
-from tlxgen.plan.model import total
+from tlxgen.plan.size import total
 
 NAMES = {"BLOCK_M": 128, "BLOCK_N": 96, "STAGES": 5, "ONE": 1}
 atoms = st.sampled_from([Size.of(n, v) for n, v in NAMES.items()]) | st.integers(1, 9).map(Size.literal)

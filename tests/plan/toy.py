@@ -6,10 +6,11 @@ from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
 from tlxgen.plan import Drain, Fill, Plan, Ring, Role, Size, Tile
+from tlxgen.plan.steps import steps
 
-LOAD = Role("load", 4, ("load",), default=True)
-MMA = Role("mma", 4, ("multiply",), replicas=2)
-STORE = Role("store", 1, ("store",))
+LOAD = Role("load", 4, steps(": load"), default=True)
+MMA = Role("mma", 4, steps(": multiply"), replicas=2)
+STORE = Role("store", 1, steps(": store"))
 ROLES = {r.name: r for r in (LOAD, MMA, STORE)}
 
 
@@ -42,6 +43,5 @@ def plan(**changes: Any) -> Plan:
         "rings": (ring(),),
         "turns": (),
         "parameters": (),
-        "accumulator_role": "mma",
     }
     return Plan(**fields | changes)

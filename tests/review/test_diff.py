@@ -15,7 +15,7 @@ from tlxgen import cli, lock
 from tlxgen.build import build, folder_of
 from tlxgen.errors import ReviewError
 from tlxgen.review import diff, revision, source
-from tlxgen.review.facts import differences, figures
+from tlxgen.review.differences import differences, figures
 
 BASE = """kernel: gemm
 name: demo

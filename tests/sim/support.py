@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.loading import HOST
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
 
@@ -38,6 +40,14 @@ def simulated_shapes(name: str, variant: Variant) -> tuple[tuple[int, ...], ...]
 
 def source(at: str) -> Path:
     return ROOT / "generated" / f"{at}.py"
+
+
+def written(at: str, text: str, folder: Path) -> Path:
+    """A module in the place of generated/AT.py, with what it shares beside it."""
+    shutil.copy(source(at).with_name(HOST), folder)
+    path = folder / source(at).name
+    path.write_text(text)
+    return path
 
 
 def run_case(
@@ -68,8 +78,7 @@ def run_mutant(mutant: Mutant, folder: Path) -> Report:
     text = source(mutant.at).read_text()
     if text.count(mutant.old) < mutant.times:
         raise LookupError(f"{mutant.name}: {mutant.at} has no {mutant.old!r}")
-    path = folder / f"{mutant.at.split('/')[1]}.py"
-    path.write_text(text.replace(mutant.old, mutant.new, mutant.times))
+    path = written(mutant.at, text.replace(mutant.old, mutant.new, mutant.times), folder)
     report = Report()
     for run in RUNS:
         report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), seconds=5.0, sms=mutant.sms))

@@ -31,8 +31,8 @@ def test_cases_run_apart_and_a_contradiction_is_said(tmp_path: Path) -> None:
         case("unmutated"),
         case("raced", FULL, "pass", simulator="caught", ids=["race-read-write"]),
         case("believed clean", FULL, "pass"),
-        case("dies", "import functools\n", never_compiles, simulator="caught"),
-        case("raises", "import functools\n", "import nothing_of_that_name\n", simulator="caught"),
+        case("dies", "import torch\n", never_compiles, simulator="caught"),
+        case("raises", "import torch\n", "import nothing_of_that_name\n", simulator="caught"),
     ]
     file, out = tmp_path / "cases.json", tmp_path / "out.json"
     file.write_text(json.dumps({"cases": cases}))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tlxgen.sim.actors import Event, Task
 from tlxgen.sim.barriers import Mbarrier
-from tlxgen.sim.engine import SCHEDULES, Event, Hub, Schedule, Seeded, Task
+from tlxgen.sim.engine import SCHEDULES, Hub, Schedule, Seeded
 from tlxgen.sim.findings import Findings, Place, Stop
 
 HERE = Place("here.py", 1)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from tests.sim import litmus
 from tests.sim.support import run_case, source
 from tlxgen.sim import DEVICE, Budget, Session, verify
+from tlxgen.sim.actors import Event, Task
 from tlxgen.sim.barriers import Mbarrier, NamedBarrier
-from tlxgen.sim.engine import Event, Hub, Task
+from tlxgen.sim.engine import Hub
 from tlxgen.sim.explore import Node, Search, Unrepeatable, explore
 from tlxgen.sim.findings import Findings, Place, Stop
 from tlxgen.sim.launch import Director, Scheduled

@@ -1,4 +1,4 @@
-"""Takes the place of tlxgen.tune.child: same messages, times that follow from candidate and shape, faults on demand.
+"""In the place of tlxgen.tune.candidates: same messages, times that follow from candidate and shape, faults on demand.
 
 What it is to do to whom stands in the file $FAKE_FAULTS: {key: "hang" | "crash" | "wrong" | "memory" | "compile"}. Each
 candidate that it times is a line in the file $FAKE_LOG. Imports nothing slow.

@@ -14,8 +14,8 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from tests.tune.conftest import Project  # noqa: E402
 from tlxgen.build import DISPATCHER, build  # noqa: E402
-from tlxgen.check.child import import_file  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
+from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
 from tlxgen.tune.classes import class_of  # noqa: E402
 from tlxgen.tune.lab import Device  # noqa: E402
@@ -52,10 +52,10 @@ def values(config: Any) -> dict[str, int]:
 
 
 def test_every_class_gets_its_winner_and_every_shape_something(project: Project, folder: Path) -> None:
-    package = import_file(folder / DISPATCHER)
+    package = load_file(folder / DISPATCHER)
     names = {"tile.n": "BLOCK_N", "rings.ab.stages": "STAGES", "schedule.group_m": "GROUP_M"}
     for shape, best in winners(project).items():
-        module, config = package.pick(*shape, 0)
+        module, config = package.pick(shape, 132)
         assert module.__name__.endswith(best.structure)
         assert values(config) == {names[p]: v for p, v in best.values.items() if p in names}
     for module in package.MODULES:
@@ -65,17 +65,16 @@ def test_every_class_gets_its_winner_and_every_shape_something(project: Project,
     assert len(package.TUNED) == len(SHAPES)
 
 
-def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = import_file(folder / DISPATCHER)
-    monkeypatch.setattr(package.MODULES[0], "sm_count", lambda index: 132)
-    module, config = package.pick(5000, 5000, 5000, 0)
+def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path) -> None:
+    package = load_file(folder / DISPATCHER)
+    module, config = package.pick((5000, 5000, 5000), 132)
     clocks = [(m.clocks(c, 5000, 5000, 5000, 132), m, c) for m in package.MODULES for c in m.CONFIGS]
     assert module.clocks(config, 5000, 5000, 5000, 132) == min(c for c, _, _ in clocks)
 
 
 def test_the_package_multiplies(folder: Path) -> None:
     """In the simulator, as it stands: by one module or another."""
-    package = import_file(folder / DISPATCHER)
+    package = load_file(folder / DISPATCHER)
 
     def program(session: Session) -> None:
         torch.manual_seed(session.seed)
@@ -90,11 +89,26 @@ def test_the_package_multiplies(folder: Path) -> None:
 
 
 def test_the_package_refuses_what_no_module_can_take(folder: Path) -> None:
-    package = import_file(folder / DISPATCHER)
+    package = load_file(folder / DISPATCHER)
     with pytest.raises(ValueError, match="expected a CUDA device"):
         package.g(torch.zeros(8, 8), torch.zeros(8, 8))
-    with pytest.raises(ValueError, match="expected .M, K. @ .K, N."):
-        package.g(torch.zeros(8, 8), torch.zeros(9, 8))
+    with Session("eager", 0).active():
+        a, b = (torch.zeros(rows, 8, device=DEVICE) for rows in (8, 9))
+        with pytest.raises(ValueError, match="expected .M, K. @ .K, N."):
+            package.g(a, b)
+        with pytest.raises(TypeError, match="a: torch.float32, expected torch.bfloat16"):
+            package.g(a, a)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_the_package_is_one_node_to_torch(folder: Path, dynamic: bool) -> None:
+    package = load_file(folder / DISPATCHER)
+    package.run = lambda a, b, out: package.outputs(a, b).copy_(torch.mm(a, b))  # in the place of the launches
+    call = torch.compile(lambda a, b: package.g(a, b) + 1, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    for m in (5, 6):
+        a, b = torch.randn(m, 16).bfloat16(), torch.randn(16, 29).bfloat16()
+        assert torch.equal(call(a, b), torch.mm(a, b) + 1)
+    torch.library.opcheck(package.OPERATOR.node, (a, b))
 
 
 def test_the_lock_knows_the_package_and_untuning_removes_it(project: Project, folder: Path) -> None:
@@ -102,7 +116,7 @@ def test_the_lock_knows_the_package_and_untuning_removes_it(project: Project, fo
     project.spec.write_text(project.spec.read_text().replace("tuned: tuned/fake_h200/g.yaml\n", ""))
     build(project.spec)
     assert not (folder / DISPATCHER).exists()
-    assert len(list(folder.glob("*.py"))) == 2
+    assert len(list(folder.glob("g_*.py"))) == 2
 
 
 def test_a_child_spec_does_not_inherit_what_was_measured_of_its_parent(project: Project, folder: Path) -> None:

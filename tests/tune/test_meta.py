@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tlxgen.tune.meta import DEVICE, OnGpu, WithoutMemory  # noqa: E402
+from tlxgen.cudalike import DEVICE  # noqa: E402
+from tlxgen.tune.meta import OnGpu, WithoutMemory  # noqa: E402
 
 
 def test_what_is_computed_from_them_is_on_the_gpu_too() -> None:

@@ -9,9 +9,9 @@ import pytest
 from tests.tune.conftest import Project
 from tlxgen.tune.classes import class_of, classes
 from tlxgen.tune.results import Result
-from tlxgen.tune.run import compile_order
 from tlxgen.tune.search import BATCH, Effort, Outcome, Search, expected
 from tlxgen.tune.space import Candidate, Shape
+from tlxgen.tune.tuning import compile_order
 
 SHAPE = (4096, 4096, 4096)
 SMALL = Effort(ranked=12, drawn=4, rungs=((6, 20), (2, 60)))

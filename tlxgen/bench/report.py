@@ -13,7 +13,7 @@ from typing import Any
 from tlxgen.errors import ToolchainError
 from tlxgen.files import write_atomic
 
-from .run import Row
+from .comparison import Row
 
 Json = dict[str, Any]
 

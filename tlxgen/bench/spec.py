@@ -12,12 +12,12 @@ from typing import Any
 from tlxgen import families
 from tlxgen.build import DISPATCHER
 from tlxgen.check import numerics
-from tlxgen.check.child import import_file
 from tlxgen.errors import TlxgenError
 from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.loading import load_file
 from tlxgen.spec import load
 
-from .run import Case, Problem, Tensors
+from .comparison import Case, Problem, Tensors
 
 Shape = tuple[int, ...]
 
@@ -142,7 +142,7 @@ class Bench:
 
     def _module(self, name: str) -> Any:
         if name not in self._modules:
-            self._modules[name] = import_file(self.folder / f"{name}.py")
+            self._modules[name] = load_file(self.folder / f"{name}.py")
         return self._modules[name]
 
     @cached_property

@@ -3,8 +3,9 @@
 `Child` is the parent's side, `serve` (in tlxgen.bounded.serve) the child's. Requests and messages are JSON lines.
 """
 
-from .child import Answer, Child, Frame, run_all
+from .child import LOG_FILE, Answer, Child, Frame
 from .cpus import cpus
+from .many import run_all, run_each
 from .nursery import Nursery
 
-__all__ = ["Answer", "Child", "Frame", "Nursery", "cpus", "run_all"]
+__all__ = ["LOG_FILE", "Answer", "Child", "Frame", "Nursery", "cpus", "run_all", "run_each"]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import re
 import selectors
 import signal
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import IO, Any, TypeVar, cast
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
 
 from .nursery import Forked, Nursery, command
 
@@ -24,6 +24,7 @@ TICK_S = 0.05  # how often a child is looked at that says nothing
 DUMP_S = 0.5  # what a child gets to say where it hangs
 LOG_BYTES = 64 * 1024  # kept of what a child prints
 MESSAGE_BYTES = 16 * 1024 * 1024  # a child that answers more than this is out of order
+LOG_FILE = "stderr.log"  # in a scratch folder
 
 _FRAME = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
 
@@ -44,13 +45,14 @@ class Answer:
     """What a child said to a request. `fate` is how it came to a bad end, in a few words; empty when it did not.
 
     `stack` is where it was then, the innermost frame first, when it could still say so. `log` is the end of what it
-    printed.
+    printed. `seconds` is wall time from the request on.
     """
 
     messages: list[Message]
     fate: str = ""
     stack: tuple[Frame, ...] = ()
     log: str = ""
+    seconds: float = 0.0
 
     @property
     def last_line(self) -> str:
@@ -63,7 +65,9 @@ class Child:
     """`python -m MODULE`, whose main is `tlxgen.bounded.serve.serve`; started when first asked, again after a bad end.
 
     `ask` belongs to one thread. Setting `stop` ends it from another, within a tick. `environment` comes on top of this
-    process's own. With a `nursery` it is forked there; where that cannot be, it is started as without.
+    process's own. With a `nursery` it is forked there; where that cannot be, it is started as without. With `scratch`
+    each process has a folder of its own, which is its working directory and is gone when it ends: `scratch(folder)` is
+    its whole environment, and what it prints is in the folder's LOG_FILE, for the child itself to read.
     """
 
     def __init__(
@@ -72,14 +76,18 @@ class Child:
         stop: threading.Event | None = None,
         environment: Mapping[str, str] | None = None,
         nursery: Nursery | None = None,
+        scratch: Callable[[str], Mapping[str, str]] | None = None,
     ) -> None:
         self._module = module
         self._nursery = nursery
         self._environment = dict(environment or {})
         self._stop = stop or threading.Event()
         self._process: subprocess.Popen[bytes] | Forked | None = None
+        self._scratch = scratch
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._pending = b""
         self._log = b""
+        self._mark = 0  # where in the log file a request begins
         self._heard = 0
 
     def ask(self, request: Message, timeout_s: float, *, each: bool = False) -> Answer:
@@ -89,17 +97,19 @@ class Child:
         came before are kept.
         """
         messages: list[Message] = []
-        self._log, self._heard = b"", 0
+        self._log, self._heard, self._mark = b"", 0, self._log_size()
+        start = time.monotonic()
         try:
             if self._process is None:
                 self._start()
                 self._until(messages, "ready", START_LIMIT_S)
+                start = time.monotonic()
             self._send({**request, "timeout_s": timeout_s, "each": each})
             self._until(messages, "end", timeout_s, each)
         except _Lost as lost:
             stack, log, fate = self._bury(lost)
-            return Answer(messages, fate, stack, log)
-        return Answer(messages, log=_text(self._log))
+            return Answer(messages, fate, stack, log, time.monotonic() - start)
+        return Answer(messages, log=self._logged(), seconds=time.monotonic() - start)
 
     def kill(self) -> None:
         """Kills the child and all that is in its session, and waits for nothing: `close` comes after."""
@@ -117,7 +127,11 @@ class Child:
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             with contextlib.suppress(OSError):  # what a broken pipe left in the buffer
-                cast("IO[bytes]", stream).close()
+                if stream is not None:
+                    stream.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def _start(self) -> None:
         self._pending = b""
@@ -128,14 +142,20 @@ class Child:
                 return
             if self._stop.is_set():
                 raise _Lost("interrupted")
-        self._process = subprocess.Popen(
-            command(self._module),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
-        )
+        with contextlib.ExitStack() as files:
+            where: dict[str, Any] = {"env": environment, "stderr": subprocess.PIPE}
+            if self._scratch:
+                self._folder = tempfile.TemporaryDirectory(prefix="tlxgen-", ignore_cleanup_errors=True)
+                folder, self._mark = self._folder.name, 0
+                log = files.enter_context(open(Path(folder, LOG_FILE), "wb"))
+                where = {"env": dict(self._scratch(folder)), "stderr": log, "cwd": folder}
+            self._process = subprocess.Popen(
+                command(self._module),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
+                **where,
+            )
 
     def _send(self, request: Message) -> None:
         assert self._process
@@ -186,11 +206,12 @@ class Child:
     def _read(self, wait_s: float) -> bool:
         """Takes what the child has written to either pipe; whether there was anything."""
         process = self._process
-        assert process and process.stdout and process.stderr
+        assert process and process.stdout
         said = False
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            selector.register(process.stderr, selectors.EVENT_READ)
+            if process.stderr:
+                selector.register(process.stderr, selectors.EVENT_READ)
             for key, _ in selector.select(wait_s):
                 data = os.read(key.fd, 1 << 16)
                 said = said or bool(data)
@@ -203,6 +224,17 @@ class Child:
             time.sleep(min(wait_s, 0.005))  # pipes at their end are always ready
         return said
 
+    def _log_size(self) -> int:
+        return Path(self._folder.name, LOG_FILE).stat().st_size if self._folder else 0
+
+    def _logged(self) -> str:
+        """The end of what the child has printed since it was asked."""
+        if self._folder is None:
+            return _text(self._log)
+        with open(Path(self._folder.name, LOG_FILE), "rb") as file:
+            file.seek(max(self._mark, self._log_size() - LOG_BYTES))
+            return _text(file.read())
+
     def _bury(self, lost: _Lost) -> tuple[tuple[Frame, ...], str, str]:
         """Kills what is left of a child that is lost; where it was, what it printed last, and how it ended."""
         process = self._process
@@ -212,11 +244,12 @@ class Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 process.send_signal(signal.SIGUSR1)  # makes it print where it is
             until = time.monotonic() + DUMP_S
-            while time.monotonic() < until and not (_FRAME.search(_text(self._log)) and not self._read(TICK_S)):
+            while time.monotonic() < until and not (_FRAME.search(self._logged()) and not self._read(TICK_S)):
                 self._read(TICK_S)
         ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        self.kill()  # nobody writes to the log any more
+        log = self._logged()
         self.close()
-        log = _text(self._log)
         stack = tuple(Frame(m["path"], int(m["line"]), m["function"]) for m in _FRAME.finditer(log))
         return stack, log, lost.fate or _epitaph(ended)
 
@@ -246,66 +279,3 @@ def _epitaph(ended: os.waitid_result | None) -> str:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
-
-
-_Job = TypeVar("_Job")
-_Result = TypeVar("_Result")
-
-
-@dataclass
-class _Children:
-    """A child for each thread, kept from job to job."""
-
-    module: str
-    stop: threading.Event = field(default_factory=threading.Event)
-    free: queue.SimpleQueue[Child] = field(default_factory=queue.SimpleQueue)
-
-    def take(self) -> Child:
-        try:
-            return self.free.get_nowait()
-        except queue.Empty:
-            return Child(self.module, self.stop)
-
-    def close(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self.free.get_nowait().close()
-
-
-def run_all(
-    module: str,
-    jobs: Sequence[_Job],
-    work: Callable[[Child, _Job], _Result],
-    *,
-    workers: int,
-    alone: Callable[[_Job], bool] = lambda job: False,
-) -> Generator[_Result, None, None]:
-    """`work(child, job)` for each job, `workers` at a time; results in the order of the jobs, as soon as they can be.
-
-    A child serves one job after the other, but for jobs that are `alone`: those have one of their own. Closing the
-    generator, or an exception in it (Ctrl-C included), kills every child.
-    """
-    children = _Children(module)
-
-    def run(job: _Job) -> _Result:
-        child = Child(module, children.stop) if alone(job) else children.take()
-        kept = False
-        try:
-            result = work(child, job)
-            kept = not alone(job)
-        finally:
-            if kept:
-                children.free.put(child)
-            else:
-                child.close()
-        return result
-
-    pool = ThreadPoolExecutor(max(1, workers))
-    try:
-        futures: list[Future[_Result]] = [pool.submit(run, job) for job in jobs]
-        for future in futures:
-            yield future.result()
-    finally:
-        children.stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-        children.close()

@@ -1,7 +1,7 @@
 """Cases: what a hand-written kernel, or host function, is run on in the simulator, and what must come out.
 
 Declared in a YAML file beside the kernel's (`scale.verify.yaml` beside `scale.py`). `load` gives the cases of such a
-file; `Case.verify` runs one, in this process. docs/verify.md is for those who write them.
+file; `verify_case` in `cases.execute` runs one, in this process. docs/verify.md is for those who write them.
 """
 
 from .case import Case

@@ -1,22 +1,17 @@
-"""One case, ready to run. Importing it needs no torch; running it does."""
+"""One case, ready to run. Importing it needs no torch; `cases.execute` runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tlxgen.errors import SpecError
 from tlxgen.spec import Document, compile_expression
 from tlxgen.spec.source import DataPath
 
 from .declaration import Declaration, Size
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from tlxgen.sim import Limits, Report, Way
 
 
 @dataclass(frozen=True)
@@ -41,20 +36,3 @@ class Case:
     def fault(self, path: DataPath, message: str, *, key: bool = False) -> SpecError:
         """An error at `path` of the declaration."""
         return SpecError(message, location=self.document.where(path, key=key))
-
-    def verify(
-        self,
-        runs: Sequence[Way] | None = None,
-        *,
-        module: ModuleType | None = None,
-        config: int | None = None,
-        limits: Limits | None = None,
-    ) -> Report:
-        """Runs the case once for each schedule and seed, in this process. `module` stands for `file`, imported.
-
-        Raises TlxgenError for a declaration that does not fit the function (with the places, all of them), an
-        operation that the simulator lacks, and a host function that raises.
-        """
-        from .run import verify_case
-
-        return verify_case(self, runs, module, config, limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -21,6 +22,7 @@ Dtype = Literal[
 ]  # fmt: skip
 Size = int | str  # text is an expression
 Scalar = bool | int | float | str | None  # text is an expression
+MODULE_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # package.module:function, of a reference
 KINDS = ("tensor", "output", "value")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
 from .case import Case
-from .declaration import Argument, Declaration
+from .declaration import MODULE_FUNCTION, Argument, Declaration
 
 SUFFIX = ".verify.yaml"
 CASES = "cases"
-MODULE_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # package.module:function
 
 
 def sidecar(file: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tlxgen.sim.launch import CudaLike
+from tlxgen.cudalike import CudaLike
 
 from .case import Case
 from .declaration import DTYPES, Argument

@@ -11,7 +11,7 @@ from typing import Any
 from tlxgen.bounded import Child, run_all
 from tlxgen.errors import DeviceError
 
-CHILD = "tlxgen.check.child"
+CHILD = "tlxgen.check.checker"
 
 Result = dict[str, Any]
 

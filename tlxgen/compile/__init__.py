@@ -3,8 +3,8 @@
 Knows TLX source, not specs. Triton is imported in child processes only.
 """
 
+from .batch import compile_all
 from .job import Argument, Job, Outcome, Resources
-from .pool import compile_all
 from .toolchain import Tools, check_torch, check_triton, fingerprint, tools
 
 __all__ = [

@@ -53,6 +53,7 @@ class Job:
     num_warps: int = 4
     num_stages: int = 1
     cluster: tuple[int, int, int] = (1, 1, 1)
+    maxnreg: int | None = None
 
     def to_json(self) -> Json:
         return asdict(self) | {"constants": dict(self.constants)}

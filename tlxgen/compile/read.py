@@ -17,6 +17,8 @@ from .toolchain import tools
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers(?:, used (\d+) barriers)?")
 _SETMAXNREG = re.compile(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\s+(\d+)")
+_COMMENT = re.compile(r"[ \t]*//.*")
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _MAXNREG = re.compile(r"^\s*\.maxnreg\s+(\d+)", re.MULTILINE)
 _LABEL = re.compile(r"^(\.L\w+):")
 _BRANCH = re.compile(r"\bBRA(?:\.U)?\s.*`\((\.L\w+)\)")  # not BRA.U.ANY, by which one instruction is tried again
@@ -48,11 +50,18 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
         setmaxnreg=tuple(sorted({(action, int(count)) for action, count in _SETMAXNREG.findall(ptx)})),
         sass=counts,
         cubin_bytes=len(cubin),
-        ptx_sha256=hashlib.sha256(ptx.encode()).hexdigest(),
+        ptx_sha256=hashlib.sha256(anonymous(ptx).encode()).hexdigest(),
         sass_sha256=sass_digest,
         cubin_sha256=hashlib.sha256(cubin).hexdigest(),
         loops=loops(text) if text is not None else (),
     )
+
+
+def anonymous(ptx: str) -> str:
+    """`ptx` without comments and without the name of its kernel, with which the names of its parameters begin."""
+    ptx = _COMMENT.sub("", ptx)
+    entry = _ENTRY.search(ptx)
+    return re.sub(rf"(?<![\w$.]){re.escape(entry[1])}(?=_param_|\b)", "kernel", ptx) if entry else ptx
 
 
 def disassembled(cubin: bytes) -> str | None:

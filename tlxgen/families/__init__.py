@@ -11,17 +11,19 @@ import importlib
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from tlxgen import stamp
 from tlxgen.errors import SpecError
 from tlxgen.spec import Document
+from tlxgen.spec import load as read_spec
 
 from .base import Family, Kernels, Structure, Variant
+from .kit.names import folder
 
 BUILT_IN = {
     "gemm": "tlxgen.families.gemm:Gemm",
     "attention_bwd": "tlxgen.families.attention_bwd:AttentionBwd",
     "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
+    "norm_fwd": "tlxgen.families.norm_fwd:NormFwd",
 }
 
 
@@ -54,12 +56,15 @@ def of(document: Document) -> Family:
     return load(name)
 
 
+def kernels_of(spec: Path) -> Kernels:
+    """The variants of a spec file. Raises SpecError or SpecErrors."""
+    document = read_spec(spec)
+    return of(document).kernels(document)
+
+
 def templates(family: Family) -> Path:
     """The folder of the family's templates."""
-    if type(family).__module__.startswith("tlxgen."):
-        return stamp.templates()
-    module = importlib.import_module(type(family).__module__)
-    return Path(str(module.__file__)).resolve().parent / "templates"
+    return folder(type(family).__module__)
 
 
-__all__ = ["Family", "Kernels", "Structure", "Variant", "load", "names", "of", "templates"]
+__all__ = ["Family", "Kernels", "Structure", "Variant", "kernels_of", "load", "names", "of", "templates"]

@@ -6,47 +6,26 @@ import contextlib
 import difflib
 import functools
 import gc
+import importlib
+import importlib.util
 import itertools
 import json
-from abc import ABC, abstractmethod
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tlxgen.errors import NoVariantError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
-from tlxgen.spec import CommonSpec, Document, Expansion, expand
+from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
 
 from . import tuned
+from .kit import Axis, Renamed, config_axes
+from .kit.axes import blame
+from .kit.names import TEMPLATE
+from .structure import Structure, Value, Variant, leaves, names
 
-Value = int | bool
 NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tuned"}
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
-
-    values: Mapping[str, Any]
-    spec: CommonSpec | None
-    plan: Plan | None
-    reasons: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        return ", ".join(f"{k}={_text(v)}" for k, v in self.values.items()) or "the only variant"
-
-
-@dataclass(frozen=True)
-class Structure:
-    """The variants that share one source, which differs among them only in the values of constexpr parameters."""
-
-    name: str  # of the module
-    values: Mapping[str, Any]  # of the axes that set it apart
-    plan: Plan  # what the source is rendered from: every guard on, so that every role is there
-    baked: Mapping[str, Value]  # parameters that the source holds as constants
-    variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
-    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
 
 
 @dataclass(frozen=True)
@@ -73,21 +52,48 @@ class Kernels:
         return tuple(v for s in self.structures for v in s.variants)
 
 
-class Family(ABC):
-    """A template and its parameter model.
+class Family:
+    """A template and its parameter model, and modules that are found by their names.
 
-    `config_axes` maps the spec paths that only change constants to the constexpr parameters they become; every other
-    path changes the program.
+    They lie beside the class, in its package or in that of a class that it inherits from:
+
+    plan       build(spec, guards=, baked=, **common) -> Plan
+    problem    inputs, reference, tolerance, launch; importing it imports torch
+    cost       flops(spec, shape), bytes_moved(spec, shape), clocks(plan, shape, sms); each may be missing
+    benchmark  the calls to time and baselines (see `benchmark`); may be missing
     """
 
     name: ClassVar[str]
-    template: ClassVar[str]
+    template: ClassVar[str] = ""  # by default NAME/module.py.j2
     model: ClassVar[type[CommonSpec]]
-    config_axes: ClassVar[Mapping[str, str]]
-    dispatcher: ClassVar[str | None] = None  # template of the module that chooses among the structures of a tuned spec
-    blame: ClassVar[Mapping[str, str]] = {}  # the spec path that a rule is most likely broken by
+    axes: ClassVar[tuple[Axis, ...]]  # those that only change constants, and others that rules are broken by
+    dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
+    renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.template = cls.__dict__.get("template") or TEMPLATE.format(kernel=cls.name)
+
+    @functools.cached_property
+    def config_axes(self) -> dict[str, str]:
+        """The spec paths that only change constants, and the constexpr parameters that they become."""
+        return config_axes(self.axes)
+
+    @functools.cached_property
+    def blame(self) -> dict[str, str]:
+        """The spec path that a rule is most likely broken by."""
+        return blame(self.axes)
+
+    def part(self, name: str) -> Any:
+        """The family's module of that name; None if there is none."""
+        return _module(self._packages, name)
+
+    @functools.cached_property
+    def _packages(self) -> tuple[str, ...]:
+        """Those of its class and of what that inherits from."""
+        return tuple(c.__module__ for c in type(self).__mro__ if issubclass(c, Family) and c is not Family)
 
     def computed(self, spec: Any) -> dict[str, Any]:
         """What a spec computes: the values at the paths of `computes`."""
@@ -101,13 +107,18 @@ class Family(ABC):
         """What all variants of a structure decide together; passed to `plan` as keyword arguments."""
         return {}
 
-    @abstractmethod
+    def fullest(self, specs: Sequence[Any]) -> Any:
+        """Of the variants of a structure the one whose plan has all that the source has, guarded tasks apart."""
+        return specs[0]
+
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         """The plan of one variant."""
+        plan: Plan = self.part("plan").build(spec, guards=guards, baked=baked, **common)
+        return plan
 
-    @abstractmethod
     def problem(self) -> Any:
         """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
+        return self.part("problem")
 
     def benchmark(self) -> Any:
         """The module of the family's calls and baselines; importing it imports torch.
@@ -116,35 +127,39 @@ class Family(ABC):
         names of those that take minutes to set up, and peers(spec, shape, tensors) gives torch's own kernels by name,
         each a call that returns outputs by name. Raises TlxgenError for a family that has none.
         """
+        if module := self.part("benchmark"):
+            return module
         raise TlxgenError(f"the family {self.name} does not say how its kernels are timed")
 
     def flops(self, spec: Any, shape: tuple[int, ...]) -> float:
         """Floating-point operations of a problem, a multiply-add as two."""
-        return 0.0
+        return self._cost("flops", spec, shape)
 
     def bytes_moved(self, spec: Any, shape: tuple[int, ...]) -> float:
         """Bytes of a problem's operands and results, each once."""
-        return 0.0
+        return self._cost("bytes_moved", spec, shape)
 
     def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         """An estimate of the clocks of one launch, by arithmetic, to rank variants with; equal: no opinion."""
-        return 0.0
+        return self._cost("clocks", plan, shape, sms)
+
+    def _cost(self, function: str, *arguments: Any) -> float:
+        found = getattr(self.part("cost"), function, None)
+        return found(*arguments) if found else 0.0
 
     def summary(self, plan: Plan) -> str:
         """One line about the tasks, for headers."""
         return "; ".join(_task(r) for r in plan.roles)
-
-    def baked_by_default(self, common: Mapping[str, Any]) -> Mapping[str, Value]:
-        """Parameters that are constants of the source unless the spec says `keep`."""
-        return {}
 
     def kernels(
         self, document: Document, on_structure: Callable[[Structure], object] = lambda structure: None
     ) -> Kernels:
         """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
 
-        `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at.
+        `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at. What a file
+        says by an old name is a RenamedWarning.
         """
+        document = renamed.current(document, self.renamed)
         with _uncollected():
             return self._kernels(document, on_structure)
 
@@ -154,24 +169,25 @@ class Family(ABC):
         rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
         structures: list[Structure] = []
         groups = _groups(self, expansion)
-        names = _names(str(document.data["name"]), list(groups.values()), self)
-        for name, points in zip(names, groups.values(), strict=True):
+        apart = [_apart(points[0], self) for points in groups.values()]
+        for name, points in zip(names(str(document.data["name"]), apart), groups.values(), strict=True):
             structure, failed = self._structure(name, points)
             rejected += failed
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
-        made = Kernels(document, self, tuple(structures), tuple(rejected))
-        return tuned.keep(made, document.tuned) if document.tuned else made
+        if document.tuned:
+            structures = tuned.keep(
+                structures, document, document.tuned, shapes=self.shapes, cost=self.cost, renamed=self.renamed
+            )
+        return Kernels(document, self, tuple(structures), tuple(rejected))
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
         first = specs[0]
         common = self.common(specs)
-        kept, guards = set(first.keep), self.guards(first)
-        axes = self.config_axes
-        bake = {axes[path]: _at(first, path) for path in axes if path in first.bake}
-        bake |= {n: v for n, v in self.baked_by_default(common).items() if not kept & {p for p in axes if axes[p] == n}}
+        guards = self.guards(first)
+        bake = {axis.parameter: axis.of(first) for axis in self.axes if axis.parameter and _is_baked(axis, specs)}
         settings = {g: first.guards.get(g, True) for g in guards}
         bake |= {g: v for g, v in settings.items() if v != "keep"}
         # A guard that is kept is one more axis of constants: on and off.
@@ -182,13 +198,27 @@ class Family(ABC):
         for point in points:
             for choice in itertools.product((True, False), repeat=len(open_guards)):
                 chosen = dict(zip(open_guards, choice, strict=True))
-                plan = self.plan(point.spec, guards=fixed | chosen, baked=bake, **common)
+                plan = _named(self.plan(point.spec, guards=fixed | chosen, baked=bake, **common), name)
                 reasons = tuple(str(r) for r in plan.reasons)
                 variant = Variant({**point.values, **chosen}, point.spec, plan, reasons)
                 (failed if reasons else good).append(variant)
-        spec = good[0].spec if good else first
-        whole = self.plan(spec, guards=dict.fromkeys(guards, True), baked=bake, **common)
+        spec = self.fullest([v.spec for v in good]) if good else first
+        whole = _named(self.plan(spec, guards=dict.fromkeys(guards, True), baked=bake, **common), name)
         return Structure(name, _apart(points[0], self), whole, bake, tuple(good)), failed
+
+
+def _named(plan: Plan, module: str) -> Plan:
+    """The plan, its kernels named after their module, so that a profiler tells those of a spec apart."""
+    return replace(plan, launches=tuple(replace(x, kernel=f"{module}_{x.kernel}") for x in plan.launches))
+
+
+@functools.cache
+def _module(packages: tuple[str, ...], name: str) -> Any:
+    for package in packages:
+        is_package = hasattr(sys.modules[package], "__path__")
+        if is_package and importlib.util.find_spec(f"{package}.{name}"):
+            return importlib.import_module(f"{package}.{name}")
+    return None
 
 
 @contextlib.contextmanager
@@ -245,57 +275,19 @@ def structure_key(family: Family, spec: CommonSpec) -> str:
     return json.dumps(data, sort_keys=True)
 
 
-def _at(spec: Any, path: str) -> Value:
-    for key in path.split("."):
-        spec = getattr(spec, key)
-    return spec  # type: ignore[no-any-return]
+def _is_baked(axis: Axis, specs: Sequence[Any]) -> bool:
+    """Whether the source of these specs holds an axis of constants as the constant that it is."""
+    first = specs[0]
+    if axis.path in first.bake:
+        return True
+    by_default = axis.default is not None and axis.path not in first.keep
+    return by_default and all(axis.of(spec) == axis.default for spec in specs)
 
 
 def _apart(point: Any, family: Family) -> dict[str, Any]:
     """The values of the axes, key by key, that are not constants only."""
-    leaves = dict(leaf for item in point.values.items() for leaf in _leaves(*item))
-    return {p: v for p, v in leaves.items() if p not in family.config_axes or p in point.spec.bake}
-
-
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _leaves(f"{path}.{key}", inner)
-    else:
-        yield path, value
-
-
-def _names(name: str, groups: Sequence[Sequence[Any]], family: Family) -> list[str]:
-    """A module name for each structure: the spec's name, and what sets the structure apart."""
-    apart = [_apart(points[0], family) for points in groups]
-    varying = {p for values in apart for p in values if len({_text(v.get(p)) for v in apart}) > 1}
-    names = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
-    taken: set[str] = set()
-    for i, candidate in enumerate(names):
-        numbered = (f"{candidate}_{n}" for n in itertools.count(2))
-        names[i] = next(name for name in itertools.chain([candidate], numbered) if name not in taken)
-        taken.add(names[i])
-    return names
-
-
-def _slug(path: str, value: Any) -> str:
-    last = path.rsplit(".", 1)[-1]
-    if isinstance(value, bool):
-        return last if value else f"no_{last}"
-    if isinstance(value, (int, float)):
-        return f"{last}{value}".replace(".", "p").replace("-", "m")
-    text = _text(value)
-    if text == "none" and last != "kind":
-        return f"no_{last}"
-    return "".join(c if c.isalnum() else "_" for c in text).strip("_").lower() or f"no_{last}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return "+".join(_text(v) for v in value)
-    if isinstance(value, dict):
-        return "+".join(f"{k}_{_text(v)}" for k, v in value.items())
-    return "" if value is None else str(value)
+    given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
+    return {p: v for p, v in given.items() if p not in family.config_axes or p in point.spec.bake}
 
 
 def _nothing_left(kernels: Kernels) -> NoVariantError:

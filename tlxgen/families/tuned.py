@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tlxgen.errors import SpecError
-from tlxgen.spec import Source
+from tlxgen.plan import Plan
+from tlxgen.spec import Document, Renamed, Source
+from tlxgen.spec.renamed import values as values_now
 
-if TYPE_CHECKING:
-    from .base import Kernels, Structure, Variant
+from .structure import Structure, Variant
 
 GENERAL = 4  # variants at most that are kept for shapes outside of all classes
 NEAR = 1.05  # how close to the best estimate for each shape those must come, on the geometric mean
@@ -24,44 +25,57 @@ EXTENTS = (64, 256, 1024, 4096, 16384)  # of the shapes that they are chosen by
 Shape = tuple[int, ...]
 
 
-def keep(kernels: Kernels, table: Source) -> Kernels:
-    """`kernels` with the winners of the table and the general variants alone; structures without any are dropped.
+def keep(
+    structures: Sequence[Structure],
+    document: Document,
+    table: Source,
+    *,
+    shapes: Sequence[Shape],
+    cost: Callable[[Plan, Shape, int], float],
+    renamed: Sequence[Renamed] = (),
+) -> list[Structure]:
+    """`structures` with the winners of the table and the general variants alone; without those that have none left.
 
-    Raises SpecError where the table names what the spec does not have.
+    `document` is the spec; `shapes`, `cost` and `renamed` are its family's. Raises SpecError where the table names what
+    the spec does not have.
     """
-    if table.data.get("kernel") != kernels.name:
-        where = table.where(("kernel",))
-        raise SpecError(f"this is the table of {table.data.get('kernel')}, not of {kernels.name}", location=where)
-    winners = dict(_winners(kernels, table))
-    general = _general(kernels, list(winners.values()), int(table.data.get("sms") or 132))
+    if table.data.get("kernel") != document.data["name"]:
+        text = f"this is the table of {table.data.get('kernel')}, not of {document.data['name']}"
+        raise SpecError(text, location=table.where(("kernel",)))
+    winners = dict(_winners(structures, document, table, renamed))
+    sms = int(table.data.get("sms") or 132)
+    general = _general(structures, list(winners.values()), shapes, lambda plan, shape: cost(plan, shape, sms))
     wanted = {id(variant) for _, variant in [*winners.values(), *general]}
-    structures = []
-    for structure in kernels.structures:
+    kept = []
+    for structure in structures:
         variants = tuple(v for v in structure.variants if id(v) in wanted)
         if variants:
             index = {id(v): i for i, v in enumerate(variants)}
             won = {shape: index[id(v)] for shape, (owner, v) in winners.items() if owner is structure}
-            structures.append(replace(structure, variants=variants, tuned=won))
-    return replace(kernels, structures=tuple(structures))
+            kept.append(replace(structure, variants=variants, tuned=won))
+    return kept
 
 
-def _winners(kernels: Kernels, table: Source) -> Iterator[tuple[Shape, tuple[Structure, Variant]]]:
+def _winners(
+    structures: Sequence[Structure], document: Document, table: Source, renamed: Sequence[Renamed]
+) -> Iterator[tuple[Shape, tuple[Structure, Variant]]]:
     """Shape class -> the structure and the variant that won it."""
-    remedy = f"the spec has changed since: run tlxgen tune {kernels.document.path}"
+    remedy = f"the spec has changed since: run tlxgen tune {document.path}"
     rows = table.data.get("classes")
     for i, row in enumerate(rows if isinstance(rows, list) else ()):
         try:
-            shape, values = tuple(row["class"]), row["winner"]["values"]
-        except (KeyError, TypeError):
+            shape, values = tuple(row["class"]), values_now(row["winner"]["values"], renamed)
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise SpecError("not a class with a winner", location=table.where(("classes", i)), remedy=remedy) from None
-        for structure in kernels.structures:
+        for structure in structures:
             found = [v for v in structure.variants if same(v.values, values)]
             if found:
                 yield shape, (structure, found[0])
                 break
         else:
             where = table.where(("classes", i, "winner"))
-            raise SpecError(f"no variant of {kernels.name} fits this winner", location=where, remedy=remedy)
+            name = document.data["name"]
+            raise SpecError(f"no variant of {name} fits this winner", location=where, remedy=remedy)
 
 
 def same(values: Mapping[str, Any], given: Any) -> bool:
@@ -75,17 +89,22 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def _general(kernels: Kernels, winners: list[tuple[Structure, Variant]], sms: int) -> list[tuple[Structure, Variant]]:
+def _general(
+    structures: Sequence[Structure],
+    winners: list[tuple[Structure, Variant]],
+    given: Sequence[Shape],
+    cost_of: Callable[[Plan, Shape], float],
+) -> list[tuple[Structure, Variant]]:
     """The variants to add to the winners for shapes outside of all classes, by the family's estimate.
 
     One at a time, the one that helps most over a grid of shapes, until NEAR the best of all or until there are GENERAL.
     """
-    ranks = {len(shape) for shape in kernels.family.shapes}
+    ranks = {len(shape) for shape in given}
     if len(ranks) != 1:
         return []
     shapes = list(itertools.product(EXTENTS, repeat=ranks.pop()))
-    choices = [(s, v) for s in kernels.structures for v in s.variants if v.plan]
-    cost = {id(v): [kernels.family.cost(v.plan, shape, sms) for shape in shapes] for _, v in choices if v.plan}
+    choices = [(s, v) for s in structures for v in s.variants if v.plan]
+    cost = {id(v): [cost_of(v.plan, shape) for shape in shapes] for _, v in choices if v.plan}
     best = [min(column) for column in zip(*cost.values(), strict=True)]
     if not all(best):
         return []

@@ -5,44 +5,55 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import barriers, budget
-from .barriers import hand_out
+from .arguments import Host, HostArgument, KernelArgument
 from .model import (
-    Barrier,
     Budget,
     Columns,
-    Drain,
-    Fill,
+    Holds,
     Launch,
     Meeting,
     Parameter,
     Plan,
     Reason,
-    Ring,
     Role,
-    Size,
-    Tile,
     Turn,
     Use,
 )
+from .rings import Barrier, Cursor, Drain, Fill, Ring, Tile
+from .rule import Condition, Rule
+from .size import Size
+from .steps import Step
+from .work import Signal, Work
 
 
 def complete(plan: Plan) -> Plan:
     """`plan` with everything that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
     roles = {r.name: r for r in plan.roles}
     plan = replace(plan, rings=tuple(barriers.derive(r, roles) for r in plan.rings))
+    if plan.work.clc:
+        tasks = barriers.consumers(plan.work, plan.possible_roles, plan.parameters)
+        plan = replace(plan, work=replace(plan.work, consumers=tasks))
+    plan = replace(plan, source_barriers=barriers.hand_out(plan.work))
     plan = replace(plan, turns=budget.assign_turns(plan))
     plan = replace(plan, meetings=budget.assign_meetings(plan))
     plan = replace(plan, tmem=budget.tmem_columns(plan))
     plan = replace(plan, budgets=budget.budgets(plan))
-    return replace(plan, reasons=(*plan.reasons, *budget.over_budget(plan)))
+    broken = (Reason(r.rule, r.text) for r in plan.rules if not r.condition.holds)
+    return replace(plan, reasons=(*broken, *plan.reasons, *budget.over_budget(plan)))
 
 
 __all__ = [
     "Barrier",
     "Budget",
     "Columns",
+    "Condition",
+    "Cursor",
     "Drain",
     "Fill",
+    "Holds",
+    "Host",
+    "HostArgument",
+    "KernelArgument",
     "Launch",
     "Meeting",
     "Parameter",
@@ -50,10 +61,13 @@ __all__ = [
     "Reason",
     "Ring",
     "Role",
+    "Rule",
+    "Signal",
     "Size",
+    "Step",
     "Tile",
     "Turn",
     "Use",
+    "Work",
     "complete",
-    "hand_out",
 ]

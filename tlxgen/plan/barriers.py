@@ -8,10 +8,13 @@ A commit for two CTAs arrives once in each of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .model import Barrier, Drain, Ring, Role, Size, total
+from .model import Parameter, Role
+from .rings import Barrier, Drain, Ring
+from .size import Size, total
+from .work import Work
 
 WARP = 32
 
@@ -22,16 +25,40 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
     TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
     """
+    if ring.over:  # on the barriers of the ring whose slots it uses, with bytes of its own
+        shared = derive(replace(ring, name=str(ring.alias), over=""), roles)
+        return replace(shared, name=ring.name, over=ring.over)
     full = _full(ring, roles) if ring.drains or ring.fill.kind not in ("store", "copy") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 
 
-def hand_out(name: str, consumers: int, who: str) -> tuple[Barrier, Barrier]:
-    """The barriers of cluster launch control: 16 bytes a response, which each of `consumers` tasks reads."""
-    one = Size.literal(1)
-    full = Barrier(f"{name} full", "tx", one, 1, 1, 0, "the response", bytes=Size.literal(16))
-    return full, Barrier(f"{name} empty", "leader", one, consumers, consumers, 0, who)
+def consumers(work: Work, roles: Sequence[Role], parameters: Sequence[Parameter]) -> Size:
+    """How many tasks read each answer of cluster launch control: all of them, in all CTAs of the cluster.
+
+    `roles` are those of the structure. Tasks whose guard is a constant of the source are counted or not; an open guard
+    counts as the number that it is.
+    """
+    guards = {p.name: p for p in parameters}
+    count = Size.literal(sum(r.replicas for r in roles if r.guard is None or _always(guards[r.guard])))
+    for role in roles:
+        if role.guard and not guards[role.guard].baked:
+            count = count + Size.of(role.guard, int(guards[role.guard].value))
+    return count * work.cluster
+
+
+def _always(guard: Parameter) -> bool:
+    return guard.baked and bool(guard.value)
+
+
+def hand_out(work: Work) -> tuple[Barrier, ...]:
+    """The barriers of cluster launch control: 16 bytes a response, which each of `work.consumers` tasks reads."""
+    if not work.clc:
+        return ()
+    one, count = Size.literal(1), work.consumers.value
+    who = "every task" + (f" of {work.cluster} CTAs" if work.cluster > 1 else "")
+    full = Barrier("clc full", "tx", one, 1, 1, 0, "the response", bytes=Size.literal(16))
+    return full, Barrier("clc empty", "leader", one, count, count, 0, who)
 
 
 def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
@@ -40,9 +67,9 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
         who = f"the TMA loads of {ring.fill.role}" + (f" in {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else "")
         size = total([t.bytes for t in ring.tiles])
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=size * ring.fill.ctas)
-    if ring.fill.kind == "remote":
+    if ring.fill.kind in ("remote", "gather"):
         who = f"the stores of {ring.fill.role} x {ring.fill.ctas} CTAs"
-        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]))
+        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]) * ring.copies)
     if ring.fill.kind == "commit":
         return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
     role = roles[ring.fill.role]

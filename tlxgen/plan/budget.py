@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from tlxgen.arch import Sm100
 
-from .model import Budget, Columns, Meeting, Plan, Reason, Ring, Role, Turn, Use
+from .model import Budget, Columns, Meeting, Plan, Reason, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
+from .rings import Ring
 
 # Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
 # Source: fbtriton, ConvertWarpSpecializeToLLVM.cpp.
@@ -58,7 +59,9 @@ def assign_meetings(plan: Plan) -> tuple[Meeting, ...]:
 def register_split(plan: Plan) -> RegisterSplit:
     """How the compiler shares the register file out among the tasks."""
     tasks = [(r.warps, r.registers) for r in partitions(plan.roles)]
-    return split_registers(plan.default_role.warps, tasks)
+    split = split_registers(plan.default_role.warps, tasks)
+    limits = [x.maxnreg for x in plan.launches[:1] if x.maxnreg]
+    return replace(split, maxnreg=min(split.maxnreg, *limits)) if limits else split
 
 
 def budgets(plan: Plan) -> tuple[Budget, ...]:
@@ -153,8 +156,8 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
     yield from _aliases(plan)
     yield from _orders(plan)
     for ring in plan.rings:
-        for barrier in ring.barriers:
-            if barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
+        for barrier in (ring.full_barrier, ring.empty_barrier, ring.ready_barrier):
+            if barrier and barrier.bytes and barrier.bytes.value > plan.arch.mbarrier_count_max:
                 text = (
                     f"{barrier.name} expects {barrier.bytes.value} B, an mbarrier counts {plan.arch.mbarrier_count_max}"
                 )
@@ -172,14 +175,18 @@ def _registers(plan: Plan) -> Iterator[Reason]:
             f"{sum(u.amount for u in _threads(plan))} threads are compiled for {split.maxnreg}"
         )
         yield Reason("instruction", text)
-    role = next(r for r in plan.roles if r.name == plan.accumulator_role)
-    granted = _granted(plan, role, split)
-    if plan.accumulator_registers + plan.working_registers > granted:
-        text = (
-            f"{role.name} holds {plan.accumulator_registers} accumulator registers a thread and needs about "
-            f"{plan.working_registers} more; it gets {granted}"
-        )
-        yield Reason("accumulator", text)
+    for role in plan.roles:
+        held, granted = role.holds, _granted(plan, role, split)
+        if held.accumulator + held.working <= granted:
+            continue
+        if held.accumulator:
+            text = (
+                f"{role.name} holds {held.accumulator} accumulator registers a thread and needs about "
+                f"{held.working} more; it gets {granted}"
+            )
+            yield Reason("accumulator", text)
+        else:
+            yield Reason("registers", f"{role.name} needs about {held.working} registers a thread; it gets {granted}")
 
 
 def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
@@ -199,7 +206,7 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
     """
     for ring in (r for r in plan.rings if r.alias):
         parent = plan.ring(str(ring.alias))
-        for text in _unsafe(ring, parent):
+        for text in _unshared(ring, parent) if ring.over else _unsafe(ring, parent):
             yield Reason("alias", f"{ring.name} cannot take the buffers of {parent.name}: {text}")
 
 
@@ -223,10 +230,31 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
             yield f"{drain.role} releases them before {ring.name} has left"
 
 
+def _unshared(ring: Ring, parent: Ring) -> Iterator[str]:
+    """Why uses of `ring` may not stand between those of `parent`, in the place of one of its tiles.
+
+    A use of a slot is acquired, filled, read and released alike, whichever ring it is of: so the slot is free when it
+    is filled again, if nothing but the tiles and their bytes differs, and those fit.
+    """
+    for what in ("space", "fill", "drains", "empty", "banks"):
+        mine, other = getattr(ring, what), getattr(parent, what)
+        if mine != other:
+            yield f"their slots are not used alike: {what} {mine} against {other}"
+    if ring.slots.value != parent.slots.value:
+        yield f"{ring.slots.value} slots against {parent.slots.value}"
+    under = parent.tile(ring.over)
+    for tile in ring.tiles:
+        if tile.smem_bytes > under.smem_bytes:
+            yield f"{tile.smem_bytes} B of {tile.name} against {under.smem_bytes} B of {under.name}"
+
+
 def _orders(plan: Plan) -> Iterator[Reason]:
     """A reason for each hand-off without a barrier of its own of which those of other rings do not tell."""
     for ring in plan.rings:
         for drain in ring.drains:
+            if ring.name in drain.via and ring.slots.value < 2:
+                text = "a CTA that is a use ahead fills the one slot while another waits for it: 2 are needed"
+                yield Reason("order", f"{ring.name} goes back by its own full barrier: {text}")
             if drain.via and (text := _untold(plan, drain.role, drain.via, ring.fill.role)):
                 yield Reason("order", f"a slot of {ring.name} goes back without a barrier: {text}")
             if drain.after and (text := _untold(plan, drain.after[0], drain.after[1:], drain.role)):

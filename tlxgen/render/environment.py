@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import jinja2
@@ -49,6 +49,23 @@ def block(text: object, width: int) -> str:
     return textwrap.indent(stripped, " " * width) + "\n" if stripped.strip() else ""
 
 
+def as_tuple(items: Iterable[object]) -> str:
+    """A tuple's text of the texts of its items, with no comma that would make black give each a line."""
+    texts = [str(item) for item in items]
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def prose(text: object) -> str:
+    """Lines of a docstring, none longer than a line of code may be; what goes on is indented."""
+    wrapper = textwrap.TextWrapper(116, subsequent_indent="    ", break_on_hyphens=False)
+    return "\n".join(wrapper.fill(line) for line in str(text).split("\n"))
+
+
+def strings(text: object) -> str:
+    """A string literal of `text`, in parts that are as long as a line of code may be."""
+    return "\n".join(f'"{part}"' for part in textwrap.wrap(str(text), 110, drop_whitespace=False))
+
+
 @functools.cache
 def environment(root: Path) -> jinja2.Environment:
     """The environment for the templates under `root`; what it lacks (`lib/`, say) is tlxgen's own.
@@ -64,7 +81,15 @@ def environment(root: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    env.filters |= {"block": block, "dedent": lambda text: textwrap.dedent(str(text)).strip("\n"), "literal": repr}
+    env.filters |= {
+        "block": block,
+        "dedent": lambda text: textwrap.dedent(str(text)).strip("\n"),
+        "literal": repr,
+        "names": lambda items: [f'"{item}"' for item in items],
+        "prose": prose,
+        "strings": strings,
+        "tuple": as_tuple,
+    }
     return env
 
 

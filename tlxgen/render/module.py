@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlxgen import __version__
+from tlxgen import __version__, stamp
 from tlxgen.families import Structure
+from tlxgen.loading import HOST
 from tlxgen.plan import Plan
+from tlxgen.plan.sketch import sketch
 
-from . import environment, passes
+from . import comments, environment, passes, steps
 
 LINE_LENGTH = 120
 
@@ -27,12 +29,14 @@ class ConfigRow:
 class Module:
     """What the templates' common part is told about the module that they make."""
 
+    name: str
     title: str
     version: str
     provenance: tuple[tuple[str, str], ...]
     configs: tuple[ConfigRow, ...]
-    arguments: tuple[tuple[str, str], ...]
     tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape class -> entry of CONFIGS
+    sketch: str = ""  # of the pipeline, a path from task to task on a line
+    asserts: tuple[tuple[str, str], ...] = ()  # (condition, what is needed) of the kernel's parameters
 
 
 def render(
@@ -48,14 +52,30 @@ def render(
 
     `provenance` goes into the header as it is given; it must not hold a date, a host or a path of a machine.
     """
-    rows = tuple(config_row(v.plan) for v in structure.variants if v.plan)
-    module = Module(
-        title, __version__, tuple(provenance.items()), rows[:1], _arguments(structure.plan), _tuned(structure)
-    )
-    context = {"plan": structure.plan, "facts": structure.plan.facts, "module": module}
-    text = environment.render(environment.environment(templates), template, context)
+    told = context(structure, title=title, provenance=provenance)
+    text = environment.render(environment.environment(templates), template, told)
     text = passes.run(text, bake=structure.baked)
-    return _with_configs(_format(text) if for_people else text, rows)
+    steps.check(text, structure.plan, structure.baked)
+    return _with_configs(_format(text) if for_people else text, _rows(structure))
+
+
+def context(structure: Structure, *, title: str = "", provenance: Mapping[str, str] | None = None) -> dict[str, object]:
+    """What the templates of a structure's module are told."""
+    module = Module(
+        structure.name,
+        title,
+        __version__,
+        tuple((provenance or {}).items()),
+        _rows(structure)[:1],
+        _tuned(structure),
+        "\n".join(sketch(structure.plan)),
+        _asserts(structure.plan),
+    )
+    return {"plan": structure.plan, "facts": structure.plan.facts, "module": module}
+
+
+def _rows(structure: Structure) -> tuple[ConfigRow, ...]:
+    return tuple(config_row(v.plan) for v in structure.variants if v.plan)
 
 
 def config_row(plan: Plan) -> ConfigRow:
@@ -64,6 +84,8 @@ def config_row(plan: Plan) -> ConfigRow:
     options = f"num_warps={plan.launches[0].num_warps}, num_stages=1"
     if max(plan.cluster) > 1:
         options += f", ctas_per_cga={plan.cluster}"
+    if plan.launches[0].maxnreg:
+        options += f", maxnreg={plan.launches[0].maxnreg}"
     return ConfigRow("{" + kept + "}", options)
 
 
@@ -73,23 +95,29 @@ def dispatcher(
     """The formatted source of the module that chooses among tuned structures, which lie beside it."""
     first = structures[0]
     rows = sorted((shape, s.name, index) for s in structures for shape, index in s.tuned.items())
-    module = Module(title, __version__, tuple(provenance.items()), (), _arguments(first.plan))
+    module = Module(first.plan.name, title, __version__, tuple(provenance.items()), ())
     context = {"plan": first.plan, "facts": first.plan.facts, "module": module, "modules": structures, "rows": rows}
     return _format(environment.render(environment.environment(templates), template, context))
+
+
+def shared_host() -> str:
+    """What the host functions of a folder's modules share: the text of its _host.py."""
+    return (stamp.templates() / "lib" / HOST).read_text(encoding="utf-8")
 
 
 def _tuned(structure: Structure) -> tuple[tuple[tuple[int, ...], int], ...]:
     return tuple(sorted(structure.tuned.items()))
 
 
-def _arguments(plan: Plan) -> tuple[tuple[str, str], ...]:
-    return plan.launches[0].arguments
+def _asserts(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """A condition that several rules share is said once."""
+    return tuple({rule.condition.text: rule.message for rule in reversed(plan.rules)}.items())[::-1]
 
 
 def _format(text: str) -> str:
     import black
 
-    return black.format_str(text, mode=black.Mode(line_length=LINE_LENGTH))
+    return black.format_str(comments.above(text, LINE_LENGTH), mode=black.Mode(line_length=LINE_LENGTH))
 
 
 def _with_configs(text: str, rows: tuple[ConfigRow, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tlxgen.plan.budget import partitions, register_split
 
-from .facts import (
+from .differences import (
     BY_AXES,
     BY_NAME,
     BY_ORDER,
@@ -212,6 +212,8 @@ def _facts(plan: Plan, name: str) -> dict[str, Facts]:
         "Meetings": {
             m.name: {"role": m.role, "replicas": m.replicas, "id": m.id, "threads": m.threads} for m in plan.meetings
         },
+        "Signals": {s.name: {"": s.means, "scope": s.scope, "words a tile": s.words} for s in plan.signals},
+        "Work list": {"": {"kind": plan.work.kind, "last wave": plan.work.tail, "CTAs an item": plan.work.cluster}},
         "Parameters": {
             p.name: {"": p.value, "in the source": "constant (baked)" if p.baked else "tl.constexpr (kept)"}
             for p in plan.parameters
@@ -230,7 +232,7 @@ def _roles(plan: Plan) -> Facts:
             "replicas": r.replicas,
             "registers": r.registers or (left if r.default else split.maxnreg),
             "guard": r.guard or "",
-            "does": "; ".join(r.steps),
+            "does": "; ".join(map(str, r.steps)),
         }
         for r in plan.roles
     }

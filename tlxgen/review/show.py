@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlxgen import families
 from tlxgen.errors import ReviewError
-from tlxgen.families import Kernels, Structure
+from tlxgen.families import Structure, kernels_of
 from tlxgen.plan import Plan
 from tlxgen.plan.budget import register_split
-from tlxgen.spec import load
 
 from .tables import Table, show
-
-
-def kernels_of(spec: Path) -> Kernels:
-    """The variants of a spec file. Raises SpecErrors."""
-    document = load(spec)
-    return families.of(document).kernels(document)
 
 
 def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
@@ -52,7 +44,8 @@ def print_plans(spec: Path, only: str | None = None) -> None:
 def plan_tables(plan: Plan, structure: Structure | None = None) -> list[Table]:
     """Roles, rings, barriers, parameters and budgets of one plan."""
     columns = [_columns(plan)] if plan.tmem else []
-    return [_roles(plan), _rings(plan), _barriers(plan), *columns, _parameters(plan), _budgets(plan)]
+    signals = [_signals(plan)] if plan.signals else []
+    return [_roles(plan), _rings(plan), _barriers(plan), *signals, *columns, _parameters(plan), _budgets(plan)]
 
 
 def _roles(plan: Plan) -> Table:
@@ -60,7 +53,7 @@ def _roles(plan: Plan) -> Table:
     split = register_split(plan)
     for role in plan.roles:
         registers = role.registers or (f"{split.default} (left over)" if split.applied else split.maxnreg)
-        table.add(role.name, role.warps, role.replicas, registers, role.guard or "", "; ".join(role.steps))
+        table.add(role.name, role.warps, role.replicas, registers, role.guard or "", "; ".join(map(str, role.steps)))
     return table
 
 
@@ -84,12 +77,23 @@ def _barriers(plan: Plan) -> Table:
     for bar in plan.barriers:
         size = f"{bar.bytes.value} = {bar.bytes}" if bar.bytes else ""
         table.add(bar.name, bar.kind, bar.slots.value, bar.count, bar.who, size)
+    for ring in plan.rings:
+        if ring.over and ring.full_barrier and (brought := ring.full_barrier.bytes):
+            what = f"{ring.full_barrier.name}, a use of {ring.name}"
+            table.add(what, "", "", "", "", f"{brought.value} = {brought}")
     for turn in plan.turns:
         ids = f"ids {turn.first_id}..{turn.first_id + turn.replicas - 1}" if turn.kind == "named" else turn.replicas
         table.add(turn.name, turn.kind, ids, turn.threads or 1, f"{turn.role}, the replica whose turn it was", "")
     for meeting in plan.meetings:
         who = f"{meeting.role} x {meeting.replicas} replicas, which wait for each other"
         table.add(meeting.name, "named", f"id {meeting.id}", meeting.threads, who, "")
+    return table
+
+
+def _signals(plan: Plan) -> Table:
+    table = Table("Signals", ("signal", "words in global memory", "a tile", "scope", "arrivals and reset"))
+    for s in plan.signals:
+        table.add(s.name, s.pointer, s.words, s.scope, s.means)
     return table
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tlxgen.errors import ReviewError
 
-from .facts import Facts
+from .differences import Facts
 
 # The positional parameters of the calls that are read; what is passed by keyword keeps its keyword.
 _ALLOCATIONS = {"local_alloc": ("shape", "dtype", "how many", "space")}

@@ -4,13 +4,15 @@
 What it does not see: layouts, registers, compiler faults, weak memory, and most hazards between the warps of one task.
 """
 
+from tlxgen.cudalike import DEVICE
+
 from .engine import SCHEDULES, Schedule
 from .explore import Budget
 from .findings import CATALOGUE, Finding, Findings, NoSuchConfig, Place, UnsupportedOp
-from .launch import DEVICE, SMS, Session, load_module
+from .launch import SMS, Session, load_module
 from .machine import Limits
+from .runs import RUNS, Report, Run, Seen, Way, verify, verify_case
 from .script import ReplayError, Script
-from .verify import RUNS, Report, Run, Seen, Way, verify, verify_case
 from .witness import Witness, explain, sample, witness
 
 __all__ = [

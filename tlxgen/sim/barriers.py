@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from .engine import Hub, Task
+from .actors import Task
+from .engine import Hub
 from .findings import Findings, Place
 from .watch import Amount
 

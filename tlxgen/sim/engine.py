@@ -12,76 +12,20 @@ hardware does not order.
 from __future__ import annotations
 
 import random
-import re
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
 from typing import Literal, Protocol, get_args
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from .findings import Findings, Place
+from .actors import Actor, Event, Task, rank
+from .findings import Findings
 from .watch import Barrier, Watch
 
 Schedule = Literal["random", "starved", "lazy", "eager"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 STARVED_SHARE = 0.15  # of tasks and events that wait, under `starved`, until nothing else can run
 CLOCK_CHECK = 0xFF  # the time is looked at when a step's number has none of these bits
-
-
-@dataclass(eq=False)
-class Event:
-    """An asynchronous operation. `run` has its effect; `clock` holds all before its issue, and its own bit."""
-
-    name: str
-    place: Place
-    bit: int
-    clock: int
-    run: Callable[[], None]
-    queue: deque[Event] | None = None  # completes in the order of this queue, when it has one
-    starved: bool = False
-    done: bool = False
-    waiters: list[Task] = field(default_factory=list)
-    key: str = ""
-    made: int = 0  # tasks and events that it has made
-    written: int = 0  # bits of its writes to global memory, where a launch orders those
-
-
-@dataclass(eq=False)
-class Task:
-    """A thread of control: a task replica, or a CTA's main program. `blocked` says on what, for reports.
-
-    `key` names it, within a launch, the same on every schedule: the n-th program, and the n-th task or event that who
-    has this key makes (`0`, `0.2`, `0.2e5`).
-    """
-
-    name: str
-    warps: int
-    clock: int
-    bit: int
-    replica: int = 0
-    starved: bool = False
-    place: Place = field(default_factory=lambda: Place("", 0))
-    blocked: Callable[[], str] | None = None
-    finished: bool = False
-    thread: greenlet | None = None
-    key: str = ""
-    made: int = 0
-
-    @property
-    def threads(self) -> int:
-        return 32 * self.warps
-
-
-Actor = Task | Event
-
-
-@cache
-def rank(key: str) -> tuple[int, ...]:
-    """For sorting by key: events after tasks. A key may have the number of its launch before it."""
-    return ("e" in key, *map(int, re.findall(r"\d+", key)))
 
 
 class Chooser(Protocol):

@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 
 from tlxgen.errors import TlxgenError
 
-from .case import Case, Recorded
-from .engine import Actor, Chooser, Event, Task
+from .actors import Actor, Event, Task
+from .engine import Chooser
 from .findings import Finding, Stop
 from .launch import Session
 from .order import Order, Touches, commute
+from .repeatable import Case, Recorded
 from .script import Script, in_order, take
 from .watch import Watch
 

@@ -12,7 +12,8 @@ from typing import Literal
 
 import torch
 
-from .engine import Event, Hub
+from .actors import Event
+from .engine import Hub
 
 Kind = Literal["write", "read", "add"]
 Key = tuple[int, int]  # of a storage, as a vector of elements of one size

@@ -9,9 +9,7 @@ as they do on a GPU, and nothing of the module under test is replaced.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import math
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +21,9 @@ from unittest import mock
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tlxgen.cudalike import DEVICE, CudaLike
+from tlxgen.loading import load_file
+
 from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
@@ -33,20 +34,7 @@ from .ops_tlx import argument
 from .transform import MEET_AT_START, Program
 from .watch import Watch
 
-DEVICE = torch.device("cuda", 0)
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
-
-
-class CudaLike(torch.Tensor):  # type: ignore[misc]
-    """A CPU tensor that says it is on a GPU."""
-
-    @property
-    def device(self) -> torch.device:
-        return DEVICE
-
-    @property
-    def is_cuda(self) -> bool:
-        return True
 
 
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
@@ -273,13 +261,8 @@ def _program() -> Program:
 
 def load_module(path: Path, arch: str = "sm90") -> ModuleType:
     """The module in a file, fresh; it may ask for the GPU while it is imported."""
-    spec = importlib.util.spec_from_file_location(f"tlxgen_simulated_{path.stem}", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up there
     with _gpu(SMS, arch):
-        spec.loader.exec_module(module)
-    return module
+        return load_file(path)
 
 
 @contextlib.contextmanager

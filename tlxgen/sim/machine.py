@@ -12,8 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from .actors import Event, Task
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
-from .engine import Chooser, Event, Hub, Task
+from .engine import Chooser, Hub
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint
 from .globalmem import GlobalMemory

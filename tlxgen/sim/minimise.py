@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .case import Case, Recorded
-from .engine import rank
+from .actors import rank
 from .findings import Key
 from .launch import Director, Scheduled
 from .machine import Limits
 from .order import Order
+from .repeatable import Case, Recorded
 from .script import Block, Script, Scripted
 from .watch import Watch
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from .actors import Event
 from .addresses import addresses
-from .engine import Event
 from .findings import KernelFault
 from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .engine import Event
+from .actors import Event
 from .findings import KernelFault
 from .machine import BarrierRef, Cta, machine
 from .memory import Access, View

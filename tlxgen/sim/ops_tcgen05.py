@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from .actors import Event
 from .barriers import Mbarrier
-from .engine import Event
 from .findings import KernelFault
 from .layouts import ROWS
 from .machine import BarrierRef, Cta, machine

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from .actors import Event
 from .addresses import addresses
 from .arith import Pointer
-from .engine import Event
 from .findings import KernelFault, Place
 from .globalmem import Descriptor
 from .machine import BarrierRef, machine

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from .engine import Event
+from .actors import Event
 from .findings import KernelFault, Place
 from .machine import BarrierRef, machine
 from .memory import Access, View

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from .engine import Actor, Event, Hub, Task, rank
+from .actors import Actor, Event, Task, rank
 from .findings import Finding, Place
-from .watch import Amount, Barrier, Watch
+from .watch import Amount, Barrier, Progress, Watch
 
 Touch = Amount | int  # what a step brings to a barrier; of a wait, with how many complete phases it passes
 Touches = dict[str, Touch]  # by the barrier's name
@@ -51,7 +51,7 @@ class Order(Watch):
 
     # The steps.
 
-    def attach(self, hub: Hub) -> None:
+    def attach(self, hub: Progress) -> None:
         self.close()
         super().attach(hub)
         self._launch += 1

@@ -15,7 +15,8 @@ from itertools import groupby
 
 from tlxgen.errors import TlxgenError
 
-from .engine import Actor, Chooser, Event, Task, rank
+from .actors import Actor, Event, Task, rank
+from .engine import Chooser
 from .watch import Watch
 
 _BLOCK = re.compile(r"(-?)(\d+(?:[.e]\d+)*|e\d+)(?:x(\d+))?")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Literal
 
-from .engine import Event, Task
+from .actors import Event, Task
 from .findings import Finding, Key, Place
 from .watch import Amount, Barrier, Watch
 

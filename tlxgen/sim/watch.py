@@ -1,18 +1,16 @@
 """What can be seen of a run while it goes on: one narrow interface, for traces and for the exhaustive search.
 
-LEAF module. The engine, the barriers and `machine().here()` call it, so that an operation built on them is seen without
+The engine, the barriers and `machine().here()` call it, so that an operation built on them is seen without
 a line of its own. A hub without a watch tests one attribute for None, and that is all it costs.
 """
 
 from __future__ import annotations
 
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from .engine import Event, Hub, Task
-    from .findings import Finding, Place
-
+from .actors import Actor, Event, Task
+from .findings import Finding, Place
 
 Amount = tuple[int, int]  # arrivals (threads, CTAs) and bytes; what is expected is more, what has come is less
 
@@ -36,16 +34,32 @@ class Barrier(Protocol):
     def missing(self) -> Amount: ...
 
 
+class Progress(Protocol):
+    """What a watch may ask of the scheduler."""
+
+    @property
+    def actor(self) -> Actor | None:
+        """Who acts now; None before and after the run."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps have been taken."""
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks so far, also those that have ended."""
+
+
 class Watch:
     """Sees a launch. Each method is called as the thing happens, by who does it (`hub.actor`); none does anything."""
 
-    hub: Hub
+    hub: Progress
 
-    def attach(self, hub: Hub) -> None:
+    def attach(self, hub: Progress) -> None:
         """The launch of `hub` begins."""
         self.hub = hub
 
-    def acts(self, actor: Task | Event) -> None:
+    def acts(self, actor: Actor) -> None:
         """A task goes on, or an event completes."""
 
     def operation(self, task: Task, place: Place, frame: FrameType) -> None:
@@ -66,7 +80,7 @@ class Watch:
     def woken(self, task: Task, barrier: Barrier | None) -> None:
         """`task` can go on; `barrier` is what held it, if one did."""
 
-    def follows(self, other: Task | Event) -> None:
+    def follows(self, other: Actor) -> None:
         """Who acts now goes on after all of `other`, which has ended."""
 
     def ended(self, task: Task) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from .case import Case, Recorded
 from .findings import Finding, Key, Place
 from .launch import Session
 from .minimise import STEPS, Shortest, shortest
 from .perfetto import Item, to_json
+from .repeatable import Case, Recorded
+from .runs import Report, Seen
 from .script import Script, Scripted
 from .trace import Lane, Span, Trace
-from .verify import Report, Seen
 
 WIDTH = 132
 SOURCE = 72  # characters of a source line that are shown

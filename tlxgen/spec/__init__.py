@@ -5,8 +5,9 @@
 
 from tlxgen.spec.document import Document, load
 from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
-from tlxgen.spec.model import Check, CommonSpec, SpecFault, SpecModel, Variants, filled
+from tlxgen.spec.model import Check, CommonSpec, Fault, SpecFault, SpecModel, Variants, filled
 from tlxgen.spec.paths import axis_paths, paths
+from tlxgen.spec.renamed import Renamed
 from tlxgen.spec.schema import json_schema
 from tlxgen.spec.source import Source, read
 from tlxgen.spec.validate import validate
@@ -19,7 +20,9 @@ __all__ = [
     "Expansion",
     "Expression",
     "ExpressionFault",
+    "Fault",
     "Point",
+    "Renamed",
     "Source",
     "SpecFault",
     "SpecModel",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tlxgen.errors import Location, SpecError
-from tlxgen.layout import root_of
+from tlxgen.project import root_of
 from tlxgen.spec.source import DataPath, Source, holds, read
 
 EXTENDS = "extends"
@@ -20,12 +21,14 @@ class Document:
     """A spec, merged: `sources` holds its files, child first; `data` is plain, without `extends`.
 
     `data` must not be changed: aliases share objects. `tuned` is the file of `tlxgen tune` that the spec names, if any.
+    `moved` is what lies elsewhere in the files than in `data`: a key that has another name there (spec.renamed).
     """
 
     path: str
     data: dict[str, Any]
     sources: list[Source]
     tuned: Source | None = None
+    moved: Mapping[DataPath, DataPath] = field(default_factory=dict)
 
     @property
     def files(self) -> list[Source]:
@@ -39,9 +42,17 @@ class Document:
         children override, and what they remove is not in the merged data.
         """
         depth = _depth(self.data, path)
-        supplier = next((source for source in self.sources if source.has(path[:depth])), self.sources[0])
+        given = [path[:depth], *self._written(path[:depth])]
+        found = ((source, spelt) for source in self.sources for spelt in given if source.has(spelt))
+        supplier, spelt = next(found, (self.sources[0], path[:depth]))
         # A path of which only a part exists makes the source fall back to the key of that part.
-        return supplier.where(path[:depth], key=key or depth < len(path))
+        return supplier.where(spelt, key=key or depth < len(path))
+
+    def _written(self, path: DataPath) -> Iterator[DataPath]:
+        """How a file may have it that has old names."""
+        for now, then in self.moved.items():
+            if path[: len(now)] == now:
+                yield (*then, *path[len(now) :])
 
 
 def load(path: Path, *, root: Path | None = None, tuned: bool = True) -> Document:

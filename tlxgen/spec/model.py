@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from tlxgen.spec.source import DataPath
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
+
+
+Fault = tuple[DataPath, str]  # the path of the key that is blamed, and a message of one line
 
 
 class SpecFault(ValueError):
@@ -22,7 +25,7 @@ class SpecFault(ValueError):
     `SpecFault((("tile", "m"), "tile.m must ..."), ...)`.
     """
 
-    def __init__(self, *faults: tuple[DataPath, str]) -> None:
+    def __init__(self, *faults: Fault) -> None:
         super().__init__("; ".join(message for _, message in faults))
         self.faults = faults
 
@@ -83,7 +86,7 @@ def canonical(value: Any) -> Any:
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     seen: set[Any] = set()
-    faults: list[tuple[DataPath, str]] = []
+    faults: list[Fault] = []
     for index, value in enumerate(values):
         key = canonical(value)
         if key in seen:
@@ -144,3 +147,13 @@ class CommonSpec(SpecModel):
         description="File of `tlxgen tune`, relative to the folder that holds specs/: only its winners are generated.",
     )
     check: Check = Field(default=Check(), description="How the kernel is checked.")
+
+    def faults(self) -> Sequence[Fault]:
+        """What in the spec does not go together: a family's rules that span keys."""
+        return ()
+
+    @model_validator(mode="after")
+    def _combinations(self) -> CommonSpec:
+        if found := self.faults():
+            raise SpecFault(*found)
+        return self

@@ -9,7 +9,9 @@ from tempfile import TemporaryDirectory
 
 from tlxgen import stamp
 from tlxgen.compile import Argument, Job, Outcome, compile_all
+from tlxgen.loading import HOST
 from tlxgen.plan import Launch
+from tlxgen.render.module import shared_host
 
 from .space import Candidate, Shape, Space
 
@@ -43,6 +45,7 @@ def compile_candidates(
 ) -> list[Outcome]:
     """The main kernel of each candidate, offline; what was compiled before comes from the cache."""
     with TemporaryDirectory(prefix="tlxgen-dry-") as folder:
+        Path(folder, HOST).write_text(shared_host(), encoding="utf-8")
         for name, text in space.sources.items():
             Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
         jobs = [_job(Path(folder, f"{c.source}.py"), c) for c in candidates]
@@ -62,9 +65,10 @@ def _job(module: Path, candidate: Candidate) -> Job:
         divisible=launch.divisible,
         num_warps=launch.num_warps,
         cluster=launch.cluster,
+        maxnreg=launch.maxnreg,
     )
 
 
 def _arguments(launch: Launch) -> Iterator[Argument]:
-    yield from (Argument(name, kind) for name, kind in launch.arguments)
+    yield from (Argument(a.name, a.type) for a in launch.arguments)
     yield from (Argument(name, "constexpr") for name, _ in launch.constants)

@@ -12,6 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from tlxgen.errors import TlxgenError
 from tlxgen.families.tuned import same
+from tlxgen.spec.renamed import values as values_now
 
 from .classes import class_of
 from .lab import Device
@@ -42,10 +43,10 @@ def read(path: Path, space: Space, device: Device) -> Earlier:
         told = {"kernel": data["kernel"], "device": data["device"]}
         rows, faults = data["classes"], data["faults"]
         shapes = [tuple(row["class"]) for row in rows]
-        values = [row["winner"]["values"] for row in rows]
+        values = [values_now(row["winner"]["values"], space.family.renamed) for row in rows]
         blocks, fault_blocks = _blocks(text, "- class:"), _blocks(text, "- fault:")
         failed = [class_of(tuple(fault["shape"])) for fault in faults]
-    except (YAMLError, KeyError, TypeError):
+    except (YAMLError, AttributeError, KeyError, TypeError, ValueError):
         raise _refused(path, "it is no table of tlxgen tune") from None
     if told != {"kernel": space.name, "device": device.name}:
         raise _refused(path, f"it is the table of {told['kernel']} on {told['device']}")

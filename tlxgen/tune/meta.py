@@ -12,20 +12,13 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
-DEVICE = torch.device("cuda", 0)
+from tlxgen.cudalike import CudaLike
+
 RANDOM = (torch.randn, torch.rand)  # what is drawn does not matter without memory
 
 
-class OnGpu(torch.Tensor):  # type: ignore[misc]
-    """A meta tensor that says it is on `cuda:0`. Its address is 0, which is as well aligned as an allocator's."""
-
-    @property
-    def device(self) -> torch.device:
-        return DEVICE
-
-    @property
-    def is_cuda(self) -> bool:
-        return True
+class OnGpu(CudaLike):
+    """One on `meta`. Its address is 0, which is as well aligned as an allocator's."""
 
     def data_ptr(self) -> int:
         return 0

@@ -114,7 +114,7 @@ def _made_by(templates: Path) -> list[str]:
     """Digests of the generator, of a family's templates and of tlxgen's own."""
     return [
         stamp.generator(),
-        *(digest.of_tree(f, ("**/*.j2",)) for f in dict.fromkeys((templates, stamp.templates()))),
+        *(digest.of_tree(f, ("**/*.j2", "**/_host.py")) for f in dict.fromkeys((templates, stamp.templates()))),
     ]
 
 
@@ -148,6 +148,7 @@ def options_of(plan: Plan) -> dict[str, Any]:
         "num_warps": plan.launches[0].num_warps,
         "num_stages": 1,
     }
+    options |= {"maxnreg": plan.launches[0].maxnreg} if plan.launches[0].maxnreg else {}
     return options | ({"ctas_per_cga": list(plan.cluster)} if max(plan.cluster) > 1 else {})
 
 

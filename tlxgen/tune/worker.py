@@ -24,7 +24,7 @@ from tlxgen.bounded import Child, Nursery
 from tlxgen.errors import DeviceError
 
 Json = dict[str, Any]
-MODULE = "tlxgen.tune.child"
+MODULE = "tlxgen.tune.candidates"
 START_S = 60.0  # that a child may take to import torch and find its GPU
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlxgen.bench.comparison import Row, time_problem
 from tlxgen.bench.device import describe
 from tlxgen.bench.operator import source
 from tlxgen.bench.report import COLUMNS, Record, cells
-from tlxgen.bench.run import Row, time_problem
 from tlxgen.bench.spec import Bench
 from tlxgen.bounded import cpus
 from tlxgen.build import build

@@ -11,8 +11,8 @@ from tlxgen import __version__, lock
 from tlxgen.build import build
 from tlxgen.check import Job, Result, check_all, require_device
 from tlxgen.compile import check_torch, check_triton
+from tlxgen.families import kernels_of
 from tlxgen.files import write_atomic
-from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
 

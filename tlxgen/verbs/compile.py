@@ -14,10 +14,9 @@ from typing import Any
 from tlxgen import lock, stamp
 from tlxgen.build import build
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
-from tlxgen.families import Kernels, Variant
+from tlxgen.families import Kernels, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
-from tlxgen.review.show import kernels_of
 from tlxgen.review.tables import Table, show
 
 OPCODES = {
@@ -79,13 +78,14 @@ def _kernels(spec: Path) -> list[Kernel]:
         for s in kernels.structures
         for v in s.variants
         for launch in (v.plan.launches if v.plan else ())
+        if launch.launched
     ]
 
 
 def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
     """What compiles a kernel of a variant, whose generated module is at `module`."""
     assert variant.plan
-    arguments = [Argument(name, kind) for name, kind in launch.arguments]
+    arguments = [Argument(a.name, a.type) for a in launch.arguments]
     arguments += [Argument(name, "constexpr") for name, _ in launch.constants]
     return Job(
         id=f"{module.stem} | {launch.kernel} | {variant.label}",
@@ -97,6 +97,7 @@ def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
         divisible=launch.divisible,
         num_warps=launch.num_warps,
         cluster=launch.cluster,
+        maxnreg=launch.maxnreg,
     )
 
 
@@ -169,8 +170,10 @@ def _record(spec: Path, pairs: Sequence[tuple[Kernel, Outcome]], version: str) -
 
 
 def _key(kernel: Kernel) -> str:
+    """What tells the kernels of a structure apart, without the name that all of theirs begin with."""
     constants = " ".join(f"{n}={v}" for n, v in kernel.launch.constants)
-    return f"{kernel.launch.kernel} {constants}".strip()
+    common = kernel.plan.launches[0].kernel.removesuffix("kernel")
+    return f"{kernel.launch.kernel.removeprefix(common)} {constants}".strip()
 
 
 def _figures(found: Resources) -> dict[str, Any]:

@@ -15,17 +15,17 @@ from tlxgen import families, stamp
 from tlxgen.bounded import cpus
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.layout import root_of
+from tlxgen.project import root_of
 from tlxgen.review.tables import Table, show
 from tlxgen.spec import load
 from tlxgen.tune import earlier, worker
 from tlxgen.tune import lab as labs
 from tlxgen.tune.classes import classes
 from tlxgen.tune.results import Results
-from tlxgen.tune.run import Budget, Progress, default_path, device, effort_of, known_device, require, tune
 from tlxgen.tune.search import Effort, Outcome
 from tlxgen.tune.space import Shape, Space, space_of
 from tlxgen.tune.table import Won, render
+from tlxgen.tune.tuning import Budget, Progress, default_path, device, effort_of, known_device, require, tune
 
 H200_SMS = 132  # what a dry run ranks for
 

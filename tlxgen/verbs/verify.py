@@ -14,9 +14,8 @@ from typing import Any
 from tlxgen import __version__, lock
 from tlxgen.build import Prepared, build
 from tlxgen.errors import SpecErrors, TlxgenError
-from tlxgen.families import Kernels
+from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
-from tlxgen.review.show import kernels_of
 from tlxgen.verify import (
     SCHEDULES,
     Arch,

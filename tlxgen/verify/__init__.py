@@ -1,8 +1,8 @@
 """Jobs of `tlxgen verify`, each run in a bounded child process: generated modules, declared cases, host functions."""
 
-from .job import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob, Way
-from .pool import verify_all
+from .parallel import verify_all
 from .targets import is_hand_written, jobs_of
+from .verification import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob, Way
 
 __all__ = [
     "SCHEDULES",

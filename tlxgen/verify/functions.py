@@ -11,21 +11,22 @@ from typing import Any
 import torch
 
 from tlxgen.cases import Case, sidecar
+from tlxgen.cases.execute import verify_case
 from tlxgen.cases.foreign import ForeignError, attributed, importing, is_kernel, shown
 from tlxgen.cases.match import required
 from tlxgen.errors import Location
 from tlxgen.sim import Report, Session, Way, load_module, verify
 from tlxgen.spec.nearest import hint
 
-from .job import Arch
 from .skeleton import skeleton
+from .verification import Arch
 
 
 def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
     """What runs a case on one schedule and seed, or another way. Raises TlxgenError when it cannot be."""
     with importing(case.file):
         module = load_module(case.file, case.declared.arch)
-    return lambda run: case.verify((run,), module=module, config=config)
+    return lambda run: verify_case(case, (run,), module=module, config=config)
 
 
 def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen.check import numerics
-from tlxgen.review.show import kernels_of
+from tlxgen.families import kernels_of
 from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 

@@ -10,7 +10,7 @@ from tlxgen.cases import Case, sidecar
 from tlxgen.errors import Location, SpecError
 from tlxgen.spec.nearest import hint
 
-from .job import Arch, CaseJob, FunctionJob, Job
+from .verification import Arch, CaseJob, FunctionJob, Job
 
 
 def is_hand_written(target: str) -> bool:

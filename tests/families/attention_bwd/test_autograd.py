@@ -6,7 +6,6 @@ On the CPU functions of torch stand in for the kernels; in the simulator the ker
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,11 +16,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from tlxgen.cudalike import CudaLike  # noqa: E402
+from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
-from tlxgen.sim.launch import CudaLike, OnCpu  # noqa: E402
+from tlxgen.sim.launch import OnCpu  # noqa: E402
 
 GENERATED = Path(__file__).parents[3] / "generated"
 DEVICE = torch.device("cuda", 0)
+FORWARD_SCHEMA = "(Tensor q, Tensor k, Tensor v, float? scale, int config) -> (Tensor, Tensor)"
 Tensor = Any
 
 
@@ -64,13 +66,31 @@ def backward(
 
 @pytest.fixture(scope="module")
 def module() -> Iterator[ModuleType]:
-    """The generated causal backward, its host function replaced by `backward`."""
-    spec = importlib.util.spec_from_file_location("causal_backward", path_of("hopper_attention_bwd_causal"))
-    assert spec and spec.loader
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    made.hopper_attention_bwd = backward  # type: ignore[attr-defined]
+    """The generated causal backward, its launches replaced by `backward`."""
+    made = load_file(path_of("hopper_attention_bwd_causal"))
+
+    def run(q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, dout: Tensor, scale: Any, *_: Any) -> Any:
+        return backward(q, k, v, out, lse, dout, scale=q.shape[-1] ** -0.5 if scale is None else scale)
+
+    made.run = run  # type: ignore[attr-defined]
     yield made
+
+
+@pytest.fixture(scope="module")
+def host(module: ModuleType) -> Callable[..., Any]:
+    """What stands for a generated forward's host function: all that is taken of it is its operator."""
+
+    def stand_in() -> None: ...
+
+    def run(q: Tensor, k: Tensor, v: Tensor, scale: float | None, config: int) -> Any:
+        return forward(q, k, v, scale=q.shape[-1] ** -0.5 if scale is None else scale)
+
+    def fake(q: Tensor, k: Tensor, v: Tensor, scale: float | None, config: int) -> Any:
+        return heads_between_rows(torch.empty_like(q)), q.new_empty(q.shape[:3])
+
+    about = module.OPERATOR.about
+    stand_in.operator = module.Operator("stand_in", FORWARD_SCHEMA, run, fake, about=about)  # type: ignore[attr-defined]
+    return stand_in
 
 
 def operands(dtype: Any = torch.float32) -> tuple[Tensor, ...]:
@@ -92,30 +112,55 @@ WEIGHTS = torch.randn(2, 4, 40, 128)
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS, None], ids=["weighted", "expanded"])
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-def test_gradients_are_those_of_torchs_attention(module: ModuleType, weights: Tensor | None, compiled: bool) -> None:
-    attention = module.attention(forward)
-    if compiled:
-        attention = torch.compile(attention, backend="aot_eager", fullgraph=True)
+@pytest.mark.parametrize("compiled", [None, False, True], ids=["eager", "static", "dynamic"])
+def test_gradients_are_those_of_torchs_attention(
+    module: ModuleType, host: Any, weights: Tensor | None, compiled: bool | None
+) -> None:
+    attention = module.attention(host)
+    if compiled is not None:
+        attention = torch.compile(attention, backend="aot_eager", fullgraph=True, dynamic=compiled)
     found, expected = (gradients(f, weights) for f in (attention, torch.nn.functional.scaled_dot_product_attention))
     torch.testing.assert_close(found[0], expected[0])
     for a, b in zip(found[1], expected[1], strict=True):
         torch.testing.assert_close(a, b, atol=2e-5, rtol=1e-4)
 
 
-def test_the_operators_keep_what_they_promise_to_torch(module: ModuleType) -> None:
-    module.attention(forward)
-    name = f"{forward.__module__}_{module.__name__}".replace(".", "_")
-    found = getattr(torch.ops.tlx_attention, name)
+def test_the_operators_keep_what_they_promise_to_torch(module: ModuleType, host: Any) -> None:
     q, k, v = operands()
-    torch.library.opcheck(found, (q, k, v, 0.1))
-    out, lse = forward(q.detach(), k.detach(), v.detach(), scale=0.1)
-    both = getattr(torch.ops.tlx_attention, f"{name}_backward")
-    torch.library.opcheck(both, (*(x.detach() for x in (q, k, v)), out, lse, torch.randn_like(out), 0.1))
+    torch.library.opcheck(module.attention(host).operator.node, (q, k, v, 0.1))
+    q, k, v = (x.detach() for x in (q, k, v))
+    out, lse = forward(q, k, v, scale=0.1)
+    torch.library.opcheck(module.OPERATOR.node, (q, k, v, out, lse, torch.randn_like(out), 0.1, -1))
 
 
-def test_one_operator_for_one_forward(module: ModuleType) -> None:
-    assert module.attention(forward) is module.attention(forward)
+def test_one_operator_for_one_forward(module: ModuleType, host: Any) -> None:
+    assert module.attention(host) is module.attention(host)
+
+
+def test_a_host_function_without_a_backward_says_so(module: ModuleType, host: Any) -> None:
+    q, k, v = operands()
+    out, _ = host.operator(q, k, v, None, -1)
+    with pytest.raises(NotImplementedError, match="stand_in has no backward"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"mask": "none"}, "mask none, here causal"), ({"head_dim": 64}, "head_dim 64, here 128")],
+)
+def test_a_forward_that_computes_something_else_is_refused(
+    module: ModuleType, host: Any, changed: dict[str, Any], words: str
+) -> None:
+    def other() -> None: ...
+
+    given = host.operator
+    other.operator = module.Operator(  # type: ignore[attr-defined]
+        "other", FORWARD_SCHEMA, given.run, given.fake, about={**given.about, **changed}
+    )
+    with pytest.raises(ValueError, match=words):
+        module.attention(other)
+    with pytest.raises(TypeError, match="expected the host function of a generated module"):
+        module.attention(torch.nn.functional.scaled_dot_product_attention)
 
 
 @pytest.mark.parametrize(
@@ -123,25 +168,32 @@ def test_one_operator_for_one_forward(module: ModuleType) -> None:
     [
         ({"attn_mask": torch.ones(40, 56)}, "attn_mask: expected None; these kernels have the causal mask alone"),
         ({"dropout_p": 0.1}, "dropout_p: 0.1"),
-        ({"is_causal": False}, "is_causal: False; these kernels were generated for True"),
+        ({"is_causal": False}, "is_causal: False; these kernels are causal"),
         ({"enable_gqa": False}, "4 heads of query, 2 of key: that needs enable_gqa=True"),
     ],
 )
-def test_what_the_kernels_do_not_know_is_refused(module: ModuleType, options: dict[str, Any], words: str) -> None:
+def test_what_the_kernels_do_not_know_is_refused(
+    module: ModuleType, host: Any, options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
-        module.attention(forward)(*operands(), **{"enable_gqa": True, **options})
+        module.attention(host)(*operands(), **{"enable_gqa": True, "is_causal": True, **options})
 
 
-def host_of(module: ModuleType, name: str, session: Session) -> Callable[..., Any]:
-    """A generated host function on the simulated GPU, which torch leaves when it calls an operator."""
-    found = getattr(module, name.rpartition("_causal")[0])
+def test_a_causal_operator_does_not_pass_for_one_without_a_mask(module: ModuleType, host: Any) -> None:
+    with pytest.raises(ValueError, match="is_causal: False"):
+        module.attention(host)(*operands(), enable_gqa=True)
 
-    @functools.wraps(found)
-    def call(*tensors: Tensor, **options: Any) -> Any:
+
+def simulated(module: ModuleType, session: Session) -> None:
+    """Has a module's launches find the simulated GPU, which torch leaves when it calls a gradient."""
+    run = module.run
+
+    @functools.wraps(run)
+    def inside(*arguments: Any) -> Any:
         with torch._C._EnableTorchFunction(), OnCpu(session.memory):
-            return found(*(x.as_subclass(CudaLike) for x in tensors), **options)
+            return run(*(x.as_subclass(CudaLike) if isinstance(x, torch.Tensor) else x for x in arguments))
 
-    return call
+    module.run = inside  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -152,18 +204,17 @@ def host_of(module: ModuleType, name: str, session: Session) -> Callable[..., An
     ],
     ids=["dq added up", "deterministic"],
 )
-def test_generated_forward_and_backward_together(
-    monkeypatch: pytest.MonkeyPatch, backward: str, more: tuple[str, ...]
-) -> None:
+def test_generated_forward_and_backward_together(backward: str, more: tuple[str, ...]) -> None:
     modules = {name: load_module(path_of(name)) for name in (backward, "hopper_attention_fwd_causal", *more)}
     session = Session("random", 0)
-    made, *others = (host_of(module, name, session) for name, module in modules.items())
-    monkeypatch.setattr(modules[backward], made.__name__, made)
-    attention = modules[backward].attention(*others)
+    for module in modules.values():
+        simulated(module, session)
+    hosts = [getattr(module, name.rpartition("_causal")[0]) for name, module in modules.items()]
+    attention = modules[backward].attention(*hosts[1:])
     with session.active():
         leaves = [x.detach().to(torch.bfloat16) for x in operands()]
         q, k, v = (x.to(DEVICE).requires_grad_() for x in leaves)
-        out = attention(q, k, v, enable_gqa=True)
+        out = attention(q, k, v, is_causal=True, enable_gqa=True)
         found = torch.autograd.grad(out.sum(), (q, k, v))
     exact = [x.double().requires_grad_() for x in leaves]
     expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=True, enable_gqa=True)

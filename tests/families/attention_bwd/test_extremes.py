@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tests.sim.support import kernels, source  # noqa: E402
+from tests.sim.support import kernels, source, written  # noqa: E402
 from tlxgen.families.attention_bwd import problem  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
@@ -48,6 +48,6 @@ def test_keys_past_the_end_have_no_probability(at: str) -> None:
 
 
 def test_without_the_mask_they_would(tmp_path: Path) -> None:
-    unmasked = tmp_path / "unmasked.py"
-    unmasked.write_text(source(PLAIN).read_text().replace("p = tl.where(keys < N_K, p, 0.0)", "pass"))
+    text = source(PLAIN).read_text().replace("p = tl.where(keys < N_K, p, 0.0)", "pass")
+    unmasked = written(PLAIN, text, tmp_path)
     assert not errors(PLAIN, unmasked, (1, 1, 1, 70, 100))["dq"] < 1

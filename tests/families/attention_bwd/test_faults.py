@@ -37,7 +37,7 @@ FAULTS = (
     Mutant("dO never acquired", RINGS, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 3, SQUARE),
     Mutant("Q never released", PLAIN, "tlx.barrier_arrive(q_empty[q_slot])", "pass", 0, SQUARE),
     Mutant("dO never released", PLAIN, "tlx.barrier_arrive(do_empty[do_slot])", "pass", 0, SQUARE),
-    Mutant("bytes of Q alone", PLAIN, "16640", "16384", 0, SQUARE),
+    Mutant("bytes of Q alone", PLAIN, "64 * 128 * 2 + 64 * 4", "64 * 128 * 2", 0, SQUARE),
     Mutant("no meeting", PLAIN, MEET, "pass", 0, SQUARE),
     Mutant("a meeting of one", PLAIN, MEET, "tlx.named_barrier_wait(4 + replica, 128)", 0, SQUARE),
     Mutant("dS in one slot", PLAIN, "ds_slot = count % 2", "ds_slot = 0", 0, SQUARE),

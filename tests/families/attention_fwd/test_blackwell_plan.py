@@ -94,7 +94,7 @@ def test_the_column_map_shows_where_p_lies() -> None:
         ({"rings.kv.stages": 4}, "smem", "ring kv 131072"),
         ({"rings.q.stages": 2}, "smem", "ring q 131072"),
         ({"tile.m": 128}, "tcgen05-m", "64 rows a group (BLOCK_M // 2)"),
-        ({"rings.s.slices": 4, "tile.n": 64}, "slices", "16 keys a slice (64 / 4), at least 32"),
+        ({"rings.s.slices": 4, "tile.n": 64}, "slices", "16 keys a slice (64 / 4); a slice has at least 32 keys"),
         ({"rings.kv.stages": 1}, "ring-depth", "2 slots at least"),
         ({"tasks.softmax.registers": 152}, "accumulator", "128 accumulator registers a thread"),
         ({"tasks.softmax.registers": 240}, "registers", "drops the whole split"),

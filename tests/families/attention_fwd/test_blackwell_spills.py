@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tlxgen import lock
+from tlxgen.families import kernels_of
 from tlxgen.families.attention_fwd.facts import AttentionFacts
-from tlxgen.review.show import kernels_of
 
 ROOT = Path(__file__).parents[3]
 SPECS = sorted((ROOT / "specs").glob("blackwell_attention_fwd*.yaml"))

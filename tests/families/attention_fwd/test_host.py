@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from tlxgen.cudalike import CudaLike  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
 ROOT = Path(__file__).parents[3] / "generated"
@@ -62,35 +63,61 @@ def test_what_tma_cannot_address_is_named_with_tensor_dimension_bytes_and_rule()
     describe = module(f"{BASE}_none").describe
     odd = torch.zeros(8192, dtype=torch.bfloat16).as_strided((1, 3, 5, 128), (7, 660, 128, 1))
     with pytest.raises(ValueError, match="k: stride of 660 elements along dimension 1 is 1320 bytes"):
-        describe(odd, "k", 64)
-    with pytest.raises(ValueError, match="k: stride 5 along the head dimension; TMA needs 1"):
-        describe(torch.zeros(1, 1, 128, 5, dtype=torch.bfloat16).mT, "k", 64)
+        describe(odd, "k", [1, 1, 64, 128])
+    with pytest.raises(ValueError, match="k: stride 5 where TMA needs 1$"):
+        describe(torch.zeros(1, 1, 128, 5, dtype=torch.bfloat16).mT, "k", [1, 1, 64, 128])
     with pytest.raises(ValueError, match="k: stride of 0 elements along dimension 1"):
-        describe(torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16).expand(1, 4, 8, 128), "k", 64)
+        describe(torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16).expand(1, 4, 8, 128), "k", [1, 1, 64, 128])
+
+
+def descriptors(name: str, host: str, *tensors: Any, **options: Any) -> dict[str, Any]:
+    """What TMA is told of each tensor of a call, by its name."""
+    loaded = module(name)
+    with Session("eager", 0).active():
+        made = [x.as_subclass(CudaLike) for x in tensors]
+        getattr(loaded, host)(*made, **options)
+        (call,) = loaded.CALLS.values()
+        given = dict(zip(call.tensors, made, strict=False))
+        return {name: view(given[name]) for name, view in call.launches[0].described if name in given}
 
 
 def test_heads_between_rows_are_described_as_they_lie() -> None:
-    lying = torch.zeros(2, 50, 3, 136, dtype=torch.bfloat16)[..., :128].transpose(1, 2)
-    described = module(f"{BASE}_none").describe(lying, "q", 64)
-    assert (described.shape, described.strides) == ([2, 3, 50, 128], [50 * 3 * 136, 136, 3 * 136, 1])
+    q = torch.zeros(2, 10, 3, 136, dtype=torch.bfloat16)[..., :128].transpose(1, 2)
+    described = descriptors(f"{BASE}_none", BASE, q, q, q)["q"]
+    assert (described.shape, described.strides) == ([2, 3, 10, 128], [10 * 3 * 136, 136, 3 * 136, 1])
     assert described.block_shape == [1, 1, 64, 128]
 
 
-def test_fp8_v_with_contiguous_keys_is_read_as_it_is_and_another_is_copied() -> None:
-    keys_last = module(f"{BASE}_fp8_head_dim128_none_dense").keys_last
-    fits = torch.zeros(2, 3, 128, 48, dtype=torch.float8_e4m3fn).mT
-    assert keys_last(fits).data_ptr() == fits.data_ptr() and keys_last(fits).shape == (2, 3, 128, 48)
-    for other in (torch.randn(2, 3, 45, 128), torch.randn(2, 3, 128, 45).mT):
-        v = other.to(torch.float8_e4m3fn)
-        copy = keys_last(v)
-        assert copy.stride() == (3 * 128 * 48, 128 * 48, 48, 1)
-        assert torch.equal(copy.float(), v.float().mT)
+def test_packed_heads_are_described_by_rows_that_end_where_a_sequence_does() -> None:
+    """TMA sees the rows of a tensor as long as no copy crosses their end, so it must see an end of each sequence."""
+    describe = module(f"{BASE}_masks_none_top_left_packed").describe_ragged
+    described = describe(torch.zeros(50, 3, 136, dtype=torch.bfloat16)[..., :128], "q", [1, 1, 1, 64, 128])
+    assert described.strides[-3:] == [136, 3 * 136, 1] and described.block_shape == [1, 1, 1, 64, 128]
+    odd = torch.zeros(50 * 400, dtype=torch.bfloat16).as_strided((50, 3, 128), (400, 131, 1))
+    with pytest.raises(ValueError, match="q: stride of 131 elements along dimension 1 is 262 bytes"):
+        describe(odd, "q", [1, 1, 1, 64, 128])
+
+
+def test_fp8_v_with_contiguous_keys_is_read_as_it_is_and_another_is_refused() -> None:
+    name, host = f"{BASE}_fp8_head_dim128_none_dense", f"{BASE}_fp8"
+    q, k = (torch.zeros(1, 2, n, 128, dtype=torch.float8_e4m3fn) for n in (8, 48))
+    fits = torch.zeros(1, 2, 128, 48, dtype=torch.float8_e4m3fn).mT
+    described = descriptors(name, host, q, k, fits)["v"]
+    assert (described.shape, described.base.data_ptr()) == ([1, 2, 128, 48], fits.data_ptr())
+    mends = r"stride 128 where TMA needs 1; this kernel takes v with contiguous keys: v\.mT\.contiguous\(\)\.mT has"
+    with pytest.raises(ValueError, match=f"v: {mends}"):
+        descriptors(name, host, q, k, fits.contiguous())
+    odd = torch.zeros(1, 2, 45, 128, dtype=torch.float8_e4m3fn)
+    with pytest.raises(ValueError, match="v: stride of 45 elements along dimension 2 is 45 bytes"):
+        descriptors(name, host, q, odd, odd.mT.contiguous().mT)
 
 
 def test_the_output_has_the_order_of_dimensions_of_q() -> None:
-    like = module(f"{BASE}_none").like_queries
-    assert like(torch.zeros(2, 50, 3, 128).transpose(1, 2), 64).stride() == (50 * 3 * 64, 64, 3 * 64, 1)
-    assert like(torch.zeros(2, 3, 50, 128), 64).is_contiguous()
+    loaded = module(f"{BASE}_none")
+    for q in (torch.zeros(2, 50, 3, 128).transpose(1, 2), torch.zeros(2, 3, 50, 128)):
+        out, lse = loaded.outputs(q, q, q, None)
+        assert (out.shape, out.stride(), out.dtype) == (q.shape, q.stride(), torch.bfloat16)
+        assert lse.shape == (2, 3, 50) and lse.is_contiguous() and lse.dtype == torch.float32
 
 
 @pytest.mark.parametrize(("sink", "expected"), [(None, float("-inf")), (2.5, 2.5)])

@@ -11,6 +11,7 @@ import pytest
 from filelock import FileLock
 
 from tlxgen.build import make
+from tlxgen.loading import HOST
 
 from .matrix import SPECS
 from .source import Source
@@ -38,4 +39,4 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 @pytest.fixture(scope="session")
 def sources(rendered: Path) -> list[Source]:
     """Those modules, parsed, in the order of their names."""
-    return [Source.read(path) for path in sorted(rendered.glob("*.py"))]
+    return [Source.read(path) for path in sorted(rendered.glob("*.py")) if path.name != HOST]

@@ -39,8 +39,16 @@ class Source:
         return next(f for n, f in self.functions.items() if n.endswith("_kernel") and not n.endswith("_reduce_kernel"))
 
     @property
+    def launches(self) -> list[ast.Call]:
+        """What `prepare` says of each kernel: its text, grid, descriptors, addresses, scalars and options."""
+        return calls(self.prepare, "Launch")
+
+    @property
     def host(self) -> ast.FunctionDef:
-        return self.functions[self.kernel.name.removesuffix("_kernel")]
+        """What people call: the function whose operator the module makes."""
+        set_at = (ast.unparse(n.targets[0]) for n in self.tree.body if isinstance(n, ast.Assign))
+        (name,) = (at.removesuffix(".operator") for at in set_at if at.endswith(".operator"))
+        return self.functions[name]
 
     @property
     def prepare(self) -> ast.FunctionDef:
@@ -65,12 +73,20 @@ class Source:
         return found
 
     def boxes(self, config: Names) -> dict[str, tuple[int, ...]]:
-        """The box of each descriptor that the host makes, by the kernel's name for it."""
-        found = {}
-        for call in calls(self.prepare, "describe"):
-            label = ast.literal_eval(call.args[1])
-            found["c_desc" if label == "out" else f"{label}_desc"] = tuple(value(call.args[2], config))
-        return found
+        """The box of each descriptor that the host makes for the main kernel, by the kernel's name for it."""
+        _, _, descriptors, *_ = self.launches[0].args
+        made = [call for name in ("describe", "describe_padded") for call in calls(descriptors, name)]
+        boxes = [tuple(value(call.args[2], config)) for call in sorted(made, key=lambda call: call.lineno)]
+        assert isinstance(descriptors, ast.List) and len(boxes) == len(descriptors.elts)
+        return dict(zip((a.arg for a in self.kernel.args.args), boxes, strict=False))
+
+    @property
+    def numbers(self) -> dict[str, ast.expr]:
+        """The host's expression of each scalar that the main kernel gets, by the kernel's name for it."""
+        _, _, descriptors, addresses, scalars, _ = self.launches[0].args
+        assert isinstance(descriptors, ast.List) and isinstance(addresses, ast.List) and isinstance(scalars, ast.Tuple)
+        first = len(descriptors.elts) + len(addresses.elts)
+        return dict(zip((a.arg for a in self.kernel.args.args[first:]), scalars.elts, strict=False))
 
 
 def calls(node: ast.AST, name: str) -> list[ast.Call]:

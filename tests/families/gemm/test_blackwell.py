@@ -103,8 +103,7 @@ def test_every_task_that_is_there_reads_each_answer(
     guards: dict[str, bool], baked: dict[str, bool], text: str, count: int
 ) -> None:
     plan = plan_of(CLC, guards, baked)
-    facts: Any = plan.facts
-    assert (facts.consumers.text, facts.consumers.value) == (text, count)
+    assert (plan.work.consumers.text, plan.work.consumers.value) == (text, count)
     assert {b.name: b.count for b in plan.source_barriers} == {"clc full": 1, "clc empty": count}
     pair = plan_of({**CLC, "cluster.m": 2}, guards, baked)
     assert {b.name: b.count for b in pair.source_barriers}["clc empty"] == 2 * count

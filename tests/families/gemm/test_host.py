@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from itertools import pairwise
+import re
+import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
 torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tlxgen.check.child import import_file  # noqa: E402
-from tlxgen.sim.launch import CudaLike  # noqa: E402
+from tlxgen.cudalike import CudaLike  # noqa: E402
+from tlxgen.loading import load_file  # noqa: E402
+from tlxgen.sim import Session, load_module  # noqa: E402
 
 GENERATED = Path(__file__).resolve().parents[3] / "generated"
 
 
 @pytest.fixture(scope="module")
 def gemm() -> ModuleType:
-    return import_file(GENERATED / "hopper_gemm" / "hopper_gemm_cooperative.py")
+    return load_file(GENERATED / "hopper_gemm" / "hopper_gemm_cooperative.py")
 
 
 def matrix(rows: int, columns: int, stride: int) -> torch.Tensor:
@@ -29,13 +30,22 @@ def matrix(rows: int, columns: int, stride: int) -> torch.Tensor:
 
 
 def test_a_leading_stride_that_tma_cannot_address_is_named_with_tensor_bytes_and_rule(gemm: ModuleType) -> None:
-    with pytest.raises(ValueError, match=r"b: leading stride of 1111 elements is 2222 bytes; .* multiple of 16"):
+    words = r"b: stride of 1111 elements along dimension 0 is 2222 bytes; TMA needs a positive multiple of 16$"
+    with pytest.raises(ValueError, match=words):
         gemm.describe(matrix(64, 1111, 1111), "b", [64, 128])
 
 
-def test_a_stride_along_the_contiguous_dimension_is_refused(gemm: ModuleType) -> None:
-    with pytest.raises(ValueError, match="a: stride 64 along its contiguous dimension; TMA needs 1"):
-        gemm.describe(torch.zeros(8, 64, dtype=torch.bfloat16).T, "a", [64, 64])
+def test_an_operand_of_the_other_order_is_refused_with_what_mends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row-major where the kernel reads columns, and the other way round."""
+    module = load_file(GENERATED / "hopper_gemm_layouts" / "hopper_gemm_layouts_col_col_replicate2_separate.py")
+    monkeypatch.setattr(module, "sm_count", lambda index: 132)
+    a, b = (matrix(64, 64, 64).half().as_subclass(CudaLike) for _ in range(2))
+    call = module.prepare(a, b, None, None)
+    mends = "stride 64 where TMA needs 1; this kernel takes {0} column-major: {0}.T.contiguous().T is"
+    for (name, view), tensor in zip(call.launches[0].described, (a, b), strict=False):
+        with pytest.raises(ValueError, match=re.escape(f"{name}: {mends.format(name)}")):
+            view(tensor)
+        assert view(tensor.T.contiguous().T).shape == [64, 64]
 
 
 def test_a_base_address_off_16_bytes_is_refused(gemm: ModuleType) -> None:
@@ -57,9 +67,8 @@ def test_a_padded_matrix_is_described_with_its_own_shape_and_stride(gemm: Module
 
 
 def test_rows_that_the_host_function_allocates_are_padded_to_16_bytes(gemm: ModuleType) -> None:
-    made = gemm.empty_rows(None, torch.empty(0), 3, 129, gemm.row_stride(129, torch.bfloat16), torch.bfloat16)
-    assert made.shape == (3, 129)
-    assert made.stride() == (136, 1)
+    made = gemm.outputs(matrix(3, 64, 64), matrix(64, 129, 136))
+    assert (made.shape, made.stride(), made.dtype) == ((3, 129), (136, 1), torch.bfloat16)
 
 
 def test_operands_on_a_cpu_are_refused(gemm: ModuleType) -> None:
@@ -69,7 +78,7 @@ def test_operands_on_a_cpu_are_refused(gemm: ModuleType) -> None:
 
 @pytest.mark.parametrize("shapes", [((8, 8), (16, 8)), ((8,), (8, 8)), ((2, 8, 8), (8, 8))])
 def test_shapes_that_do_not_multiply_are_refused(gemm: ModuleType, shapes: tuple[tuple[int, ...], ...]) -> None:
-    a, b = (torch.zeros(shape, dtype=torch.bfloat16) for shape in shapes)
+    a, b = (torch.zeros(shape, dtype=torch.bfloat16).as_subclass(CudaLike) for shape in shapes)
     with pytest.raises(ValueError, match=r"expected \(M, K\) @ \(K, N\)"):
         gemm.hopper_gemm(a, b)
 
@@ -86,7 +95,7 @@ def test_a_wrong_shape_type_or_device_of_an_argument_is_named(gemm: ModuleType) 
 
 @pytest.fixture(scope="module")
 def mixed() -> ModuleType:
-    return import_file(GENERATED / "blackwell_mx_gemm_fp4" / "blackwell_mx_gemm_fp4_e4m3_e2m1_m1_smem.py")
+    return load_file(GENERATED / "blackwell_mx_gemm_fp4" / "blackwell_mx_gemm_fp4_e4m3_e2m1_m1_smem.py")
 
 
 def test_scales_are_packed_as_torchao_packs_them(mixed: ModuleType) -> None:
@@ -105,13 +114,14 @@ def test_fp4_beside_fp8_is_aligned_to_32_bytes(mixed: ModuleType, offset: int, s
     base = torch.zeros(64 * 160 + 64, dtype=torch.uint8)
     start = -base.data_ptr() % 32 + offset
     with pytest.raises(ValueError, match=r"b: begins .* TMA needs multiples of 32"):
-        mixed.describe_padded(base[start:].as_strided((64, 64), (stride, 1)), "b", [64, 64])
+        mixed.describe_padded(base[start:].as_strided((64, 64), (stride, 1)), "b", [64, 64], "")
 
 
 def test_packed_operands_must_agree_about_k(mixed: ModuleType) -> None:
     a, scale = torch.zeros(8, 128, dtype=torch.float8_e4m3fn), torch.zeros(1, 1, 1, 2, 256, dtype=torch.uint8)
+    a, b, scale = (x.as_subclass(CudaLike) for x in (a, torch.zeros(128, 8, dtype=torch.uint8), scale))
     with pytest.raises(ValueError, match=r"expected \(M, K\) @ \(K / 2, N\)"):
-        mixed.blackwell_mx_gemm_fp4(a, torch.zeros(128, 8, dtype=torch.uint8), scale, scale)
+        mixed.blackwell_mx_gemm_fp4(a, b, scale, scale)
 
 
 def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleType) -> None:
@@ -119,85 +129,52 @@ def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleTyp
     assert len(chosen) > 1, "every shape gets the same config"
 
 
-class Stream:
-    """What a host function asks about the stream that it launches on."""
-
-    def __init__(self, tail: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.handle, self.capturing, self.waits = 7, False, 0
-        active = SimpleNamespace(get_current_stream=lambda device: self.handle)
-        monkeypatch.setattr(tail, "driver", SimpleNamespace(active=active))
-        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
-        monkeypatch.setattr(torch.cuda, "synchronize", self.wait)
-        for table in ("WORKSPACES", "ZEROS"):
-            monkeypatch.setattr(tail, table, {})
-        self.workspace = lambda words=132: tail.workspace(torch.empty(0), 0, 1000, words)
-
-    def wait(self, device: int) -> None:
-        assert not self.capturing, "not allowed in a capture"
-        self.waits += 1
-
-
-@pytest.fixture(scope="module", params=["hopper_gemm_tail", "hopper_gemm_helped"])
-def tail(request: pytest.FixtureRequest) -> ModuleType:
-    return import_file(sorted((GENERATED / request.param).glob("*pingpong*no_ops*.py"))[0])
-
-
-@pytest.fixture
-def stream(tail: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Stream:
-    return Stream(tail, monkeypatch)
-
-
-def place(tensor: torch.Tensor) -> range:
-    return range(tensor.data_ptr(), tensor.data_ptr() + tensor.numel() * tensor.element_size())
-
-
-def disjoint(tensors: Iterable[torch.Tensor]) -> bool:
-    places = sorted(map(place, tensors), key=lambda p: p.start)
-    return all(p.stop <= q.start for p, q in pairwise(places))
-
-
-def test_a_stream_has_one_workspace_and_no_two_have_the_same(stream: Stream) -> None:
-    sums, words = stream.workspace()
-    assert all(map(operator.is_, stream.workspace(), (sums, words)))
-    assert (sums.numel(), sums.dtype, words.numel(), words.dtype) == (1000, torch.float32, 132, torch.int32)
-    stream.handle = 8
-    others = stream.workspace()
-    assert disjoint([sums, words, *others])
-    assert not words.any() and not others[1].any() and stream.waits == 1
-
-
-def test_every_launch_that_is_captured_has_its_own_words_for_good(stream: Stream) -> None:
-    eager = stream.workspace()
-    stream.capturing = True
-    captured = [stream.workspace() for _ in range(3)]
-    stream.capturing = False
-    assert disjoint([eager[1], *(words for _, words in captured)])
-    assert all(map(operator.is_, stream.workspace(), eager))
-    stream.handle = 8
-    assert disjoint([stream.workspace()[1], eager[1], *(words for _, words in captured)])
-
-
-def test_a_capture_that_comes_first_or_when_all_zeros_are_given_away_makes_its_own(stream: Stream) -> None:
-    stream.capturing = True
-    first = stream.workspace()[1]
-    stream.capturing = False
-    _, eager = stream.workspace()
-    stream.capturing = True
-    many = [stream.workspace(words=1 << 17)[1] for _ in range(3)]  # of 2**18 in all
-    assert disjoint([first, eager, *many]) and not any(words.any() for words in many)
-    stream.capturing = False
-    stream.handle = 8
-    assert disjoint([stream.workspace(words=1 << 17)[1], first, eager, *many]) and stream.waits == 2
-
-
+@pytest.mark.parametrize("spec", ["hopper_gemm_tail", "hopper_gemm_helped"])
 @pytest.mark.parametrize("sms", [33, 66, 131, 132])
 def test_words_begin_where_triton_takes_addresses_to_be_aligned(
-    tail: ModuleType, stream: Stream, monkeypatch: pytest.MonkeyPatch, sms: int
+    spec: str, monkeypatch: pytest.MonkeyPatch, sms: int
 ) -> None:
     """A kernel is compiled for the alignment of the first that it sees."""
+    tail = load_file(sorted((GENERATED / spec).glob("*pingpong*no_ops*.py"))[0])
     monkeypatch.setattr(tail, "sm_count", lambda device: sms)
     a, b = (torch.zeros(4096, 4096, dtype=torch.bfloat16).as_subclass(CudaLike) for _ in range(2))
-    *_, (_, _, words) = tail.prepare(a, b, None, None)
+    _, words = tail.prepare(a, b, None, None).workspace
     assert words >= sms
-    for stream.handle in (1, 2, 3):
-        assert stream.workspace(words)[1].data_ptr() % 16 == 0
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda index: None)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    zeros = sys.modules[tail.Call.__module__].zeros
+    assert [zeros(torch.device("cpu"), words).data_ptr() % 16 for _ in range(3)] == [0, 0, 0]
+
+
+def test_more_of_a_given_out_than_its_shape_is_checked(gemm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "sm_count", lambda index: 132)
+    a, b = matrix(64, 64, 64).as_subclass(CudaLike), matrix(64, 60, 64).as_subclass(CudaLike)
+    with pytest.raises(ValueError, match="out: rows of 60 elements are 120 bytes; TMA stores chunks of 16 bytes"):
+        gemm.prepare(a, b, matrix(64, 60, 64).as_subclass(CudaLike), None)
+    columns = torch.zeros(60, 64, dtype=torch.bfloat16).T.as_subclass(CudaLike)
+    with pytest.raises(ValueError, match="out: stride 64 along the last dimension; the kernel needs 1"):
+        gemm.prepare(a, b, columns, None)
+
+
+def test_only_an_entry_of_the_table_is_taken_for_a_config(gemm: ModuleType) -> None:
+    a, b = (matrix(64, 64, 64).as_subclass(CudaLike) for _ in range(2))
+    alike = triton.Config(gemm.CONFIGS[0].kwargs, num_warps=4, num_stages=1)
+    with pytest.raises(ValueError, match="config: expected an entry of this module's CONFIGS"):
+        gemm.prepare(a, b, None, alike)
+
+
+@pytest.mark.parametrize("shape", [(0, 64, 64), (64, 0, 64), (64, 64, 0)])
+def test_an_empty_product_is_zeros_and_launches_nothing(gemm: ModuleType, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    with Session("eager", 0).active() as session:
+        a, b = (torch.zeros(s, dtype=torch.bfloat16, device="cuda") for s in ((m, k), (k, n)))
+        c = gemm.hopper_gemm(a, b)
+    assert c.shape == (m, n) and not c.any() and session.launches == 0
+
+
+def test_an_epilogue_of_no_product_is_refused() -> None:
+    path = GENERATED / "hopper_gemm_epilogue" / "hopper_gemm_epilogue_relu_residual_subtiles2_tma.py"
+    with Session("eager", 0).active():
+        a, b, residual = (torch.zeros(s, dtype=torch.bfloat16, device="cuda") for s in ((8, 0), (0, 8), (8, 8)))
+        with pytest.raises(ValueError, match="K is 0: there is no product that the epilogue could take"):
+            load_module(path).hopper_gemm_epilogue(a, b, residual=residual)

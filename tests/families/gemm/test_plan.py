@@ -86,6 +86,8 @@ def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) 
         expected = {"ab": a + b} if spec.rings.ab.full == "shared" else {"a": a, "b": b}
         if spec.cluster.k > 1:
             expected["part"] = 4 * rows_of(spec) * spec.tile.n
+        if spec.schedule.tail == "helped":  # fp32 sums in A's place
+            expected["rest"] = 4 * spec.tile.m * (spec.tile.k * size // 4)
         found = {r.name: r.full_barrier.bytes.value for r in plan.rings if r.full_barrier and r.full_barrier.bytes}
         assert found == expected, spec.name
 
@@ -163,8 +165,9 @@ def test_one_structure_serves_whole_and_cut_k(tmp_path: Path) -> None:
     spec = spec_of("both", {"tile.n": 128}) | {"variants": {"axes": {"schedule.split_k": [1, 4]}}}
     kernels = kernels_of(spec, tmp_path)
     (structure,) = kernels.structures
-    launches = [[launch.kernel for launch in v.plan.launches] for v in structure.variants if v.plan]
-    assert launches == [["both_kernel"], ["both_kernel", "both_reduce_kernel"]]
+    plans = [v.plan for v in structure.variants if v.plan]
+    assert [[x.kernel for x in p.launches] for p in plans] == [["both_kernel", "both_reduce_kernel"]] * 2
+    assert [[x.launched for x in p.launches] for p in plans] == [[True, False], [True, True]]
 
 
 def test_a_baked_axis_is_a_structure_for_each_value(tmp_path: Path) -> None:
@@ -188,7 +191,7 @@ def test_a_launch_names_the_constants_that_the_source_keeps(cases: list[Case]) -
     for spec, plan in cases:
         kept = {p.name for p in plan.parameters if not p.baked}
         assert {name for name, _ in plan.launches[0].constants} == kept, spec.name
-        boxes = [kind for name, kind in plan.launches[0].arguments if name == "a_desc"]
+        boxes = [a.type for a in plan.launches[0].arguments if a.name == "a_desc"]
         assert boxes == [f"tensordesc<{_signature(spec)}[{', '.join(map(str, _a_box(spec)))}]>"], spec.name
 
 
@@ -199,3 +202,22 @@ def _signature(spec: GemmSpec) -> str:
 def _a_box(spec: GemmSpec) -> tuple[int, ...]:
     rows = spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)
     return (rows, spec.tile.k) if spec.problem.a.layout == "row" else (spec.tile.k, rows)
+
+
+@pytest.mark.parametrize(
+    ("values", "tail", "signals"),
+    [
+        ({}, "whole", {}),
+        ({"schedule.tail": "split"}, "split", {"counts": ("tail_parts * 2", 1, "fix_up_ctas")}),
+        ({"schedule.tail": "helped"}, "helped", {"marks": ("1", 2, "1")}),
+    ],
+)
+def test_a_last_wave_that_is_cut_is_handed_on_by_signals(
+    values: dict[str, Any], tail: str, signals: dict[str, tuple[str, int, str]]
+) -> None:
+    """Of two cooperating replicas each leaves a mark of its rows, or counts for itself."""
+    plan = plan_of({"tile.n": 128, "epilogue.subtiles": 4, **values})
+    assert plan.work.tail == tail
+    assert {s.name: (s.expected, s.words, s.waiters) for s in plan.signals} == signals
+    assert {(s.by, s.to, s.scope) for s in plan.signals} <= {("mma", "load", "gpu")}
+    assert [r.name for r in plan.rings if r.over] == (["rest"] if tail == "helped" else [])

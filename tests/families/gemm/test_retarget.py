@@ -9,8 +9,7 @@ import pytest
 from tlxgen.build import build
 from tlxgen.check import numerics
 from tlxgen.compile import compile_all
-from tlxgen.families import Kernels
-from tlxgen.review.show import kernels_of
+from tlxgen.families import Kernels, kernels_of
 from tlxgen.sim import RUNS, load_module, verify_case
 from tlxgen.verbs.compile import Kernel as Compiled
 from tlxgen.verbs.compile import job_of, judge

@@ -192,7 +192,7 @@ UNFIT: list[tuple[dict[str, Any], str, str]] = [
     ({"rings.ab.stages": 1}, "ring-depth", "STAGES = 1 with 1 wgmma in flight"),
     ({**PIPELINED, "rings.ab.stages": 1, "tasks.mma.in_flight": 0}, "ring-depth", "loads a slot ahead"),
     ({"tile.n": 32, "epilogue.subtiles": 4}, "tma-box", "rows of a c box are 16 B, TMA needs 32"),
-    ({**HELPED, "tile.n": 128}, "subtile", "64 columns a subtile (BLOCK_N // 2); A's place holds 32 columns of sums"),
+    ({**HELPED, "tile.n": 128}, "subtile", "64 columns a subtile (BLOCK_N // 2), 32 of sums (BLOCK_K // 2)"),
     ({"rings.ab.stages": 12}, "smem", "of 232448 B"),
     ({**PINGPONG, "tile.m": 256}, "accumulator", "512 accumulator registers"),
     ({"tasks.mma.warps": 8, "tasks.mma.registers": None, "tile.m": 256}, "instruction", "one wgmma needs 154"),

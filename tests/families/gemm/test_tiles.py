@@ -79,7 +79,7 @@ def test_tiles_go_down_a_group_of_rows_before_the_next_column(toys: list[Toy]) -
 @example(2, 2**31 - 1, 0)
 @example(2**31 - 1, 1, -1)
 def test_a_quotient_by_multiplication_is_exact(divisor: int, dividend: int, offset: int) -> None:
-    names = Toy(Source.read(sorted((GENERATED / "hopper_gemm").glob("*.py"))[0])).names
+    names = Toy(Source.read(sorted((GENERATED / "hopper_gemm").glob("hopper*.py"))[0])).names
     near = min(max(dividend // divisor * divisor + offset, 0), 2**31 - 1)  # where rounding down matters
     for x in (dividend, near):
         assert names["quotient"](x, divisor, names["reciprocal"](divisor)) == x // divisor
@@ -173,7 +173,7 @@ def test_who_has_no_tile_in_the_last_round_helps_those_that_started_after_it(toy
         for program in range(problem.programs):
             items = next(iter(problem.walks(program).values()))[0]
             rounds = problem.num_whole // problem.sms + (problem.left > 0)
-            assert len(items) <= max(rounds, 1) + max(told["pieces"] - 1, 0) + (told["pieces"] == 0)
+            assert len(items) <= max(rounds, 1) + max(told["helper_items"] - 1, 0) + (told["helper_items"] == 0)
             for item in items:
                 row, column, part = problem.tile(item, program)
                 k = trips(item, problem.num_whole, told["helpers"], k_tiles, lent)
@@ -253,7 +253,7 @@ def test_a_ring_goes_round_its_slots_and_flips_its_phase_every_round(toys: list[
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GENERATED.glob("*_gemm*")))
 def test_pick_config_finds_an_entry_of_the_table_for_every_shape(name: str) -> None:
-    toys = [Toy(Source.read(path)) for path in sorted((GENERATED / name).glob("*.py")) if path.name != "__init__.py"]
+    toys = [Toy(Source.read(path)) for path in sorted((GENERATED / name).glob("[!_]*.py"))]
     extents = st.integers(1, 20000)
 
     @settings(max_examples=50, deadline=None)

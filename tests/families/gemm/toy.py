@@ -14,12 +14,29 @@ from functools import cached_property
 from types import CodeType, SimpleNamespace
 from typing import Any
 
+from tlxgen import loading
+from tlxgen.stamp import templates
+
 from .source import Source, calls, value
 
 ALWAYS = ("quotient", "tile_at", "ring_slot", "clocks", "pick_config", "reciprocal")
-SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "part_of", "is_help", "is_helped", "last_item", "last_round")
-HOST = ("tiles_m", "tiles_n", "items", "num_workers", "shares", "programs", "group_m", "walk")  # from those before
+TABLES = ("CONFIGS", "TUNED")
+SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "part_of", "is_partial", "needs_fix_up", "last_item", "last_round")
+HOST = ("tiles_m", "tiles_n", "items", "num_workers", "shares", "programs", "group_m")  # from those before
+TOLD = ("group_reciprocal", "last_reciprocal", "num_whole", "tail_parts", "helpers", "cta_reciprocal")  # to the kernel
 Tile = tuple[int, int, int]  # tile row, tile column, part of K
+
+
+def _shared() -> dict[str, Any]:
+    """What of _host.py picks a config, which needs no torch."""
+    tree = ast.parse((templates() / "lib" / loading.HOST).read_text())
+    names: dict[str, Any] = {}
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("pick", "shape_class")]
+    exec(compile(ast.Module(list(functions), []), loading.HOST, "exec"), names)
+    return names
+
+
+SHARED = _shared()
 
 
 def cdiv(a: int, b: int) -> int:
@@ -40,13 +57,15 @@ class Toy:
             "tl": tl,
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
+            "pick": SHARED["pick"],
         }
-        tables = [n for n in source.tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]).isupper()]
+        tables = [n for n in source.tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) in TABLES]
         wanted = [source.functions[name] for name in ALWAYS]
         wanted += [source.functions[name] for name in SOMETIMES if name in source.functions]
         exec(compile(ast.Module([*tables, *wanted], []), source.name, "exec"), self.names)
         self.shared = {name: _code(_set(source.kernel, name)) for name in ("num_items", "step", "first")}
         self.launch = {name: _code(_set(source.prepare, name)) for name in HOST}
+        self.launch |= {name: _code(source.numbers[name]) for name in TOLD if name in source.numbers}
         self.walks = {role: (_code(_walk(task)), replicas) for role, task, replicas in _tasks(source.kernel)}
 
     @property
@@ -76,7 +95,7 @@ class Toy:
     @property
     def helped(self) -> bool:
         """Whether that is for CTAs that have none."""
-        return "is_help" in self.names
+        return "is_partial" in self.names
 
     @property
     def parts(self) -> int:
@@ -93,6 +112,7 @@ class Toy:
             self.source.functions["tile_at"],
             *(_walk(task) for _, task, _ in _tasks(kernel)),
         ]
+        parts += [self.source.numbers.get(name) for name in TOLD]
         return "\n".join(ast.unparse(part) for part in parts if part)
 
 
@@ -170,7 +190,7 @@ class Problem:
         told = {"num_whole": self.num_whole, "tail_parts": self.tail_parts, "left": self.left, "sms": self.sms}
         helpers = min(self.left, self.sms - self.left)
         pieces = cdiv(self.left, helpers) if helpers else 0
-        return told | {"helpers": helpers, "pieces": pieces} if self.toy.helped else told
+        return told | {"helpers": helpers, "helper_items": pieces} if self.toy.helped else told
 
     @cached_property
     def host(self) -> dict[str, Any]:
@@ -182,7 +202,7 @@ class Problem:
         names |= self.told if self.toy.tail else {}
         for name, code in self.toy.launch.items():
             names[name] = eval(code, names)
-        return {name: names[name] for name in HOST}
+        return {name: names[name] for name in self.toy.launch}
 
     @property
     def programs(self) -> int:
@@ -206,8 +226,9 @@ class Problem:
         self.toy.rank = program % self.toy.cluster
         self.toy.program, self.toy.programs = program, self.programs
         if self.toy.tail:
-            row, column = self.at(self.toy.names["tile_of"](item, *self.host["walk"][2:]))
-            helps = self.toy.helped and self.toy.names["is_help"](item, *self.host["walk"][2:4])
+            told = [self.host[name] for name in TOLD[2:] if name in self.host]
+            row, column = self.at(self.toy.names["tile_of"](item, *told))
+            helps = self.toy.helped and self.toy.names["is_partial"](item, *told[:2])
             return row, column, int(helps) if self.toy.helped else max(item - self.num_whole, 0) % self.tail_parts
         row, column, *part = self.at(item)
         return row, column, part[0] if part else self.toy.rank % self.toy.parts
@@ -215,7 +236,9 @@ class Problem:
     def at(self, tile: int) -> tuple[int, ...]:
         """What `tile_at` says of a tile's number."""
         sizes = [self.config[name] for name in ("BLOCK_M", "BLOCK_N", "GROUP_M")]
-        found: tuple[int, ...] = self.toy.names["tile_at"](tile, self.m, self.n, *self.host["walk"][:2], *sizes)
+        found: tuple[int, ...] = self.toy.names["tile_at"](
+            tile, self.m, self.n, *(self.host[x] for x in TOLD[:2]), *sizes
+        )
         return found
 
 

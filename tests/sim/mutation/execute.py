@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal
 
+from tlxgen.loading import HOST
 from tlxgen.sim import RUNS, Report, Run, UnsupportedOp
 
 from .mutant import Mutant, apply
@@ -60,6 +62,8 @@ def execute(subject: Subject, mutant: Mutant, runs: Sequence[Run] = RUNS) -> Out
 def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
     """A file with the mutant's source, under the module's own name."""
     with tempfile.TemporaryDirectory() as folder:
+        if (shared := subject.path.with_name(HOST)).exists():
+            shutil.copy(shared, folder)
         path = Path(folder) / f"{mutant.at.split('/')[1]}.py"
         path.write_text(apply(subject.text, mutant.edits))
         yield path

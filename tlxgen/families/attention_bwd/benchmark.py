@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tlxgen.families.attention_tensors import Shape
+from tlxgen.families.attention.inputs import Shape
 
 from .problem import LIKE, Tensors
 from .spec import BackwardSpec

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tlxgen.arch import DTYPES
-from tlxgen.families.attention import ITEM_START, PRODUCTS, SMEM_BYTES, Shape, pairs, rounds, stall
+from tlxgen.arch import DTYPES, Arch, Sm90
+from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
 from tlxgen.plan import Plan
 
 from .plan import BackwardFacts
@@ -48,11 +48,13 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
     """Clocks of a step: the slower of tensor cores and SMEM, and what neither covers."""
     d, queries, keys = facts.head_dim, facts.queries, facts.keys
-    multiply = (2 + len(facts.gradients)) * queries * keys * d / PRODUCTS
+    multiply = (2 + len(facts.gradients)) * queries * keys * d / Sm90.products
     kept = len(facts.keep) if facts.keep != "none" else 0
     read = 4 * facts.replicas * queries * d + (2 - kept) * keys * d * facts.parts  # right operands, then left ones
     read += 2 * queries * keys * facts.replicas if facts.dq else 0  # dS and its part of K
-    smem = read * facts.dtype.bytes / SMEM_BYTES + (3 * queries * d * 4 / SMEM_BYTES if facts.dq else 0)
+    smem = read * facts.dtype.bytes / Arch.smem_bytes_per_clock + (
+        3 * queries * d * 4 / Arch.smem_bytes_per_clock if facts.dq else 0
+    )
     bare = BARE[facts.meet] - AHEAD * facts.ahead
     step = max(multiply, smem) + bare
     return step + stall(min(size["Q_STAGES"] - facts.ahead, size["DO_STAGES"]), step)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
-from tlxgen.families.attention_tensors import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 
 from .spec import BackwardSpec
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from tlxgen.families.attention import shape_faults
-from tlxgen.spec import CommonSpec, SpecFault, SpecModel
-
-# What a generated module or its kernels define themselves, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx"}
-_KERNEL = {"ring_slot", "item_at", "probabilities", "rows_at"}
-_HOST = {"describe", "check", "heads_together", "like", "addressable", "check_arguments", "attention"}
-MODULE_NAMES = _IMPORTS | _KERNEL | _HOST
+from tlxgen.families import kit
+from tlxgen.families.attention.common import shape_faults
+from tlxgen.spec import CommonSpec, Fault, SpecModel
 
 
 class Operands(SpecModel):
@@ -160,20 +154,19 @@ class AttentionBwdSpec(BackwardSpec):
         fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
 
-    @model_validator(mode="after")
-    def _combinations(self) -> AttentionBwdSpec:
-        faults = [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
-        if faults:
-            raise SpecFault(*faults)
-        return self
-
-
-Fault = tuple[tuple[str | int, ...], str]
+    def faults(self) -> list[Fault]:
+        return [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
 
 
 def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     """What is wrong with names, registers and shapes, for a family of the backward."""
-    return [*_names(spec), *_registers(registers), *shape_faults(spec.check.shapes)]
+    return [
+        *kit.faults.target(spec, "sm90"),
+        *kit.faults.name(spec),
+        *kit.faults.guards(spec),
+        *kit.faults.registers({"tasks.mma.registers": registers}),
+        *shape_faults(spec.check.shapes),
+    ]
 
 
 def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
@@ -184,20 +177,3 @@ def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
     if spec.problem.gradients == "kv" and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ there are no parts of it: stages is 1"))
     return faults
-
-
-def _names(spec: BackwardSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    if spec.arch != "sm90":
-        faults.append((("arch",), f"the {spec.kernel} family does not target {spec.arch} yet; it targets sm90"))
-    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
-        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
-    for name in spec.guards:
-        faults.append((("guards", name), f"no task is guarded by {name}: no task of this family has a guard"))
-    return faults
-
-
-def _registers(registers: int | None) -> list[Fault]:
-    if registers is not None and (registers % 8 or not 24 <= registers <= 240):
-        return [(("tasks", "mma", "registers"), f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}")]
-    return []

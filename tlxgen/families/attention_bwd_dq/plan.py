@@ -5,31 +5,36 @@ A CTA holds the Q and dO of a tile of queries, walks the keys that they see, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tlxgen.arch import ARCHS, DTYPES, DType, Sm90
-from tlxgen.families.attention_bwd.plan import (
-    CAPTURE_BYTES,
-    INSTRUCTION_REGISTERS,
-    ROWS,
-    WORKING_REGISTERS,
-    descriptor,
-    prepare_launch,
+from tlxgen.families import kit
+from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.families.attention_bwd import arguments
+from tlxgen.families.attention_bwd.plan import ROWS
+from tlxgen.plan import (
+    Drain,
+    Fill,
+    Holds,
+    KernelArgument,
+    Launch,
+    Parameter,
+    Plan,
+    Reason,
+    Ring,
+    Role,
+    Size,
+    Tile,
+    Use,
+    complete,
 )
-from tlxgen.plan import Drain, Fill, Launch, Parameter, Plan, Reason, Ring, Role, Size, Tile, Use, complete
+from tlxgen.plan.arguments import scalar
+from tlxgen.plan.steps import steps
 
+from .axes import AXES
 from .spec import AttentionBwdDqSpec
 
-CONFIG_AXES = {"tile.n": "BLOCK_N", "rings.kv.stages": "KV_STAGES"}
-MEANING = {"BLOCK_N": "keys of a step", "KV_STAGES": "slots of the rings of K and V"}
-BLAME = {
-    "smem": "rings.kv.stages",
-    "registers": "tasks.mma.registers",
-    "accumulator": "tile.n",
-    "instruction": "tile.n",
-    "wgmma-m": "tile.m",
-}
 BLOCK = Sm90.wgmma_m  # queries a consumer
 
 
@@ -53,11 +58,10 @@ class DqFacts:
         return self.mask == "causal"
 
 
-def build(spec: AttentionBwdDqSpec, *, baked: Mapping[str, int | bool]) -> Plan:
+def build(spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
     facts = _facts(spec)
-    sizes = {"BLOCK_N": spec.tile.n, "KV_STAGES": spec.rings.kv.stages}
-    parameters = tuple(Parameter(n, v, MEANING[n], n in baked) for n, v in sizes.items())
+    parameters = tuple(kit.parameters(AXES, spec, guards=guards, baked=baked))
     roles = _roles(spec, facts)
     return complete(
         Plan(
@@ -69,14 +73,12 @@ def build(spec: AttentionBwdDqSpec, *, baked: Mapping[str, int | bool]) -> Plan:
             rings=_rings(spec, facts),
             turns=(),
             parameters=parameters,
-            compiler_smem=(Use("captures and alignment", CAPTURE_BYTES),),
-            accumulator_role="mma",
-            accumulator_registers=_accumulators(spec, facts),
-            working_registers=WORKING_REGISTERS,
-            instruction_registers=max(facts.head_dim, spec.tile.n) // 2 + INSTRUCTION_REGISTERS,
+            compiler_smem=(Use("captures and alignment", Sm90.captures),),
+            instruction_registers=Sm90.wgmma_registers(max(facts.head_dim, spec.tile.n)),
             expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG"),
             facts=facts,
-            launches=(_launch(spec, facts, parameters), prepare_launch(spec.name, facts.dtype, sums=False)),
+            host=arguments.host(facts),
+            launches=_launches(spec, facts, parameters),
             reasons=tuple(_rules(spec, facts)),
         )
     )
@@ -97,15 +99,20 @@ def _facts(spec: AttentionBwdDqSpec) -> DqFacts:
 
 def _roles(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Role, ...]:
     mma = spec.tasks.mma
-    steps = ("wait for Q and dO", "P = exp(Q K^T - LSE)", "dS = P (dO V^T - delta)", "release V", "dQ += dS K")
+    once = ("expect q", "load q", "expect do", "load do")
+    walk = [f"{do} {ring}" for ring in ("k", "v") for do in ("acquire", "expect", "load")]
+    scores = ("wait k", "multiply scores", "wait v", "multiply dp", "wgmma_wait scores 1", ": P = exp(Q K^T - LSE)")
+    gradient = ("wgmma_wait dp", "release v", ": dS = P (dO V^T - delta)", "multiply dq", "wgmma_wait dq", "release k")
+    consumer = steps("wait q", "wait do", *scores, *gradient, "fence", "store dq", "store_wait")
     return (
-        Role("load", 4, ("load Q and dO", "acquire a slot, load K", "acquire a slot, load V"), default=True),
+        Role("load", 4, steps(*once, *walk), default=True),
         Role(
             "mma",
             mma.warps,
-            (*steps, "release K", "store dQ by TMA"),
+            consumer,
             registers=mma.registers,
             replicas=facts.replicas,
+            holds=Holds(_accumulators(spec, facts), WORKING_REGISTERS),
         ),
     )
 
@@ -113,10 +120,10 @@ def _roles(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Role, ...]:
 def _rings(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Ring, ...]:
     """Q, dO: a bank a consumer, filled once. K, V: read by all consumers. dQ leaves through Q's buffer."""
     one, block, columns = Size.literal(1), Size.literal(BLOCK), Size.literal(facts.head_dim)
-    keys, stages = Size.of("BLOCK_N", spec.tile.n), Size.of("KV_STAGES", spec.rings.kv.stages)
+    keys, stages = kit.sizes(AXES, spec).values()
     loads, drains = Fill("load", "tma"), (Drain("mma", replicas=facts.replicas),)
     held = [
-        Ring(name, (Tile(name, (block, columns), facts.dtype),), one, loads, (), banks=facts.replicas)
+        Ring(name, (Tile(name, (block, columns), facts.dtype),), one, loads, (), banks=facts.replicas, item=True)
         for name in ("q", "do")
     ]
     walked = [
@@ -129,23 +136,28 @@ def _rings(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Ring, ...]:
 
 def _accumulators(spec: AttentionBwdDqSpec, facts: DqFacts) -> int:
     """Registers a thread for dQ, the scores of a step, and their gradients on the way into the product."""
-    threads = 4 * Sm90.warp_threads
+    threads = Sm90.warpgroup_threads
     tile = BLOCK * spec.tile.n // threads
     return BLOCK * facts.head_dim // threads + 2 * tile
 
 
-def _launch(spec: AttentionBwdDqSpec, facts: DqFacts, parameters: tuple[Parameter, ...]) -> Launch:
-    kind, d = facts.dtype.signature, facts.head_dim
-    queries, keys = descriptor(kind, BLOCK, d), descriptor(kind, spec.tile.n, d)
-    sizes = ["B", "H", "H_KV", "N_Q", "N_K", "ROW_STRIDE", "GROUP_H"]
-    arguments = (
-        *(("q_desc", queries), ("k_desc", keys), ("v_desc", keys), ("do_desc", queries), ("dq_desc", queries)),
-        *(("lse_log2_ptr", "*fp32"), ("delta_ptr", "*fp32"), ("scale", "fp32"), ("scale_log2", "fp32")),
-        *((s, "i32") for s in (sizes if facts.causal else sizes[1:-1])),
-    )
+def _launches(spec: AttentionBwdDqSpec, facts: DqFacts, parameters: tuple[Parameter, ...]) -> tuple[Launch, ...]:
+    """The kernel itself, then the one before it."""
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
-    divisible = ("lse_log2_ptr", "delta_ptr", "N_Q", "N_K", "ROW_STRIDE")
-    return Launch(f"{spec.name}_kernel", arguments, kept, divisible, 4)
+    main = Launch("kernel", tuple(_arguments(facts, Size.of("BLOCK_N", spec.tile.n))), kept, 4)
+    return main, arguments.prepare(facts, sums=False)
+
+
+def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
+    yield arguments.matrix("q", "q", facts, BLOCK)
+    yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
+    yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
+    yield from arguments.numbers()
+    yield from arguments.scales()
+    yield from arguments.sizes(facts)
+    yield scalar("ROW_STRIDE", arguments.ROW_STRIDE, divisible=True)
+    if facts.causal:
+        yield scalar("GROUP_H", "heads_together(n_k, kv_heads, heads)")
 
 
 def _rules(spec: AttentionBwdDqSpec, facts: DqFacts) -> list[Reason]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from tlxgen.families import kit
 from tlxgen.families.attention_bwd.spec import BackwardSpec, StepRing, Tasks, faults_of
-from tlxgen.spec import SpecFault, SpecModel
+from tlxgen.spec import Fault, SpecModel
 
 
 class TileShape(SpecModel):
@@ -34,11 +35,6 @@ class AttentionBwdDqSpec(BackwardSpec):
     def gradients(self) -> tuple[str, ...]:
         return ("dq",)
 
-    @model_validator(mode="after")
-    def _combinations(self) -> AttentionBwdDqSpec:
-        faults = faults_of(self, self.tasks.mma.registers)
-        if self.tile.n & (self.tile.n - 1):
-            faults.append((("tile", "n"), f"a tile of keys is a power of two, not {self.tile.n}"))
-        if faults:
-            raise SpecFault(*faults)
-        return self
+    def faults(self) -> list[Fault]:
+        extents = kit.faults.powers_of_two(self, ("tile.n",), "a tile of keys")
+        return [*faults_of(self, self.tasks.mma.registers), *extents]

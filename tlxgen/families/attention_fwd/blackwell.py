@@ -7,84 +7,62 @@ follows from the round needs none (`Drain.via`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
-from tlxgen.plan import Barrier, Drain, Fill, Reason, Ring, Role, Size, Tile, hand_out
+from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.plan import Drain, Fill, Holds, Ring, Role, Rule, Size, Tile
+from tlxgen.plan.rule import at_least, between, one_of
 
+from . import steps
 from .facts import AttentionFacts
 from .spec import AttentionSpec
 
 ROWS = 128  # queries of a group: a row for each thread of the four warps, the lanes of tensor memory
-WARPS = 4  # a warp reads the 32 lanes of TMEM that are its own [ptx: tcgen05.ld]
 COLUMNS = 64  # of O that the correction holds at a time, at most: it gets the registers that are left over
-CAPTURE_BYTES = 560  # captures, alignment and where tcgen05.alloc puts the address: an upper bound
-CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
 
 
 def decisions(spec: AttentionSpec) -> dict[str, Any]:
     """The facts that sm90 has not."""
-    store = spec.tasks.store is not None
     return {
         "tensor_memory": True,
         "slices": spec.rings.s.slices,
         "parts": max(1, spec.head_dim_v // COLUMNS),
         "lazy": spec.softmax.rescale == "lazy",
-        "store_task": store,
-        "consumers": 3 + spec.tasks.mma.replicate + store,
+        "store_task": spec.tasks.store is not None,
     }
 
 
 def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
-    """What the plan says of tcgen05: who holds scores in registers, how many, and what must be in the SASS."""
+    """What the plan says of tcgen05: what must be in the SASS, and who hands out work."""
     clc = ("UGETNEXTWORKID",) if facts.clc else ()
     return {
         "turns": (),
-        "accumulator_role": "softmax",
-        "accumulator_registers": facts.rows.value * spec.tile.n // (WARPS * Sm100.warp_threads),
         "expected_opcodes": ("UTCHMMA", "UTMALDG", "LDTM", "UTMASTG", *clc),
-        "source_barriers": _source_barriers(facts),
     }
-
-
-def _source_barriers(facts: AttentionFacts) -> tuple[Barrier, ...]:
-    return hand_out("clc", facts.consumers, "every task") if facts.clc else ()
 
 
 def smem(spec: AttentionSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions: a thread has a row."""
-    return CAPTURE_BYTES + (CLC_BYTES if spec.schedule.kind == "clc" else 0), 0
+    return Sm100.captures + (Sm100.clc_response if spec.schedule.kind == "clc" else 0), 0
 
 
 def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     """The tasks. Those of one warp share a warpgroup, and its registers; the correction gets what is left over."""
-    tasks, groups = spec.tasks, facts.replicas
-    free = ("release Q",) if spec.rings.o.reuse == "q" else ()
-    rescale = "rescale O where a maximum has risen a lot" if facts.lazy else "rescale O"
-    last = "release O, publish it" if facts.store_task else "release O, store it by TMA"
-    slices = f"in {facts.slices} slices" if facts.slices > 1 else "in their place"
-    lse = ("store LSE",) if facts.lse else ()
-    softmax = ("take the scores", "mask, maximum", "publish the factor", f"publish probabilities {slices}", *lse)
-    one_warp = tasks.mma.registers
+    tasks, groups, one_warp = spec.tasks, facts.replicas, spec.tasks.mma.registers
+    warps, aliased = Sm100.lanes_warps, spec.rings.o.reuse == "q"
+    scores = Holds(facts.rows.value * spec.tile.n // (warps * Sm100.warp_threads), WORKING_REGISTERS)
+    softmax = steps.softmax(facts)
     made = [
-        Role("correction", WARPS, ("wait for a factor", rescale, "release O", "normalise", last, *free), default=True),
-        Role("softmax", WARPS, softmax, registers=tasks.softmax.registers, replicas=groups),
-        Role("mma", tasks.mma.warps, _products(facts), registers=one_warp),
-        Role("load", 1, ("load Q", "acquire a slot, load K", "acquire a slot, load V"), registers=one_warp),
+        Role("correction", warps, steps.correction(facts, aliased=aliased), default=True),
+        Role("softmax", warps, softmax, registers=tasks.softmax.registers, replicas=groups, holds=scores),
+        Role("mma", tasks.mma.warps, steps.tcgen05(facts, aliased=aliased), registers=one_warp),
+        Role("load", 1, steps.load(facts), registers=one_warp),
     ]
     if tasks.store:
-        made.append(
-            Role("store", tasks.store.warps, ("wait for O", "store it by TMA", "release it"), registers=one_warp)
-        )
+        made.append(Role("store", tasks.store.warps, steps.store(facts), registers=one_warp))
     return tuple(made)
-
-
-def _products(facts: AttentionFacts) -> tuple[str, ...]:
-    groups = range(facts.replicas)
-    if facts.overlap:
-        return "wait for Q and K", "Q0 K, P1 V of the tile before, Q1 K, P0 V", "commit each", "commit O"
-    scores, products = (", ".join(text.format(g) for g in groups) for text in ("Q{} K", "P{} V"))
-    return "wait for Q and K", f"{scores}, {products}", "commit each", "commit O"
 
 
 def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
@@ -95,7 +73,7 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     used, aliased = Drain("mma", by="commit"), spec.rings.o.reuse == "q"
     # O may take Q's place: that all products are done says that Q has been read, and only then does Q go back.
     read = Drain("correction", until="o", after=("mma", "acc")) if aliased else used
-    made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups)]
+    made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups, item=True)]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, (n, Size.literal(facts.operand(name[0]).head_dim)), facts.dtype, of=name[0])
         made.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (used,)))
@@ -103,7 +81,7 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.dtype)
     stored = (Drain("store"),) if facts.store_task else ()
     o_slots, over = (q_slots, "q") if aliased else (one, None)
-    made.append(Ring("o", (o_tile,), o_slots, Fill("correction", "store"), stored, banks=groups, alias=over))
+    made.append(Ring("o", (o_tile,), o_slots, Fill("correction", "store"), stored, banks=groups, alias=over, item=True))
     return tuple(made)
 
 
@@ -135,26 +113,20 @@ def _round(spec: AttentionSpec, facts: AttentionFacts, rows: Size, n: Size) -> t
             space="tmem",
             alias="s",
             reshaped=True,
+            slotwise=True,
             parts=facts.slices,
         ),
-        Ring("acc", (acc,), one, mma, (Drain("correction"),), arrive, groups, space="tmem"),
+        Ring("acc", (acc,), one, mma, (Drain("correction"),), arrive, groups, space="tmem", item=True),
         Ring("factor", (factor,), Size.literal(2), softmax, (Drain("correction", via=("acc", "s")),), arrive, groups),
     )
 
 
-def rules(spec: AttentionSpec, facts: AttentionFacts) -> list[Reason]:
-    """What tcgen05 and the round ask of the numbers. Sums over the plan (SMEM, TMEM, ...) are in `plan`."""
-    reasons, n = list[Reason](), spec.tile.n
-    if facts.rows.value != ROWS:
-        text = f"{facts.rows.value} rows a group ({facts.rows.text}); a row for each thread of the softmax is {ROWS}"
-        reasons.append(Reason("tcgen05-m", text))
-    if not Sm100.mma_n_min <= n <= Sm100.mma_n_max:
-        reasons.append(Reason("tcgen05-n", f"BLOCK_N = {n}, tcgen05 takes {Sm100.mma_n_min} to {Sm100.mma_n_max}"))
-    if n // facts.slices < Sm100.mma_n_min:
-        text = f"{n // facts.slices} keys a slice ({n} / {facts.slices}), at least {Sm100.mma_n_min}"
-        reasons.append(Reason("slices", text))
-    least = 2 if spec.rings.kv.storage == "shared" and facts.overlap else 1
-    if spec.rings.kv.stages < least:
-        text = f"KV_STAGES = {spec.rings.kv.stages}: tiles of K and of V are held at a time, {least} slots at least"
-        reasons.append(Reason("ring-depth", text))
-    return reasons
+def rules(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+    """What tcgen05 and the round ask of the sizes. Sums over the plan (SMEM, TMEM, ...) are in `plan`."""
+    rows, n, least, most = facts.rows, sizes["BLOCK_N"], Sm100.mma_n_min, Sm100.mma_n_max
+    found = f"{rows.value} rows a group ({rows.text}); "
+    yield Rule("tcgen05-m", one_of(rows, ROWS), found, f"a row for each thread of the softmax is {ROWS} rows")
+    yield Rule("tcgen05-n", between(n, least, most), f"BLOCK_N = {n.value}, ", f"tcgen05 takes {least} to {most}")
+    keys = n // facts.slices
+    found = f"{keys.value} keys a slice ({n.value} / {facts.slices}); "
+    yield Rule("slices", at_least(keys, least), found, f"a slice has at least {least} keys")

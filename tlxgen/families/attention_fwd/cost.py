@@ -8,9 +8,14 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tlxgen.arch import DTYPES
-from tlxgen.families.attention import EXPONENTIALS, INSTRUCTIONS, ITEM_START, PRODUCTS, SMEM_BYTES, Shape, rounds, stall
-from tlxgen.families.attention import pairs as count_pairs
+from tlxgen.arch import DTYPES, Arch, Sm90
+from tlxgen.families.attention.common import (
+    ITEM_START,
+    Shape,
+    rounds,
+    stall,
+)
+from tlxgen.families.attention.common import pairs as count_pairs
 from tlxgen.plan import Plan
 
 from .facts import AttentionFacts
@@ -60,11 +65,11 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:
     """Clocks of a tile of keys: the slower of tensor cores and SMEM, and what of the softmax nothing hides."""
     block_m, block_n = size["BLOCK_M"], size["BLOCK_N"]
-    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / (PRODUCTS * 2 / facts.dtype.bytes)
+    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / (Sm90.products * 2 / facts.dtype.bytes)
     read = facts.replicas * block_n * (facts.head_dim + facts.head_dim_v)
     read += 0 if facts.keep_q else block_m * facts.head_dim
-    smem = read * facts.dtype.bytes / SMEM_BYTES
-    softmax = block_m * block_n * (1 / EXPONENTIALS + SOFTMAX_INSTRUCTIONS / INSTRUCTIONS)
+    smem = read * facts.dtype.bytes / Arch.smem_bytes_per_clock
+    softmax = block_m * block_n * (1 / Arch.exponentials_per_clock + SOFTMAX_INSTRUCTIONS / Arch.instructions_per_clock)
     bare = (1 if facts.overlap else 2) * (1 if plan.turns else 1.5) * PAIRED / facts.replicas
     releases = 2 * LEADER_RELEASE * any(r.empty == "leader" and r.name in "kv" for r in plan.rings)
     step = max(multiply, smem, softmax) + bare * softmax + releases

@@ -39,13 +39,11 @@ class AttentionFacts:
     sink: bool
     lse: bool
     operands: tuple[Operand, ...]
-    cluster: int = 1  # CTAs that take a work item together
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
     lazy: bool = False  # O is rescaled only for a maximum that has risen a lot
     store_task: bool = False
-    consumers: int = 0  # tasks that read which item is next, where items are handed out
 
     @property
     def persistent(self) -> bool:

@@ -2,64 +2,37 @@
 
 from __future__ import annotations
 
-import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from tlxgen.families.attention import shape_faults
+from tlxgen.families.attention.common import shape_faults
+from tlxgen.families.kit import faults
+from tlxgen.spec import Fault
 
-if TYPE_CHECKING:
-    from .spec import AttentionSpec
-
-# What a generated module or its kernel defines itself, so that a spec may not give it a second meaning.
-_IMPORTS = {"functools", "math", "torch", "triton", "tl", "tlx", "create_ragged_descriptor", "to_ragged_indices"}
-_KERNEL = {"ring_slot", "item_at", "sequence", "ragged", "key_tiles", "visible", "capped", "softmax"}
-_TENSOR_MEMORY = {"risen"}
-_HOST = {
-    "sm_count",
-    "pick_config",
-    "describe",
-    "check",
-    "heads_together",
-    "like_queries",
-    "keys_last",
-    "check_lengths",
-    "lengths_of",
-}
-MODULE_NAMES = _IMPORTS | _KERNEL | _TENSOR_MEMORY | _HOST
-
-Fault = tuple[tuple[str | int, ...], str]
+from .keys import AttentionKeys
 
 
-def of(spec: AttentionSpec) -> list[Fault]:
+def of(spec: AttentionKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
     narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
-    return [*_names(spec), *_registers(spec), *tasks, *_rings(spec), *narrow, *shape_faults(spec.check.shapes)]
+    return [*_shared(spec), *tasks, *_rings(spec), *narrow, *shape_faults(spec.check.shapes)]
 
 
-def _names(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    if spec.name in MODULE_NAMES or hasattr(builtins, spec.name):
-        faults.append((("name",), f"the module needs the name {spec.name} for something else"))
-    for name in spec.guards:
-        faults.append((("guards", name), f"no task is guarded by {name}: no task of this family has a guard"))
-    return faults
+def _shared(spec: AttentionKeys) -> Iterator[Fault]:
+    """What any family may get wrong: names, guards, registers."""
+    tasks = spec.tasks
+    yield from faults.name(spec)
+    yield from faults.guards(spec)
+    yield from faults.registers(
+        {"tasks.mma.registers": tasks.mma.registers, "tasks.softmax.registers": tasks.softmax.registers}
+    )
 
 
-def _registers(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    for name, registers in (("mma", spec.tasks.mma.registers), ("softmax", spec.tasks.softmax.registers)):
-        if registers is not None and (registers % 8 or not 24 <= registers <= 240):
-            text = f"setmaxnreg takes a multiple of 8 in 24..240, not {registers}"
-            faults.append((("tasks", name, "registers"), text))
-    return faults
-
-
-def _hopper(spec: AttentionSpec) -> list[Fault]:
+def _hopper(spec: AttentionKeys) -> list[Fault]:
     """What sm90 cannot do, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
     only_sm100 = "this is of sm100: on sm90 a consumer keeps scores, probabilities and O in its registers"
-    return _where(
+    return faults.where(
         ("tasks.softmax", "softmax" in tasks.model_fields_set, only_sm100),
         ("tasks.store", tasks.store is not None, only_sm100),
         ("rings.s", "s" in spec.rings.model_fields_set, only_sm100),
@@ -75,10 +48,10 @@ def _hopper(spec: AttentionSpec) -> list[Fault]:
     )
 
 
-def _blackwell(spec: AttentionSpec) -> list[Fault]:
+def _blackwell(spec: AttentionKeys) -> list[Fault]:
     """What sm100 does otherwise than sm90, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
-    return _where(
+    return faults.where(
         ("tasks.load.default", tasks.load.default, "on sm100 the correction is the default task"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.turns", mma.turns != "none", "on sm100 no consumers take turns: one thread multiplies for all"),
@@ -102,10 +75,10 @@ def _blackwell(spec: AttentionSpec) -> list[Fault]:
     )
 
 
-def _fp8(spec: AttentionSpec) -> list[Fault]:
+def _fp8(spec: AttentionKeys) -> list[Fault]:
     """What comes of V having contiguous keys, as wgmma reads operands of 8 bits, and of O being wider than they are."""
     lengths, rings = spec.problem.lengths, spec.rings
-    return _where(
+    return faults.where(
         ("problem.dtype", spec.arch != "sm90", "e4m3 attention is for sm90"),
         ("problem.lengths", lengths == "packed", "the keys of e4m3 V are contiguous: sequences cannot lie end to end"),
         ("rings.kv.storage", rings.kv.storage == "shared", "tiles of K and of V^T differ in e4m3: they need two rings"),
@@ -113,25 +86,32 @@ def _fp8(spec: AttentionSpec) -> list[Fault]:
     )
 
 
-def _where(*rules: tuple[str, bool, str]) -> list[Fault]:
-    """A fault for each (path, whether it is broken, text) that is."""
-    return [(tuple(path.split(".")), text) for path, broken, text in rules if broken]
-
-
-def _rings(spec: AttentionSpec) -> list[Fault]:
-    faults: list[Fault] = []
-    n = spec.tile.n
-    if n & (n - 1):
-        faults.append((("tile", "n"), f"a tile of keys is a power of two, not {n}"))
-    if spec.tile.m % spec.tasks.mma.replicate or (r := spec.tile.m // spec.tasks.mma.replicate) & (r - 1):
-        text = f"{spec.tile.m} rows among {spec.tasks.mma.replicate} consumers: each needs the same power of two"
-        faults.append((("tile", "m"), text))
-    if spec.rings.kv.storage == "shared" and spec.problem.head_dim != spec.head_dim_v:
-        text = f"rows of K ({spec.problem.head_dim}) and of V ({spec.head_dim_v}) differ: they cannot share a ring"
-        faults.append((("rings", "kv", "storage"), text))
-    if spec.rings.o.reuse == "q" and spec.problem.head_dim != spec.head_dim_v:
-        text = f"rows of Q ({spec.problem.head_dim}) and of O ({spec.head_dim_v}) differ: O cannot take Q's place"
-        faults.append((("rings", "o", "reuse"), text))
-    if spec.schedule.kind == "grid" and spec.rings.q.stages != 1:
-        faults.append((("rings", "q", "stages"), "a CTA of a grid loads Q once: stages is 1"))
-    return faults
+def _rings(spec: AttentionKeys) -> list[Fault]:
+    rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
+    k, v = spec.problem.head_dim, spec.head_dim_v
+    share = rows // consumers
+    return [
+        *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),
+        *faults.where(
+            (
+                "tile.m",
+                rows % consumers or share & (share - 1),
+                f"{rows} rows among {consumers} consumers: each needs the same power of two",
+            ),
+            (
+                "rings.kv.storage",
+                rings.kv.storage == "shared" and k != v,
+                f"rows of K ({k}) and of V ({v}) differ: they cannot share a ring",
+            ),
+            (
+                "rings.o.reuse",
+                rings.o.reuse == "q" and k != v,
+                f"rows of Q ({k}) and of O ({v}) differ: O cannot take Q's place",
+            ),
+            (
+                "rings.q.stages",
+                spec.schedule.kind == "grid" and rings.q.stages != 1,
+                "a CTA of a grid loads Q once: stages is 1",
+            ),
+        ),
+    ]

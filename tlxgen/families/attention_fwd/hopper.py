@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tlxgen.arch import Sm90
-from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
+from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.plan import Drain, Fill, Holds, Ring, Role, Rule, Size, Tile, Turn
+from tlxgen.plan.rule import between, one_of
 
+from . import steps
 from .facts import AttentionFacts
 from .spec import AttentionSpec
 
-INSTRUCTION_REGISTERS = 26  # beside N / 2 accumulators of one wgmma at the kernel's own target (ptxas C7602)
 ROW_SCRATCH = 4  # bytes a row: the statistics of a tile on their way to the layout in which they are stored
-CAPTURE_BYTES = 512  # captured values and the alignment of barrier arrays: an upper bound, held against compiles
 
 
 def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
-    """What the plan says of wgmma: who holds the accumulator, in how many registers, and what must be in the SASS."""
+    """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec),
-        "accumulator_role": "mma",
-        "accumulator_registers": _accumulators(spec, facts),
-        "instruction_registers": max(spec.tile.n, facts.head_dim_v) // 2 + INSTRUCTION_REGISTERS,
+        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, facts.head_dim_v)),
         "expected_opcodes": ("QGMMA" if facts.dtype.is_fp8 else "HGMMA", "UTMALDG", "UTMASTG"),
     }
 
 
 def smem(spec: AttentionSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions."""
-    return CAPTURE_BYTES, spec.tile.m * ROW_SCRATCH if spec.softmax.lse else 0
+    return Sm90.captures, spec.tile.m * ROW_SCRATCH if spec.softmax.lse else 0
 
 
 def _aliased(spec: AttentionSpec) -> bool:
@@ -38,22 +38,17 @@ def _aliased(spec: AttentionSpec) -> bool:
 
 def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     mma = spec.tasks.mma
-    turn = ("wait for its turn",) if mma.turns != "none" else ()
-    if mma.overlap:
-        steps: tuple[str, ...] = (*turn, "scores of the next tile", "product of this one's probabilities with V")
-    else:
-        steps = (*turn, "scores of a tile")
-    steps += ("hand the turn on",) if turn else ()
-    steps += ("release K", "mask, softmax")
-    steps += (
-        ("rescale", "release V") if mma.overlap else ("rescale", "product of the probabilities with V", "release V")
-    )
-    free = ("release Q",) if facts.stays else ()
-    last = ("store O by TMA", *free) if _aliased(spec) else (*free, "store O by TMA")
-    lse = ("store LSE",) if spec.softmax.lse else ()
+    consumer = steps.consumer(facts, mma.turns, aliased=_aliased(spec))
     return (
-        Role("load", 4, ("load Q", "acquire a slot, load K", "acquire a slot, load V"), default=True),
-        Role("mma", 4, ("wait for Q", *steps, *lse, *last), registers=mma.registers, replicas=mma.replicate),
+        Role("load", 4, steps.load(facts), default=True),
+        Role(
+            "mma",
+            4,
+            consumer,
+            registers=mma.registers,
+            replicas=mma.replicate,
+            holds=Holds(_accumulators(spec, facts), WORKING_REGISTERS),
+        ),
     )
 
 
@@ -69,13 +64,17 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     q_slots = sizes.get("Q_STAGES", Size.literal(1))
     q_drains = (Drain("mma", until="o" if aliased else ""),) if facts.stays else ()
     drains = (Drain("mma", replicas=replicas),)
-    rings = [Ring("q", (Tile("q", shape["q"], dtype),), q_slots, Fill("load", "tma"), q_drains, kv.empty, replicas)]
+    rings = [
+        Ring(
+            "q", (Tile("q", shape["q"], dtype),), q_slots, Fill("load", "tma"), q_drains, kv.empty, replicas, item=True
+        )
+    ]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, shape[name[0]], dtype, of=name[0])
         rings.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
     o_slots = q_slots if aliased else Size.literal(1)
     o_tile, fill = Tile("o", shape["o"], facts.out), Fill("mma", "store")
-    rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None))
+    rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None, item=True))
     return tuple(rings)
 
 
@@ -86,22 +85,16 @@ def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
 
 def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
     """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
-    threads = spec.tasks.mma.warps * 32
+    threads = spec.tasks.mma.warps * Sm90.warp_threads
     q = facts.rows.value * facts.head_dim * facts.dtype.bytes // 4 // threads * facts.keep_q
     o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
     return o + scores + (scores * facts.dtype.bytes // 4 if facts.overlap else 0) + q
 
 
-def rules(spec: AttentionSpec, facts: AttentionFacts) -> list[Reason]:
-    """What wgmma and the pipeline ask of the numbers. Sums over the plan (SMEM, registers, ...) are in `plan`."""
-    arch, reasons, n = Sm90, list[Reason](), spec.tile.n
-    if facts.rows.value != arch.wgmma_m:
-        text = f"{facts.rows.value} rows a consumer ({facts.rows.text}); a warpgroup's wgmma has {arch.wgmma_m}"
-        reasons.append(Reason("wgmma-m", text))
-    if not arch.wgmma_n_min <= n <= arch.wgmma_n_max:
-        reasons.append(Reason("wgmma-n", f"BLOCK_N = {n}, wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}"))
-    least = 2 if spec.rings.kv.storage == "shared" and facts.overlap else 1
-    if spec.rings.kv.stages < least:
-        text = f"KV_STAGES = {spec.rings.kv.stages}: tiles of K and of V are held at a time, {least} slots at least"
-        reasons.append(Reason("ring-depth", text))
-    return reasons
+def rules(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+    """What wgmma and the pipeline ask of the sizes. Sums over the plan (SMEM, registers, ...) are in `plan`."""
+    arch, rows, n = Sm90, facts.rows, sizes["BLOCK_N"]
+    found = f"{rows.value} rows a consumer ({rows.text}); "
+    yield Rule("wgmma-m", one_of(rows, arch.wgmma_m), found, f"a warpgroup's wgmma has {arch.wgmma_m} rows")
+    wide = between(n, arch.wgmma_n_min, arch.wgmma_n_max)
+    yield Rule("wgmma-n", wide, f"BLOCK_N = {n.value}, ", f"wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}")

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
-from tlxgen.plan import Barrier, Drain, Fill, Reason, Ring, Role, Size, Tile, Use, hand_out
+from tlxgen.plan import Drain, Fill, Holds, Reason, Ring, Role, Rule, Size, Tile, Use
+from tlxgen.plan.rule import at_least, between, multiple_of, one_of
 
+from . import steps
 from .facts import GemmFacts
-from .ops import OPS
 from .spec import GemmSpec
 
 SWIZZLED_ROWS = 8  # "ttng.tmem_copy op: The source should not be swizzled for now" [compiler]
 WORKING_REGISTERS = 40  # a thread, beside the accumulator: addresses, counters, fragments (read off ptxas reports)
-EPILOGUE_WARPS = 4  # a warp reads the 32 lanes of TMEM that are its own [ptx: tcgen05.ld]
 
 
 def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[str, Any]:
-    """What the plan says of tcgen05: who holds a subtile of the accumulator in registers, and what the SASS has."""
-    held = facts.rows.value * facts.columns.value // (EPILOGUE_WARPS * Sm100.warp_threads)
+    """What the plan says of tcgen05: what the SASS has, who hands out work, and what the compiler takes of TMEM."""
     return {
         "turns": (),
-        "accumulator_role": "epilogue",
-        "accumulator_registers": held if facts.tma_store else 2 * held,  # on its way to the layout of the store
-        "working_registers": WORKING_REGISTERS,
         "expected_opcodes": _opcodes(facts),
-        "source_barriers": _source_barriers(facts),
         "compiler_tmem": () if facts.scale_columns else _scale_columns(facts),
     }
+
+
+def _holds(facts: GemmFacts) -> Holds:
+    """The registers of the epilogue: a subtile of the accumulator, twice on its way to the layout of a direct store."""
+    held = facts.rows.value * facts.columns.value // (Sm100.lanes_warps * Sm100.warp_threads)
+    return Holds(held if facts.tma_store else 2 * held, WORKING_REGISTERS)
 
 
 def _scale_columns(facts: GemmFacts) -> tuple[Use, ...]:
@@ -36,51 +37,20 @@ def _scale_columns(facts: GemmFacts) -> tuple[Use, ...]:
     return tuple(Use(s.name, s.tile.bytes.value // 512 * 4) for s in facts.scales)
 
 
-def consumers(possible: Sequence[Role], guards: Mapping[str, bool], baked: Mapping[str, int | bool], ctas: int) -> Size:
-    """How many tasks read each answer of cluster launch control: all of them, in all CTAs of the cluster.
-
-    Tasks whose guard is a constant of the source are counted or not; an open guard counts as the number that it is.
-    """
-    always = sum(r.replicas for r in possible if r.guard is None or (r.guard in baked and guards[r.guard]))
-    count = Size.literal(always)
-    for role in possible:
-        if role.guard and role.guard not in baked:
-            count = count + Size.of(role.guard, int(guards[role.guard]))
-    return count * ctas
-
-
-def _source_barriers(facts: GemmFacts) -> tuple[Barrier, ...]:
-    if not facts.clc:
-        return ()
-    who = "every task" + (f" of {facts.cluster} CTAs" if facts.cluster > 1 else "")
-    return hand_out("clc", facts.consumers.value, who)
-
-
 def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[Role, ...]:
     """The tasks of a variant that has the `optional` ones. One-warp tasks share a warpgroup, and its registers."""
     mma, tasks = spec.tasks.mma, spec.tasks
-    tiles = "a and b tiles" if spec.rings.ab.full == "shared" else "a tiles and b tiles apart"
-    output = f"C in {facts.subtiles} subtiles"
-    store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
-    store = f"publish {output}" if "store" in optional else store
-    drain = ("wait for an accumulator", "load it subtile by subtile", "release it")
-    multiply = (
-        "acquire an accumulator",
-        "wait for a slot",
-        "tcgen05 on it, which releases it",
-        "commit the accumulator",
-    )
     roles = [
-        Role("epilogue", EPILOGUE_WARPS, (*drain, *(OPS[op].meaning for op in facts.ops), store), default=True),
-        Role("mma", mma.warps, multiply, registers=mma.registers),
-        Role("load", 1, ("acquire a slot", f"load {tiles}"), registers=mma.registers),
+        Role("epilogue", Sm100.lanes_warps, steps.epilogue(facts), default=True, holds=_holds(facts)),
+        Role("mma", mma.warps, steps.tcgen05(facts), registers=mma.registers),
+        Role("load", 1, steps.load(facts), registers=mma.registers),
     ]
     if "store" in optional and tasks.epilogue:
         registers = tasks.epilogue.registers if mma.registers else None  # setmaxnreg: all tasks or none
-        steps = ("wait for a subtile", "store it by TMA", "release it")
-        roles.append(Role("store", tasks.epilogue.warps, steps, registers=registers, guard=facts.store_guard))
+        store = steps.store(facts)
+        roles.append(Role("store", tasks.epilogue.warps, store, registers=registers, guard=facts.store_guard))
     if "scheduler" in optional:
-        ask = ("ask for a tile", "read which it is")
+        ask = steps.scheduler(facts)
         roles.append(Role("scheduler", 1, ask, registers=mma.registers, guard=facts.scheduler_guard))
     return tuple(roles)
 
@@ -91,8 +61,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
     made: list[Ring] = []
     for name in dict.fromkeys(o.ring for o in facts.loads):
         tiles = tuple(o.tile for o in facts.loads if o.ring == name)
-        fill, drain = Fill("load", "tma", ctas=2 if leader else 1), Drain("mma", by="commit")
-        rendezvous = 2 if facts.protocol == "rendezvous" and not made else 0  # one tells of all operands
+        fill, drain = Fill("load", "tma", ctas=facts.cluster if leader else 1), Drain("mma", by="commit")
+        rendezvous = facts.cluster if facts.protocol == "rendezvous" and not made else 0  # one tells of all operands
         made.append(Ring(name, tiles, sizes["STAGES"], fill, (drain,), rendezvous=rendezvous))
     accumulator = Tile("acc", (sizes["BLOCK_M"], sizes["BLOCK_N"]), DTYPES["fp32"], facts.row_groups)
     made.append(
@@ -101,7 +71,7 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
             (accumulator,),
             sizes["ACC_STAGES"],
             Fill("mma", "commit"),
-            (Drain("epilogue", ctas=2, at="leader") if leader else Drain("epilogue"),),
+            (Drain("epilogue", ctas=facts.cluster, at="leader") if leader else Drain("epilogue"),),
             spec.rings.acc.empty,
             space="tmem",
         )
@@ -110,8 +80,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         made.append(Ring("scale", _factors(sizes), sizes["STAGES"], Fill("mma", "copy"), (), space="tmem"))
     if facts.tma_store:
         drains = (Drain("store"),) if "store" in optional else ()
-        staged = (facts.staged,)
-        made.append(Ring("c", staged, sizes["C_STAGES"], Fill("epilogue", "store"), drains, spec.rings.c.empty))
+        fill, empty = Fill("epilogue", "store"), spec.rings.c.empty
+        made.append(Ring("c", (facts.staged,), sizes["C_STAGES"], fill, drains, empty, guard=facts.store_guard))
     return tuple(made)
 
 
@@ -130,27 +100,23 @@ def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
     return (product, *copies, "UTMALDG", "LDTM", *store, *(("UGETNEXTWORKID",) if facts.clc else ()))
 
 
-def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reason]:
-    """What tcgen05 asks of the numbers."""
-    rows, n, reasons = facts.rows.value, spec.tile.n, list[Reason]()
+def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+    """What tcgen05 asks of the sizes."""
+    rows, n, k = facts.rows, sizes["BLOCK_N"], sizes["BLOCK_K"]
     legal = Sm100.mma_pair_m if facts.pair else Sm100.mma_m
-    if rows not in legal:
-        who = "two CTAs multiply" if facts.pair else "tcgen05 multiplies"
-        text = f"{rows} rows a group ({facts.rows.text}); {who} {' or '.join(map(str, legal))} each"
-        reasons.append(Reason("tcgen05-m", text))
-    least = Sm100.mma_n_min * (2 if facts.pair else 1)
-    if not least <= n <= Sm100.mma_n_max:
-        reasons.append(Reason("tcgen05-n", f"BLOCK_N = {n}, tcgen05 takes {least} to {Sm100.mma_n_max}"))
-    if spec.tile.k * facts.a.k_bytes < Sm100.mma_k_bytes:
-        reasons.append(Reason("tcgen05-k", f"BLOCK_K = {spec.tile.k}, one tcgen05 takes {Sm100.mma_k_bytes} B of K"))
-    unit = {"rows a group": (rows, Sm100.mx_rows), "BLOCK_N": (n, Sm100.mx_rows), "BLOCK_K": (spec.tile.k, Sm100.mx_k)}
-    for what, (extent, whole) in unit.items() if facts.scales else ():
-        if extent % whole:
-            reasons.append(Reason("mx", f"{what} = {extent}; MX scales come in blocks of {whole}"))
-    return [*reasons, *_swizzled(facts)]
+    needed = f"{'two CTAs multiply' if facts.pair else 'tcgen05 multiplies'} {' or '.join(map(str, legal))} rows each"
+    yield Rule("tcgen05-m", one_of(rows, *legal), f"{rows.value} rows a group ({rows.text}); ", needed)
+    least, most = Sm100.mma_n_min * (2 if facts.pair else 1), Sm100.mma_n_max
+    yield Rule("tcgen05-n", between(n, least, most), f"BLOCK_N = {n.value}, ", f"tcgen05 takes {least} to {most}")
+    deep = at_least(k, int(Sm100.mma_k_bytes / facts.a.k_bytes))
+    yield Rule("tcgen05-k", deep, f"BLOCK_K = {k.value}, ", f"one tcgen05 takes {Sm100.mma_k_bytes} B of K")
+    blocks = {"rows a group": (rows, Sm100.mx_rows), "BLOCK_N": (n, Sm100.mx_rows), "BLOCK_K": (k, Sm100.mx_k)}
+    for what, (extent, unit) in blocks.items() if facts.scales else ():
+        found = f"{what} = {extent.value}; "
+        yield Rule("mx", multiple_of(extent, unit), found, f"MX scales come in blocks of {unit}")
 
 
-def _swizzled(facts: GemmFacts) -> Iterator[Reason]:
+def reasons(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """Scales that fbtriton 3.7.4 would swizzle in SMEM, where its own tmem_copy then cannot read them."""
     for scales in facts.scales if facts.scale_columns else ():
         rows = scales.tile.bytes.value // 256

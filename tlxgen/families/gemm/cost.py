@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tlxgen.arch import DTYPES, Sm100
+from tlxgen.arch import DTYPES, Arch, Sm100
 from tlxgen.plan import Plan
 
 from .facts import GemmFacts
@@ -33,13 +33,8 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (4096, 128, 4096),
 )
 
-# An H100 or H200, a clock and SM; what of it is not measured on a B200 is taken to be the same there.
-SMEM_BYTES = 128
+# An H100 or H200, a clock and SM, beside what `Arch` has.
 STORE_BYTES = 32  # of C, from registers until the next tile begins
-L2_BYTES = 80  # an SM's share, by what is left of a launch at 1024^3 for its 16 slots of 64 x 128
-DRAM_BYTES = 18  # 4.2 TB/s measured
-L2_CAPACITY = 40 << 20  # of 50 MB, what a GEMM's operands can count on
-LATENCY = 1500  # clocks from a TMA load to its arrival, L2 missed
 TILE_START = 800  # clocks from the first load of a tile to its first product
 HAND_OFF = 8  # clocks of a slot's barriers
 EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
@@ -47,7 +42,6 @@ ADDING = 50  # clocks a slot when its products are added outside of the tensor c
 ADDING_ALONE = 90  # when none does, beside the additions
 ADDED = 128  # products, a clock
 LAUNCH = 6000  # clocks of a second kernel
-IN_FLIGHT = 64 << 10  # bytes on their way to an SM that keep memory busy
 MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
 GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
 SUMS = {16: 5000, 8: 17000}  # clocks to store the sums of a part and add up a share, so many parts on their way
@@ -60,7 +54,7 @@ EXCHANGE = 1200  # clocks from a store into another CTA's shared memory to its b
 EXCHANGE_BYTES = 4  # of such stores, a clock and SM: each is of 4 bytes; measured 6 for two CTAs, 1.5 for four
 
 
-def flops(shape: Shape) -> float:
+def flops(spec: GemmSpec, shape: Shape) -> float:
     """Floating-point operations, a multiply-add as two; the epilogue is not counted."""
     m, n, k = shape
     return 2.0 * m * n * k
@@ -110,11 +104,11 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     multiply = block_m * block_n * block_k / facts.products
     # Each warpgroup's wgmma reads its 64 rows of A and all of B; tcgen05 reads those of a row group, or of both CTAs.
     b_reads = facts.row_groups if facts.tensor_memory else math.ceil(block_m / 64)
-    read = block_k * (a * block_m + b * b_reads * block_n / (2 if facts.pair else 1)) / SMEM_BYTES
+    read = block_k * (a * block_m + b * b_reads * block_n / (2 if facts.pair else 1)) / Arch.smem_bytes_per_clock
     a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
-    load = (a * a_loaded + b * b_loaded) * block_k / L2_BYTES
-    memory = _unique(facts, size, shape, at_work) * block_k / at_work / DRAM_BYTES
-    memory *= max(1.0, IN_FLIGHT / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
+    load = (a * a_loaded + b * b_loaded) * block_k / Arch.l2_bytes_per_clock
+    memory = _unique(facts, size, shape, at_work) * block_k / at_work / Arch.dram_bytes_per_clock
+    memory *= max(1.0, Arch.dram_in_flight / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
     return max(multiply + wait, read, load, memory) + HAND_OFF + _adding(facts, block_m * block_n)
 
@@ -140,7 +134,7 @@ def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) 
     high = min(size["GROUP_M"] * facts.cluster_m, rows, at_work)
     wide = min(math.ceil(at_work / high), columns)
     read = parts * (a * high * size["BLOCK_M"] + b * wide * size["BLOCK_N"])
-    if (a * m + b * n) * k > L2_CAPACITY:
+    if (a * m + b * n) * k > Arch.l2_bytes:
         return read
     return min(read, parts * (a * m + b * n) * at_work / (rows * columns))  # everything stays: it is read once
 
@@ -148,7 +142,7 @@ def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) 
 def _stall(size: dict[str, int], slot: float) -> float:
     """Clocks a slot that the latency of loads leaves bare, because the ring is short of it."""
     stages = size["STAGES"]
-    return max(0.0, LATENCY - (stages - 1) * slot) / stages
+    return max(0.0, Arch.tma_latency - (stages - 1) * slot) / stages
 
 
 def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
@@ -182,4 +176,4 @@ def _lent(left: int, slots: int, slot: float, sms: int) -> int:
 
 def _reduction(m: int, n: int, split: int, sms: int) -> float:
     """Clocks of the kernel that adds the parts of K: fp32 sums from L2 or memory."""
-    return LAUNCH + m * n * 4 * (split + 1) / (L2_BYTES / 2 * sms) if split > 1 else 0.0
+    return LAUNCH + m * n * 4 * (split + 1) / (Arch.l2_bytes_per_clock / 2 * sms) if split > 1 else 0.0

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from tlxgen.arch import DType, Sm100
+from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
 
 from .ops import OPS, OpTensor
@@ -88,7 +88,6 @@ class GemmFacts:
     stochastic: bool = False  # C is rounded up or down by chance
     interleave: bool = False  # the epilogue takes the row groups' subtiles in turns
     scheduler_guard: str | None = None
-    consumers: Size = Size("0", 0)  # tasks, of all CTAs, that read where their next tile is
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
@@ -101,7 +100,7 @@ class GemmFacts:
     def products(self) -> int:
         """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
         widest = max(o.tile.dtype.value_bits for o in self.operands)
-        return (4096 if self.tensor_memory else 2048) * 16 // widest
+        return (Sm100 if self.tensor_memory else Sm90).products * 16 // widest
 
     @property
     def k_multiple(self) -> int:
@@ -144,27 +143,6 @@ class GemmFacts:
         return self.cut_tail and not self.helped
 
     @property
-    def walk(self) -> tuple[str, ...]:
-        """The kernel's arguments that say how to get from a work item to its tile."""
-        helped = ("num_whole", "helpers", "cta_reciprocal") if self.helped else ()
-        return ("group_reciprocal", "last_reciprocal", *(("num_whole", "tail_parts") if self.tail else helped))
-
-    @property
-    def cutting(self) -> tuple[str, ...]:
-        """The kernel's arguments that say how many K tiles a part of a tile has, and how many parts a CTA."""
-        return ("num_workers", "part_tiles", "shares") if self.tail else ("lent", "pieces") if self.helped else ()
-
-    @property
-    def first(self) -> tuple[str, ...]:
-        """The kernel's arguments that say what the first tiles take of A and of B."""
-        return ("first_rows", "first_columns") if self.prefetch else ()
-
-    @property
-    def unspecialized(self) -> tuple[str, ...]:
-        """Arguments of whose values nothing is made when compiling: one kernel serves all."""
-        return (*(("seed",) if self.stochastic else ()), *self.first, *self.walk, *self.cutting)
-
-    @property
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
         return bool(self.cut) or self.cut_tail
@@ -194,33 +172,18 @@ class GemmFacts:
         return (*self.operands, *self.scales)
 
     @property
-    def descriptors(self) -> tuple[str, ...]:
-        """The kernel's TMA descriptors, by argument."""
-        return tuple(
-            f"{name}_desc"
-            for name in (
-                *(o.name for o in self.loads),
-                *(("c",) if self.tma_store else ()),
-                *(("sums",) if self.cut_tail else ()),
-                *(("rest",) if self.helped else ()),
-            )
-        )
+    def operand_rings(self) -> tuple[str, ...]:
+        """The rings of what the loads bring, which are used in step."""
+        return tuple(dict.fromkeys(o.ring for o in self.loads))
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:
         return tuple(t for op in self.ops for t in OPS[op].tensors)
 
     @property
-    def op_arguments(self) -> tuple[tuple[str, str], ...]:
+    def op_arguments(self) -> tuple[str, ...]:
+        """The kernel's arguments that the operations take."""
         return tuple(argument for t in self.op_tensors for argument in t.arguments)
-
-    @property
-    def op_pointers(self) -> tuple[tuple[str, str], ...]:
-        return tuple(argument for argument in self.op_arguments if argument[1].startswith("*"))
-
-    @property
-    def op_strides(self) -> tuple[str, ...]:
-        return tuple(name for name, kind in self.op_arguments if not kind.startswith("*"))
 
     @property
     def place(self) -> tuple[str, ...]:

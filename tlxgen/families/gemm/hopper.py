@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
-from tlxgen.plan import Drain, Fill, Reason, Ring, Role, Size, Tile, Turn
+from tlxgen.plan import Drain, Fill, Holds, Reason, Ring, Role, Rule, Size, Tile, Turn
+from tlxgen.plan.rule import at_least, between
 
+from . import steps
 from .facts import GemmFacts
 from .ops import OPS, Held
 from .spec import GemmSpec
-
-# One wgmma m64nNk16 holds N / 2 accumulator registers a thread; ptxas (C7602) asks for 26 more at the kernel's own
-# register target, whatever setmaxnreg grants later.
-INSTRUCTION_REGISTERS = 26
 
 # Registers a thread beside the accumulator, by where compiles begin to spill (benchmarks/registers.py).
 MAIN_LOOP = 26  # addresses, counters, barriers
@@ -25,16 +24,19 @@ ADDING = 80  # in all, of a producer that adds up parts of tiles
 
 
 def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[str, Any]:
-    """What the plan says of wgmma: who holds the accumulator, in how many registers, and what must be in the SASS."""
-    mma = spec.tasks.mma
+    """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec, facts),
-        "accumulator_role": "mma" if spec.tasks.specialized else "gemm",
-        "accumulator_registers": (1 + facts.promote) * facts.rows.value * sizes["BLOCK_N"].value // (mma.warps * 32),
-        "working_registers": math.ceil(MAIN_LOOP + _epilogue_registers(spec, facts)),
-        "instruction_registers": sizes["BLOCK_N"].value // 2 + INSTRUCTION_REGISTERS,
+        "instruction_registers": Sm90.wgmma_registers(spec.tile.n),
         "expected_opcodes": _opcodes(facts),
     }
+
+
+def _holds(spec: GemmSpec, facts: GemmFacts) -> Holds:
+    """The registers of who multiplies: all sums of its rows (twice if promoted), and what the epilogue works with."""
+    sums = (1 + facts.promote) * facts.rows.value * spec.tile.n
+    working = math.ceil(MAIN_LOOP + _epilogue_registers(spec, facts))
+    return Holds(sums // (spec.tasks.mma.warps * Sm90.warp_threads), working)
 
 
 def _epilogue_registers(spec: GemmSpec, facts: GemmFacts) -> float:
@@ -53,31 +55,25 @@ def _epilogue_registers(spec: GemmSpec, facts: GemmFacts) -> float:
 def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[Role, ...]:
     """The tasks of a variant that has the `optional` ones."""
     mma = spec.tasks.mma
-    tiles = "a and b tiles" if spec.rings.ab.full == "shared" else "a tiles and b tiles apart"
-    output = f"C in {facts.subtiles} subtiles"
-    store = f"store {output} by TMA" if facts.tma_store else f"store {output} from registers"
-    if facts.cut_tail:
-        store += f", of a part of K its sums in {facts.sum_slices} slices"
-    exchange = ("send each CTA of the cluster its columns", "add up what came from each") if facts.cluster_k > 1 else ()
-    epilogue = (*exchange, *(OPS[op].meaning for op in facts.ops), store)
-    products = ("wgmma on it", "add its products") if facts.promote else ("wgmma on it",)
-    multiply = ("wait for a slot", *products, "release the slot before" if facts.in_flight else "release it")
     if not spec.tasks.specialized:
-        steps = ("acquire a slot", f"load {tiles}", *multiply, *epilogue)
-        return (Role("gemm", mma.warps, steps, default=True),)
-    order = ("wait for its turn", *multiply, "hand the turn on") if facts.pingpong else multiply
-    if "store" in optional:
-        epilogue = (*epilogue[:-1], f"publish {output}")
-    after = ["wait for a helper's mark", "load its sums"] if facts.helped else []
-    after += ["add up a share of a tile that was left over"] if facts.tail else []
+        held, whole = _holds(spec, facts), steps.pipelined(facts)
+        return (Role("gemm", mma.warps, whole, default=True, in_flight=facts.in_flight, holds=held),)
     roles = [
-        Role("load", 4, ("acquire a slot", f"load {tiles}", *after), default=True),
-        Role("mma", mma.warps, (*order, *epilogue), registers=mma.registers, replicas=facts.replicas),
+        Role("load", 4, steps.load(facts), default=True),
+        Role(
+            "mma",
+            mma.warps,
+            steps.wgmma(facts, mma.order if facts.pingpong else ""),
+            registers=mma.registers,
+            replicas=facts.replicas,
+            in_flight=facts.in_flight,
+            holds=_holds(spec, facts),
+        ),
     ]
     if "store" in optional and spec.tasks.epilogue:
         registers = spec.tasks.epilogue.registers if mma.registers else None  # setmaxnreg: all tasks or none
-        steps = ("wait for a subtile", "store it by TMA", "release it")
-        roles.append(Role("store", spec.tasks.epilogue.warps, steps, registers=registers, guard=facts.store_guard))
+        store = steps.store(facts)
+        roles.append(Role("store", spec.tasks.epilogue.warps, store, registers, guard=facts.store_guard))
     return tuple(roles)
 
 
@@ -91,17 +87,21 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         ctas = facts.cluster if any(o.multicast for o in members) else 1
         drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas)
         tiles = tuple(o.tile for o in members)
-        rings.append(Ring(name, tiles, sizes["STAGES"], Fill(filler, "tma"), (drain,), spec.rings.ab.empty))
+        ring = Ring(name, tiles, sizes["STAGES"], Fill(filler, "tma"), (drain,), spec.rings.ab.empty)
+        rings.append(ring)
+        if facts.rest and facts.a in members:
+            rings.append(replace(ring, name="rest", tiles=(facts.rest,), alias=name, over="a", slotwise=True))
     if facts.cluster_k > 1:
         rings.append(_parts(facts, sizes, consumer))
     if facts.tma_store:
         tile = facts.staged
         drains = (Drain("store"),) if "store" in optional else ()
         fill = Fill(consumer, "store")
-        c = Ring("c", (tile,), sizes["C_STAGES"], fill, drains, spec.rings.c.empty, banks=facts.replicas)
+        guard, empty = facts.store_guard, spec.rings.c.empty
+        c = Ring("c", (tile,), sizes["C_STAGES"], fill, drains, empty, banks=facts.replicas, guard=guard)
         rings.append(c)
         if facts.sums:
-            rings.append(replace(c, name="sums", tiles=(facts.sums,), alias="c", reshaped=True))
+            rings.append(replace(c, name="sums", tiles=(facts.sums,), alias="c", reshaped=True, slotwise=True))
     return tuple(rings)
 
 
@@ -110,7 +110,7 @@ def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
     tile = Tile("part", (facts.rows, sizes["BLOCK_N"]), DTYPES["fp32"], groups=facts.cluster_k, axis=1)
     drains = (Drain(consumer, ctas=facts.cluster_k),) if facts.persistent else ()
     fill = Fill(consumer, "remote", ctas=facts.cluster_k)
-    return Ring("part", (tile,), Size.literal(1), fill, drains, banks=facts.replicas)
+    return Ring("part", (tile,), Size.literal(1), fill, drains, banks=facts.replicas, item=True)
 
 
 def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
@@ -125,25 +125,28 @@ def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
     return (product, "UTMALDG", *(("UTMASTG",) if facts.tma_store else ()))
 
 
-def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> list[Reason]:
-    """What wgmma and its pipeline ask of the numbers."""
-    arch, mma, reasons = Sm90, spec.tasks.mma, list[Reason]()
-    rows, n = facts.rows.value, spec.tile.n
-    least = arch.wgmma_m * mma.warps // arch.warpgroup_warps
-    if rows < least:
-        reasons.append(Reason("wgmma-m", f"{rows} rows a replica ({facts.rows.text}); {mma.warps} warps need {least}"))
-    if not arch.wgmma_n_min <= n <= arch.wgmma_n_max:
-        reasons.append(Reason("wgmma-n", f"BLOCK_N = {n}, wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}"))
-    if spec.tile.k * facts.a.tile.dtype.bytes < arch.wgmma_k_bytes:
-        reasons.append(Reason("wgmma-k", f"BLOCK_K = {spec.tile.k}, one wgmma takes {arch.wgmma_k_bytes} B of K"))
-    if spec.rings.ab.stages <= facts.in_flight:
-        text = f"STAGES = {spec.rings.ab.stages} with {facts.in_flight} wgmma in flight: no slot is left to load into"
-        reasons.append(Reason("ring-depth", text))
+def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+    """What wgmma and its pipeline ask of the sizes."""
+    arch, warps, rows = Sm90, spec.tasks.mma.warps, facts.rows
+    n, k, stages = sizes["BLOCK_N"], sizes["BLOCK_K"], sizes["STAGES"]
+    least = arch.wgmma_m * warps // arch.warpgroup_warps
+    found = f"{rows.value} rows a replica ({rows.text}); "
+    yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} rows")
+    wide = between(n, arch.wgmma_n_min, arch.wgmma_n_max)
+    yield Rule("wgmma-n", wide, f"BLOCK_N = {n.value}, ", f"wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}")
+    deep = at_least(k, arch.wgmma_k_bytes // facts.a.tile.dtype.bytes)
+    yield Rule("wgmma-k", deep, f"BLOCK_K = {k.value}, ", f"one wgmma takes {arch.wgmma_k_bytes} B of K")
+    if facts.in_flight:
+        flying = f"{facts.in_flight} wgmma in flight: no slot is left to load into"
+        yield Rule("ring-depth", at_least(stages, facts.in_flight + 1), f"STAGES = {stages.value} with ", flying)
+    if not spec.tasks.specialized:
+        ahead = "the un-specialised form: its one task loads a slot ahead of the one that it multiplies"
+        yield Rule("ring-depth", at_least(stages, 2), f"STAGES = {stages.value} in ", ahead)
+
+
+def reasons(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
+    """What the tasks ask of each other beside."""
     if facts.tail and facts.producer_registers < ADDING:
         text = f"load adds up parts of tiles and needs {ADDING} registers a thread; it gets {facts.producer_registers}"
-        text += f", as mma asks for {mma.registers}"
-        reasons.append(Reason("registers", text))
-    if not spec.tasks.specialized and spec.rings.ab.stages == 1:
-        text = "STAGES = 1 in the un-specialised form: its one task loads a slot ahead of the one that it multiplies"
-        reasons.append(Reason("ring-depth", text))
-    return reasons
+        text += f", as mma asks for {spec.tasks.mma.registers}"
+        yield Reason("registers", text)

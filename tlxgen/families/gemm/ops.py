@@ -38,17 +38,21 @@ class OpTensor:
         return 4 if "float32" in self.dtypes else 2
 
     @property
-    def arguments(self) -> tuple[tuple[str, str], ...]:
-        """The kernel arguments it becomes: (name, Triton signature type)."""
-        stride = ((f"stride_{self.name[0]}m", "i32"),) if self.strided else ()
-        return ((f"{self.name}_ptr", f"*{self.signature}"), *stride)
+    def stride(self) -> str:
+        """The kernel argument of its row stride, if it has one."""
+        return f"stride_{self.name[0]}m"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The kernel arguments it becomes."""
+        return (f"{self.name}_ptr", *((self.stride,) if self.strided else ()))
 
 
 @dataclass(frozen=True)
 class Op:
     """One operation on `acc`, an fp32 block whose element (i, j) is row `rows[i]`, column `columns[j]` of C.
 
-    `registers`: about how many a thread needs for it, as docs/design.md says.
+    `registers`: about how many a thread needs for it, as docs/decisions.md says.
     """
 
     name: str

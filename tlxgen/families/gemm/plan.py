@@ -3,60 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from tlxgen.arch import ARCHS, DTYPES, Sm100
-from tlxgen.plan import Launch, Parameter, Plan, Reason, Size, Tile, Use, complete
+from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
+from tlxgen.families import kit
+from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
 from tlxgen.plan.registers import split_registers
+from tlxgen.plan.rule import at_least, equal
 
-from . import blackwell, hopper
+from . import arguments, blackwell, hopper
+from .axes import AXES
 from .facts import GemmFacts, Operand
 from .spec import GemmSpec
 
-CONFIG_AXES = {
-    "tile.m": "BLOCK_M",
-    "tile.n": "BLOCK_N",
-    "tile.k": "BLOCK_K",
-    "rings.ab.stages": "STAGES",
-    "rings.c.stages": "C_STAGES",
-    "rings.acc.stages": "ACC_STAGES",
-    "schedule.group_m": "GROUP_M",
-    "schedule.split_k": "SPLIT_K",
-}
-BLAME = {
-    "smem": "rings.ab.stages",
-    "ring-depth": "rings.ab.stages",
-    "mbarrier-bytes": "tile.k",
-    "registers": "tasks.mma.registers",
-    "accumulator": "tile.n",
-    "instruction": "tile.n",
-    "threads": "tasks.mma.warps",
-    "named-barriers": "tasks.mma.order",
-    "tmem": "rings.acc.stages",
-    "wgmma-m": "tile.m",
-    "wgmma-n": "tile.n",
-    "wgmma-k": "tile.k",
-    "tcgen05-m": "tile.m",
-    "tcgen05-n": "tile.n",
-    "tcgen05-k": "tile.k",
-    "mx": "problem.scaling",
-    "tma-box": "tile.k",
-    "subtile": "epilogue.subtiles",
-}
-MEANING = {
-    "BLOCK_M": "rows of a tile of C",
-    "BLOCK_N": "columns of a tile of C",
-    "BLOCK_K": "extent of K in a ring slot",
-    "STAGES": "slots of the operand ring",
-    "C_STAGES": "staging buffers of C a replica",
-    "ACC_STAGES": "accumulators in tensor memory",
-    "GROUP_M": "tile rows of a swizzle group",
-    "SPLIT_K": "parts that K is cut into",
-}
-CAPTURE_BYTES = 256  # 112 to 176 measured
-ALIGNMENT_BYTES = 128  # barrier arrays start at multiples of 16
-TMEM_BYTES = 112  # where tcgen05.alloc puts the address, and captures of tasks that have arguments more
-CLC_BYTES = 80  # a response of 16 bytes, aligned, and captures
 MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
@@ -67,17 +25,14 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
     `guards` are the values of the guards in this variant, `baked` the parameters that are constants of the source, and
     `split` says whether any variant of this structure cuts K (its source then carries the workspace).
     """
-    sizes = _sizes(spec)
+    sizes = kit.sizes(AXES, spec)
     facts = _facts(spec, sizes, split)
     arch = hopper if spec.arch == "sm90" else blackwell
     names = {facts.store_guard: "store", facts.scheduler_guard: "scheduler"}
     optional = frozenset(names[guard] for guard, on in guards.items() if on)
     possible = frozenset(names[guard] for guard in guards)
     roles, all_roles = arch.roles(spec, facts, optional), arch.roles(spec, facts, possible)
-    if facts.clc:
-        facts = replace(facts, consumers=blackwell.consumers(all_roles, guards, baked, facts.cluster))
-    parameters = [Parameter(n, s.value, MEANING[n], n in baked) for n, s in sizes.items()]
-    parameters += [Parameter(g, v, "whether the guarded task is there", g in baked) for g, v in guards.items()]
+    parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     return complete(
         Plan(
             name=spec.name,
@@ -89,32 +44,31 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             parameters=tuple(parameters),
             specialized=spec.tasks.specialized,
             cluster=(facts.cluster, 1, 1),
+            work=_work(spec, facts),
+            signals=_signals(facts),
             compiler_smem=_compiler_smem(spec, facts),
             spare_smem=_spare_smem(facts),
             **arch.arguments(spec, facts, sizes),
             facts=facts,
-            launches=_launches(spec, facts, parameters),
-            reasons=(*arch.rules(spec, facts, sizes), *_rules(spec, facts)),
+            host=arguments.host(facts),
+            launches=arguments.launches(spec, facts, parameters),
+            rules=(*arch.rules(spec, facts, sizes), *_rules(facts)),
+            reasons=(*arch.reasons(spec, facts), *_boxes(spec, facts)),
         )
     )
 
 
-def _sizes(spec: GemmSpec) -> dict[str, Size]:
-    values = {
-        "BLOCK_M": spec.tile.m,
-        "BLOCK_N": spec.tile.n,
-        "BLOCK_K": spec.tile.k,
-        "STAGES": spec.rings.ab.stages,
-        "C_STAGES": spec.rings.c.stages,
-        "ACC_STAGES": spec.rings.acc.stages,
-        "GROUP_M": spec.schedule.group_m,
-        "SPLIT_K": spec.schedule.split_k,
-    }
-    if spec.arch == "sm90":
-        del values["ACC_STAGES"]
-    if spec.epilogue.store == "direct":
-        del values["C_STAGES"]
-    return {name: Size.of(name, value) for name, value in values.items()}
+def _work(spec: GemmSpec, facts: GemmFacts) -> Work:
+    in_turns = facts.replicas if facts.pingpong else 1
+    return Work(facts.source, spec.schedule.tail, facts.cluster, in_turns, facts.scheduler_guard)
+
+
+def _signals(facts: GemmFacts) -> tuple[Signal, ...]:
+    """By which a CTA learns that others have stored their sums over a part of K of its tile."""
+    if facts.helped:
+        return (Signal("marks", "flags_ptr", "mma", "load", words=facts.row_groups),)
+    parts = "tail_parts" + (f" * {facts.row_groups}" if facts.row_groups > 1 else "")
+    return (Signal("counts", "counts_ptr", "mma", "load", parts, waiters="fix_up_ctas"),) if facts.tail else ()
 
 
 def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
@@ -236,10 +190,10 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
         scratch += [t.largest_bytes * (block if t.strided else VECTOR_SCRATCH) for t in facts.op_tensors if t.shape]
     if facts.ops:
         scratch.append(_rest_bytes(facts))
-    captures = CAPTURE_BYTES if spec.tasks.specialized else ALIGNMENT_BYTES
+    captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
     captures += MARK_BYTES if facts.cut_tail else 0
     if facts.tensor_memory:
-        captures += TMEM_BYTES + (CLC_BYTES if facts.clc else 0)
+        captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)
 
 
@@ -253,65 +207,21 @@ def _rest_bytes(facts: GemmFacts) -> int:
     return facts.rest.bytes.value // facts.rest.groups if facts.rest else 0
 
 
-def _kernel_arguments(spec: GemmSpec, facts: GemmFacts) -> tuple[tuple[str, str], ...]:
-    """The kernel's run-time arguments, with the types that a launch of this variant passes.
-
-    In the order in which a launch has them: TMA descriptors, addresses, what a layout says, what varies.
-    """
-    out = "fp32" if spec.schedule.split_k > 1 else facts.c_dtype.signature
-    tiles = {s.name: s for s in (*(o.tile for o in facts.operands), *(s.tile for s in facts.scales))}
-    boxes = {name: (tile.dtype.signature, tile.shape) for name, tile in tiles.items()}
-    boxes |= {"c": (out, (facts.rows, facts.columns))} if facts.tma_store else {}
-    boxes |= {tile.name: (tile.dtype.signature, tile.shape) for tile in (facts.sums, facts.rest) if tile}
-    descriptors = [(f"{name}_desc", _descriptor(*box)) for name, box in boxes.items()]
-    addresses = [] if facts.tma_store else [("c_ptr", f"*{out}")]
-    addresses += [("marks_ptr", "*i32")] if facts.helped else []
-    addresses += [("sums_ptr", "*fp32"), ("counts_ptr", "*i32"), ("c_ptr", f"*{out}")] if facts.tail else []
-    addresses += [(f"{o.name}_ptr", f"*{o.tile.dtype.signature}") for o in facts.operands if facts.prefetch]
-    strides = ["stride_cm"] if facts.tail or not facts.tma_store else []
-    strides += [f"stride_{o.name}" for o in facts.operands if facts.prefetch]
-    pointers, op_strides = facts.op_pointers, facts.op_strides
-    layout = [*strides, *facts.first, *op_strides, "M", "N", "K", *facts.walk, *facts.cutting]
-    seed = [("seed", "i32")] if facts.stochastic else []
-    return (*descriptors, *addresses, *pointers, *((name, "i32") for name in layout), *seed)
+def _rules(facts: GemmFacts) -> Iterator[Rule]:
+    """What an epilogue asks of the numbers."""
+    columns = facts.columns
+    found = f"{columns.value} columns a subtile ({columns.text})"
+    yield Rule("subtile", at_least(columns, 8), f"{found}; ", "a subtile has at least 8 columns")
+    if facts.rest:
+        held = facts.rest.shape[1]
+        needed = "a subtile is as wide as the sums in A's place"
+        yield Rule("subtile", equal(columns, held), f"{found}, {held.value} of sums ({held.text}); ", needed)
 
 
-def _descriptor(signature: str, shape: tuple[Size, ...]) -> str:
-    return f"tensordesc<{signature}[{', '.join(str(s.value) for s in shape)}]>"
-
-
-def _launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> tuple[Launch, ...]:
-    """The kernels of this variant as an aligned problem launches them (every extent a multiple of 16)."""
-    arguments = _kernel_arguments(spec, facts)
-    kept = tuple((p.name, p.value) for p in parameters if not p.baked)
-    any_value = frozenset(facts.unspecialized)
-    divisible = _divisible(arguments, any_value)
-    gemm = Launch(f"{spec.name}_kernel", arguments, kept, divisible, facts.num_warps, (facts.cluster, 1, 1))
-    if spec.schedule.split_k == 1:
-        return (gemm,)
-    out = (("workspace_ptr", "*fp32"), ("c_ptr", f"*{facts.c_dtype.signature}"))
-    layout = ("slab_rows", "stride_wm", "stride_cm", *facts.op_strides, "M", "N")
-    varying = ("seed",) if facts.stochastic else ()
-    reduce = (*out, *facts.op_pointers, *((name, "i32") for name in (*layout, *varying)))
-    constants = tuple(c for c in kept if c[0] == "SPLIT_K")
-    return (gemm, Launch(f"{spec.name}_reduce_kernel", reduce, constants, _divisible(reduce, any_value), 4))
-
-
-def _divisible(arguments: tuple[tuple[str, str], ...], any_value: frozenset[str]) -> tuple[str, ...]:
-    return tuple(n for n, kind in arguments if (kind == "i32" and n not in any_value) or kind.startswith("*"))
-
-
-def _rules(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
+def _boxes(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """What TMA asks of the boxes. Sums over the plan (SMEM, registers, ...) are in `plan`."""
     least = ARCHS[spec.arch].tma_min_inner_bytes
     for tile in (*(o.tile for o in facts.operands), *([facts.staged] if facts.tma_store else [])):
         inner = tile.shape[-1].value * tile.dtype.bytes
         if inner < least:
             yield Reason("tma-box", f"rows of a {tile.name} box are {inner} B, TMA needs {least}")
-    if facts.columns.value < 8:
-        yield Reason("subtile", f"{facts.columns.value} columns a subtile ({facts.columns.text}), at least 8")
-    if facts.rest and facts.columns.value != facts.rest.shape[1].value:
-        held = f"{facts.rest.shape[1].value} columns of sums ({facts.rest.shape[1].text})"
-        yield Reason(
-            "subtile", f"{facts.columns.value} columns a subtile ({facts.columns.text}); A's place holds {held}"
-        )

@@ -13,7 +13,7 @@ import libcst as cst
 from tlxgen.errors import Location, TemplateFault
 from tlxgen.render.passes.bake import BakeConstants
 from tlxgen.render.passes.dead import RemoveDeadCode
-from tlxgen.render.passes.fold import FoldConstants
+from tlxgen.render.passes.fold import FoldConstants, written_constants
 from tlxgen.render.passes.order import OrderDefinitions
 from tlxgen.render.passes.unused import RemoveUnused
 
@@ -26,7 +26,7 @@ def run(source: str, *, bake: Mapping[str, int | bool | float | str]) -> str:
     Raises TemplateFault, with the place in the rendered text, when `source` is not Python.
     """
     module = _parsed(source)
-    passes = (BakeConstants(bake), FoldConstants(), RemoveDeadCode(), RemoveUnused())
+    passes = (BakeConstants(bake), FoldConstants(written_constants(module)), RemoveDeadCode(), RemoveUnused())
     before = None
     while module is not before:  # each may make work for another; an unchanged module comes back as the same object
         before = module

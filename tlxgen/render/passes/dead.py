@@ -31,7 +31,7 @@ class RemoveDeadCode:
 
     Comments above an `if` and in the branch that stays are kept, those of a dropped branch go. Blocks that do nothing
     are an `if` with a pure test, a `for` over a pure iterable whose target nobody reads, and an async task. The default
-    task stays, with `pass`: every `tlx.async_tasks` must have one.
+    task stays, with `pass`: every `tlx.async_tasks` must have one. A `tl.static_assert` of what is true does nothing.
     """
 
     def __call__(self, module: cst.Module) -> cst.Module:
@@ -61,6 +61,8 @@ class _DeadCode(Blocks):
     def replace(self, statement: cst.BaseStatement) -> Splice | None:
         if isinstance(statement, cst.If):
             return _resolved(statement)
+        if isinstance(statement, cst.SimpleStatementLine):
+            return Splice() if _asserts_the_truth(statement) else None
         if isinstance(statement, cst.While):
             return _never_entered(statement) if integer(statement.test) == 0 else None
         if isinstance(statement, cst.For):
@@ -94,6 +96,13 @@ def _is_stray_pass(statement: cst.BaseStatement) -> bool:
         and statement.trailing_whitespace.comment is None
         and not any(line.comment for line in statement.leading_lines)
     )
+
+
+def _asserts_the_truth(line: cst.SimpleStatementLine) -> bool:
+    call = line.body[0].value if len(line.body) == 1 and isinstance(line.body[0], cst.Expr) else None
+    if not isinstance(call, cst.Call) or dotted(call.func) != "tl.static_assert":
+        return False
+    return bool(call.args and integer(call.args[0].value))
 
 
 def _is_optional_task(statement: cst.With) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import libcst as cst
 
 from tlxgen.render.passes._expressions import Value, fit, integer, literal, slots, source
 from tlxgen.render.passes._names import is_pure
-from tlxgen.render.passes._tree import Rewriter, dotted
+from tlxgen.render.passes._tree import Rewriter, dotted, walk
 
+Known = Callable[[cst.CSTNode], int | bool | None]  # the value of an expression, where it has one
 _LARGEST = 1 << 63
 _BINARY: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
     cst.Add: operator.add,
@@ -46,6 +47,7 @@ _UNARY: dict[type[cst.CSTNode], Callable[[int], int]] = {
 _LEFT_NEUTRAL = {cst.Add: 0, cst.Multiply: 1}
 _RIGHT_NEUTRAL = {cst.Add: 0, cst.Subtract: 0, cst.Multiply: 1, cst.FloorDivide: 1, cst.Power: 1}
 _NUMERIC = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BinaryOperation, cst.UnaryOperation)
+_SPOKEN = (cst.Add, cst.Subtract, cst.Multiply, cst.LeftShift, cst.RightShift, cst.Power)  # kept between literals
 _TESTED: dict[type, str] = {cst.If: "test", cst.While: "test", cst.IfExp: "test", cst.Assert: "test"}
 
 
@@ -59,18 +61,41 @@ class FoldConstants:
     becomes x: the operands of an integer literal are taken to be integers (a template that means floats writes `0.0`).
     An expression is dropped only when it has no call. A right-hand `and True` goes only where nothing but the truth of
     the expression matters. Code with a comment in its middle stays.
+
+    `written` are the operators that an author put between literals (`written_constants`). `2**31 - 1` and `32 * 1024`
+    say more than their values, and stay. Where one meets a literal that baking put in, both are folded.
     """
 
+    def __init__(self, written: Collection[cst.CSTNode] = ()) -> None:
+        self._written = written
+
     def __call__(self, module: cst.Module) -> cst.Module:
-        folded: cst.Module = _Bodies().rewrite(module)
+        folded: cst.Module = _Bodies(self._written).rewrite(module)
         return folded
+
+
+def written_constants(module: cst.Module) -> frozenset[cst.CSTNode]:
+    """The operators of `module` between literals. They stay the same objects when their operation gets brackets."""
+    return frozenset(
+        node.operator for node in walk(module) if isinstance(node, cst.BinaryOperation) and _is_constant(node)
+    )
+
+
+def _is_constant(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, _SPOKEN) and _is_constant(node.left) and _is_constant(node.right)
+    return isinstance(node, cst.Integer)
 
 
 class _Bodies(Rewriter):
     """Hands the bodies of the outermost functions to the folder; all else is the author's."""
 
+    def __init__(self, written: Collection[cst.CSTNode]) -> None:
+        super().__init__()
+        self._written = written
+
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
-        body = _Folder().rewrite(node.body)
+        body = _Folder(self._written).rewrite(node.body)
         return node if body is node.body else node.with_changes(body=body)
 
     def on_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
@@ -78,8 +103,9 @@ class _Bodies(Rewriter):
 
 
 class _Folder(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, written: Collection[cst.CSTNode]) -> None:
         super().__init__()
+        self._written = written
         self._folded: set[cst.CSTNode] = set()
 
     def rewrite(self, node: Any) -> Any:
@@ -90,9 +116,19 @@ class _Folder(Rewriter):
             updated = self._with_truth(updated, _TESTED[type(node)])
         if updated is not node:
             updated = self._fitted(node, updated)
-        fold = _FOLDS.get(type(updated))
-        result = fold(updated) if fold else None
+        fold = None if self._is_written(updated) else _FOLDS.get(type(updated))
+        result = fold(updated, self._known) if fold else None
         return updated if result is None else self._placed(updated, result)
+
+    def _is_written(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is to stay as its author wrote it: `32 * 1` and `7 + 0` say nothing that 32 and 7 do not."""
+        return isinstance(node, cst.BinaryOperation) and node.operator in self._written and not _is_trivial(node)
+
+    def _known(self, node: cst.CSTNode) -> int | bool | None:
+        if self._is_written(node):
+            result = _binary(node, self._known)  # type: ignore[arg-type]
+            return None if result is None else integer(result)
+        return integer(node)
 
     def _with_truth(self, node: Any, field: str) -> Any:
         test = getattr(node, field)
@@ -109,7 +145,8 @@ class _Folder(Rewriter):
             return node
         if new is not node:
             new = self._fitted(node, new)
-        result = _boolean(new, truth=True) if isinstance(new, cst.BooleanOperation) else _unary(new)
+        boolean = isinstance(new, cst.BooleanOperation)
+        result = _boolean(new, self._known, truth=True) if boolean else _unary(new, self._known)
         return new if result is None else self._placed(new, result)
 
     def _placed(self, old: Any, new: Any) -> Any:
@@ -129,9 +166,14 @@ class _Folder(Rewriter):
         return new
 
 
-def _binary(node: cst.BinaryOperation) -> cst.BaseExpression | None:
+def _is_trivial(node: cst.BinaryOperation) -> bool:
     kind = type(node.operator)
-    left, right = integer(node.left), integer(node.right)
+    return integer(node.right) == _RIGHT_NEUTRAL.get(kind, "") or integer(node.left) == _LEFT_NEUTRAL.get(kind, "")
+
+
+def _binary(node: cst.BinaryOperation, known: Known) -> cst.BaseExpression | None:
+    kind = type(node.operator)
+    left, right = known(node.left), known(node.right)
     if left is not None and right is not None:
         return _arithmetic(kind, left, right)
     if right is not None and _is_numeric(node.left):
@@ -168,15 +210,15 @@ def _is_numeric(node: cst.CSTNode) -> bool:
     return isinstance(node, _NUMERIC)
 
 
-def _unary(node: cst.UnaryOperation) -> cst.BaseExpression | None:
-    value = integer(node.expression)
+def _unary(node: cst.UnaryOperation, known: Known) -> cst.BaseExpression | None:
+    value = known(node.expression) if isinstance(node.operator, cst.Not) else integer(node.expression)
     if value is None or (isinstance(node.operator, cst.Minus) and isinstance(node.expression, cst.Integer)):
         return None
     return literal(_UNARY[type(node.operator)](value))
 
 
-def _comparison(node: cst.Comparison) -> cst.BaseExpression | None:
-    operands = [_value(node.left), *(_value(c.comparator) for c in node.comparisons)]
+def _comparison(node: cst.Comparison, known: Known) -> cst.BaseExpression | None:
+    operands = [_value(node.left, known), *(_value(c.comparator, known) for c in node.comparisons)]
     compares = [_COMPARE.get(type(c.operator)) for c in node.comparisons]
     if None in operands or None in compares or len({isinstance(value, str) for value in operands}) > 1:
         return None
@@ -184,16 +226,16 @@ def _comparison(node: cst.Comparison) -> cst.BaseExpression | None:
     return literal(all(compare(a, b) for compare, a, b in pairs if compare))
 
 
-def _value(node: cst.CSTNode) -> Value | None:
+def _value(node: cst.CSTNode, known: Known) -> Value | None:
     if isinstance(node, cst.SimpleString) and isinstance(node.evaluated_value, str):
         return node.evaluated_value
-    return integer(node)
+    return known(node)
 
 
-def _boolean(node: cst.BooleanOperation, truth: bool = False) -> cst.BaseExpression | None:
+def _boolean(node: cst.BooleanOperation, known: Known, truth: bool = False) -> cst.BaseExpression | None:
     """`True and x` is x; `x and True` is x only as a truth, or when x is a bool."""
     deciding = isinstance(node.operator, cst.Or)  # the truth that decides without looking at the other side
-    left, right = integer(node.left), integer(node.right)
+    left, right = known(node.left), known(node.right)
     if left is not None:
         return node.left if bool(left) is deciding else node.right
     if right is None or not (truth or _is_bool(node.left)):
@@ -211,18 +253,18 @@ def _is_bool(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Comparison) or isinstance(integer(node), bool)
 
 
-def _ternary(node: cst.IfExp) -> cst.BaseExpression | None:
-    test = integer(node.test)
+def _ternary(node: cst.IfExp, known: Known) -> cst.BaseExpression | None:
+    test = known(node.test)
     if test is None:
         return None
     return node.body if test else node.orelse
 
 
-def _call(node: cst.Call) -> cst.BaseExpression | None:
+def _call(node: cst.Call, known: Known) -> cst.BaseExpression | None:
     name = dotted(node.func)
     if name not in ("min", "max", "tl.cdiv", "triton.cdiv") or any(arg.keyword or arg.star for arg in node.args):
         return None
-    values = [value for value in (integer(arg.value) for arg in node.args) if value is not None]
+    values = [value for value in (known(arg.value) for arg in node.args) if value is not None]
     if len(values) != len(node.args) or len(values) < 2:
         return None
     if name in ("min", "max"):
@@ -232,7 +274,7 @@ def _call(node: cst.Call) -> cst.BaseExpression | None:
     return literal(-(-values[0] // values[1]))
 
 
-_FOLDS: dict[type[cst.CSTNode], Callable[[Any], cst.BaseExpression | None]] = {
+_FOLDS: dict[type[cst.CSTNode], Callable[[Any, Known], cst.BaseExpression | None]] = {
     cst.BinaryOperation: _binary,
     cst.BooleanOperation: _boolean,
     cst.Call: _call,

@@ -12,23 +12,29 @@ import libcst as cst
 from tlxgen.render.passes._blocks import starts_with_blank
 from tlxgen.render.passes._imports import is_import, sort_imports
 from tlxgen.render.passes._names import binds, is_docstring, loads
-from tlxgen.render.passes._tree import is_jit
+from tlxgen.render.passes._tree import children, is_jit
 
 DOCSTRING, IMPORT, CONSTANT, JIT, HOST, LATE = range(6)
 
 
 class OrderDefinitions:
-    """Imports, constants, jit functions, host functions; imports sorted, callees before callers, otherwise as written:
+    """Imports, constants, jit functions, host functions. What belongs together stands together, helpers before users:
 
-        def launch(a): kernel[grid](a)          import torch
-        import torch                     ->
-        @triton.jit                             @triton.jit
-        def kernel(a): ...                      def kernel(a): ...
+        import triton                                import triton
+        CONFIGS = [...]                              CONFIGS = [...]
+        def gemm(a):                                 @triton.jit
+            return CACHE.get(a) or run(a)            def helper(a): ...
+        CACHE = {}                                   @triton.jit
+        def run(a): kernel[grid](a)          ->      def kernel(a): helper(a)
+        @triton.jit                                  def run(a): kernel[grid](a)
+        def kernel(a): helper(a)                     CACHE = {}
+        @triton.jit                                  def gemm(a):
+        def helper(a): ...                               return CACHE.get(a) or run(a)
 
-                                                def launch(a): kernel[grid](a)
-
-    What runs on import comes after what it needs; a statement that uses a function stays at the end. The docstring and
-    the header stay on top. A module in the right order comes back as it is.
+    A function or class stands right after the helpers that it is the first to use, in the order in which it names them;
+    what nobody uses keeps its order. Constants above the first definition are the module's and stay there. Any other
+    stands right above its first user. What runs on import comes after what it needs; a statement that uses a function
+    stays at the end. The docstring and the header stay on top. A module in the right order comes back as it is.
     """
 
     def __call__(self, module: cst.Module) -> cst.Module:
@@ -44,7 +50,7 @@ class OrderDefinitions:
 
 @dataclass(eq=False)
 class _Statement:
-    """A top-level statement. `now` are the names that running it reads, `later` those that calling it reads too."""
+    """A top-level statement. `names`: what it reads, in that order; `now`: what it reads on import."""
 
     node: Any
     group: int
@@ -52,10 +58,39 @@ class _Statement:
 
     def __post_init__(self) -> None:
         node = self.node
-        is_function = isinstance(node, cst.FunctionDef)
-        self.binds = frozenset({node.name.value}) if isinstance(node, (cst.FunctionDef, cst.ClassDef)) else binds(node)
-        self.later = set(loads(node))
-        self.now = set(loads(*node.decorators, node.params)) if is_function else self.later
+        is_definition = isinstance(node, (cst.FunctionDef, cst.ClassDef))
+        self.binds = frozenset({node.name.value}) if is_definition else binds(node)
+        self.now = set(loads(*_run_on_import(node)))
+        later = {name for function in _functions(node) for name in set(loads(function)) - binds(function)}
+        self.names = [name for name in _in_order(node) if name in self.now or name in later]
+
+
+def _run_on_import(node: Any) -> list[cst.CSTNode]:
+    """The parts of a top-level statement that run when the module is imported."""
+    if isinstance(node, cst.FunctionDef):
+        return [*node.decorators, node.params]
+    if isinstance(node, cst.ClassDef):
+        return [*node.decorators, *node.bases, *(part for inner in node.body.body for part in _run_on_import(inner))]
+    return [node]
+
+
+def _functions(node: Any) -> list[cst.FunctionDef]:
+    """The function that a statement defines, or the methods of its class."""
+    if isinstance(node, cst.ClassDef):
+        return [function for inner in node.body.body for function in _functions(inner)]
+    return [node] if isinstance(node, cst.FunctionDef) else []
+
+
+def _in_order(node: cst.CSTNode) -> list[str]:
+    """The names below `node`, each once, as a reader meets them."""
+    found: dict[str, None] = {}
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, cst.Name):
+            found[part.value] = None
+        stack.extend(reversed(children(part)))
+    return list(found)
 
 
 def _group(index: int, node: cst.CSTNode) -> int:
@@ -93,34 +128,49 @@ def _sorted_imports(statements: Sequence[_Statement]) -> list[_Statement]:
 
 
 def _ordered(statements: Sequence[_Statement]) -> list[_Statement]:
-    """By group; within that as written, save that what a statement needs comes before it.
+    """The module's constants, then each function or class that nobody uses behind what it needs, then what runs last.
 
-    A statement counts for the first group that needs it. Of what is ready, the first in that order goes next, so that
-    the result, ordered again, is itself.
+    Where those come does not depend on where they were, so that the result, ordered again, is itself.
+    """
+    needs = _needs(statements)
+    reached = {s: _reached(s, needs) for s in statements}
+    used = {need for s in statements if s.group != LATE for need in reached[s] if s not in reached[need]}
+    defined = next((i for i, s in enumerate(statements) if s.group in (JIT, HOST)), len(statements))
+    done: dict[_Statement, None] = {}
+
+    def place(statement: _Statement) -> None:
+        together = [s for s in statements if s in reached[statement] and statement in reached[s]] or [statement]
+        for need in (n for s in together for n in needs[s] if n not in done and n not in together):
+            if need not in done:
+                place(need)
+        done.update(dict.fromkeys(together))
+
+    for index, statement in enumerate(statements):
+        if statement.group == CONSTANT and (index < defined or statement not in used):
+            place(statement)
+    for group in (JIT, HOST, LATE):
+        for statement in statements:
+            if statement.group == group and statement not in used and statement not in done:
+                place(statement)
+    return list(done)
+
+
+def _needs(statements: Sequence[_Statement]) -> dict[_Statement, list[_Statement]]:
+    """What has to stand above each: all that its running reads, of its own group all that it calls, and its constants.
+
+    Functions come first, each kind in the order in which the statement names them.
     """
     makers: dict[str, list[_Statement]] = {}
     for statement in statements:
         for name in statement.binds:
             makers.setdefault(name, []).append(statement)
-    needs = {s: _needs(s, makers, statements) for s in statements}
+    reads = {s: list(dict.fromkeys(m for n in s.names for m in makers.get(n, ()) if m is not s)) for s in statements}
+    needs = {s: [m for m in reads[s] if m.group == s.group or m.binds & s.now] for s in statements}
     reached = {s: _reached(s, needs) for s in statements}
-    rank = {s: min(s.group, *(t.group for t in statements if s in reached[t]), LATE) for s in statements}
-    waiting = sorted(statements, key=lambda s: rank[s])
-    done: dict[_Statement, None] = {}
-    while waiting:  # what calls each other does not wait for each other, hence something is always ready
-        ready = next(s for s in waiting if all(n in done or s in reached[n] for n in needs[s]))
-        waiting.remove(ready)
-        done[ready] = None
-    return list(done)
-
-
-def _needs(
-    statement: _Statement, makers: dict[str, list[_Statement]], statements: Sequence[_Statement]
-) -> list[_Statement]:
-    """What has to stand above `statement`: all that its running reads, and of its own group all that it calls."""
-    found = {m for n in statement.now for m in makers.get(n, ())}
-    found |= {m for n in statement.later for m in makers.get(n, ()) if m.group == statement.group}
-    return [s for s in statements if s in found and s is not statement]
+    for statement in statements:
+        tables = [m for m in reads[statement] if m.group in (CONSTANT, LATE) and statement not in reached[m]]
+        needs[statement] = [m for m in needs[statement] if m not in tables] + tables
+    return needs
 
 
 def _reached(statement: _Statement, needs: Mapping[_Statement, Sequence[_Statement]]) -> set[_Statement]:

@@ -13,16 +13,16 @@ def a():
 def b():
     return b()
 # output
+def b():
+    return b()
+
+
 def even(n):
     return odd(n - 1)
 
 
 def odd(n):
     return even(n - 1)
-
-
-def b():
-    return b()
 
 
 def a():

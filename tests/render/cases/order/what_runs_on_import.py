@@ -20,11 +20,11 @@ def _gemm(a):
 def _configs(n):
     return []
 # output
-SIZE = 4
-
-
 def _configs(n):
     return []
+
+
+SIZE = 4
 
 
 @triton.autotune(configs=_configs(SIZE), key=[])
@@ -33,13 +33,15 @@ def kernel(a):
     return a
 
 
-def launch(a):
-    return TABLE[a](a)
-
-
 def _gemm(a):
     return kernel[(1,)](a)
 
 
 TABLE = {"gemm": _gemm}
+
+
+def launch(a):
+    return TABLE[a](a)
+
+
 NAMES = list(TABLE)

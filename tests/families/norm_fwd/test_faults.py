@@ -1,0 +1,39 @@
+"""Faults put into generated norms by hand: the simulator finds each, if only by wrong numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.sim.mutants import Mutant
+from tests.sim.support import run_mutant
+
+LOOP = "hopper_layer_norm/hopper_layer_norm_persistent"  # config 4: clusters of two CTAs of 16384 columns
+GRID = "hopper_layer_norm/hopper_layer_norm_grid"  # config 8: likewise; config 3: two rows of 1024
+ROWS, FEW = (13, 20000), (3, 1001)
+
+FAULTS = (
+    Mutant("one slot of sums", LOOP, "ring_slot(count, 2)", "ring_slot(count, 1)", 4, ROWS),
+    Mutant("sums not awaited", LOOP, "tlx.barrier_wait(sums_full[slot], phase)", "pass", 4, ROWS),
+    Mutant("the phase never turns", LOOP, "sums_full[slot], phase)", "sums_full[slot], 0)", 4, ROWS),
+    Mutant("bytes of one CTA", LOOP, "BLOCK_M * 2 * 4 * CLUSTER", "BLOCK_M * 2 * 4", 4, ROWS),
+    Mutant("sums in the place of the first", LOOP, "slot * CLUSTER + cta", "slot * CLUSTER", 4, ROWS),
+    Mutant("sums of one CTA for both", LOOP, "slot * CLUSTER + peer", "slot * CLUSTER", 4, ROWS),
+    Mutant("barriers that nobody has initialised", LOOP, "tlx.cluster_barrier()", "pass", 4, ROWS),
+    Mutant("the count stands still", LOOP, "count += 1", "pass", 4, ROWS),
+    Mutant("a tile ahead of the next", LOOP, "rows + step * BLOCK_M", "rows + 2 * step * BLOCK_M", 4, ROWS),
+    Mutant("squares of a mean that nobody subtracts", GRID, "distance * distance * (", "0 * (", 8, ROWS),
+    Mutant("columns past the end", GRID, "tl.where((columns < N)[None, :], x -", "tl.where(True, x -", 3, FEW),
+    Mutant("rows past the end are stored", GRID, "mask=(rows < M) & (cta == 0)", "mask=cta == 0", 3, FEW),
+    Mutant("squares of x, not about its mean", GRID, "apart * apart", "x * x", 3, FEW),
+    Mutant("the bias left out", GRID, "y += load_vector(bias_ptr, columns, N)", "pass", 3, FEW),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name.replace(" ", "_"))
+def test_a_fault_is_found(fault: Mutant, tmp_path: Path) -> None:
+    assert run_mutant(fault, tmp_path).seen

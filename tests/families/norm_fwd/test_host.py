@@ -1,0 +1,63 @@
+"""The host function: what it refuses, and rows that it takes as they lie. None of it needs a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.sim import Session, load_module  # noqa: E402
+
+ROOT = Path(__file__).parents[3] / "generated" / "hopper_layer_norm"
+DEVICE = torch.device("cuda", 0)
+
+
+def call(shape: tuple[int, ...], *, grid: bool = True, view: Any = lambda x: x, **options: Any) -> Any:
+    """The host function on x of random numbers, of which `view` makes what it is given, on the simulated GPU."""
+    loaded = load_module(ROOT / f"hopper_layer_norm_{'grid' if grid else 'persistent'}.py")
+    with Session("eager", 0).active():
+        x = view(torch.randn(shape, device=DEVICE).to(torch.bfloat16))
+        one = torch.ones(x.shape[-1] if x.dim() else 1, dtype=torch.bfloat16, device=DEVICE)
+        return x, loaded.hopper_layer_norm(x, one, 0 * one, **options)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "error", "words"),
+    [
+        ((), {}, ValueError, "x: expected a row, or rows"),
+        ((4, 70), {"view": lambda x: x.T}, ValueError, "x: stride 70 along the last dimension"),
+        ((4, 6, 70), {"view": lambda x: x.transpose(0, 1)}, ValueError, r"x: rows at strides \(70, 420\)"),
+        ((4, 70), {"out": torch.zeros(4, 70)}, TypeError, "out: torch.float32"),
+        ((1, 262145), {}, ValueError, "x: rows of 262145 elements; the CTAs of this config hold"),
+    ],
+)
+def test_an_argument_that_the_kernel_cannot_take_is_named(
+    shape: tuple[int, ...], options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        call(shape, **options)
+
+
+@pytest.mark.parametrize("grid", [True, False])
+@pytest.mark.parametrize("shape", [(70,), (3, 70), (2, 3, 70), (2, 1, 3, 70)])
+def test_any_leading_dimensions_are_rows(shape: tuple[int, ...], grid: bool) -> None:
+    x, (y, mean, rstd) = call(shape, grid=grid)
+    wanted = torch.nn.functional.layer_norm(x.double().cpu(), shape[-1:])
+    assert y.shape == x.shape and mean.shape == rstd.shape == x.shape[:-1]
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
+
+
+def test_rows_with_gaps_are_taken_as_they_lie() -> None:
+    x, (y, *_) = call((3, 4, 80), view=lambda x: x[:, :, :70])
+    wanted = torch.nn.functional.layer_norm(x.double().cpu(), (70,))
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("shape", [(0, 70), (3, 0)])
+def test_nothing_is_launched_where_there_is_nothing(shape: tuple[int, int]) -> None:
+    _, (y, mean, _) = call(shape)
+    assert y.shape == shape and mean.shape == shape[:1]

@@ -1,0 +1,85 @@
+"""What the plan of a norm derives, and which specs and variants cannot be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tlxgen.families.norm_fwd import NormFwd
+from tlxgen.families.norm_fwd.cost import bytes_moved, clocks
+from tlxgen.plan import Size, complete
+
+from .specs import plan_of, spec_of
+
+CLUSTER = {"cluster.n": 4, "schedule.kind": "persistent"}
+
+
+def test_one_cta_has_a_row_without_ring_or_barrier() -> None:
+    plan = plan_of({})
+    assert plan.rings == plan.barriers == () and plan.cluster == (1, 1, 1)
+    assert [str(step) for step in plan.roles[0].steps] == ["x; its sums", "weights; y"]
+
+
+@pytest.mark.parametrize(("norm", "values"), [("layer", 2), ("rms", 1)])
+def test_a_slot_of_sums_has_the_values_of_each_cta_and_is_full_with_all_of_them(norm: str, values: int) -> None:
+    ring = plan_of({**CLUSTER, "problem.norm": norm, "tile.m": 2}).ring("sums")
+    assert ring.full_barrier and ring.full_barrier.bytes and ring.empty_barrier is None
+    assert (ring.full_barrier.kind, ring.full_barrier.count) == ("tx", 1)
+    assert ring.full_barrier.bytes.value == 2 * values * 4 * 4
+    assert ring.smem_bytes == 2 * ring.full_barrier.bytes.value
+
+
+def test_a_grid_exchanges_once_and_needs_one_slot() -> None:
+    ring = plan_of({"cluster.n": 2}).ring("sums")
+    assert (ring.slots.value, ring.drains) == (1, ())
+
+
+def test_a_ring_that_goes_back_by_its_own_full_barrier_needs_two_slots() -> None:
+    plan = plan_of(CLUSTER)
+    assert not plan.reasons
+    short = replace(plan, rings=tuple(replace(r, slots=Size.literal(1)) for r in plan.rings))
+    assert [r.rule for r in complete(short).reasons] == ["order"]
+
+
+def test_warps_and_registers_follow_from_the_tile() -> None:
+    spec = spec_of({"tile.n": 16384})
+    assert (spec.warps, spec.registers) == (16, 64)
+    assert spec_of({"tile.n": 16384, "schedule.kind": "persistent"}).registers == 128  # one CTA an SM
+    assert spec_of({"tile.n": 8192, "schedule.kind": "persistent"}).registers == 80  # three
+    assert plan_of({}).launches[0].maxnreg == 64
+
+
+def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
+    (reason,) = plan_of({"tile.n": 16384, "tasks.reduce.warps": 8, "tasks.reduce.registers": 64}).reasons
+    assert str(reason) == "registers: reduce needs about 80 registers a thread; it gets 64"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"problem.norm": "rms", "problem.bias": True}, "RMSNorm has no bias"),
+        ({"problem.weight": "none", "problem.bias": True}, "there is none"),
+        ({"tile.n": 5000}, "a power of two, not 5000"),
+        ({"tasks.reduce.registers": 100}, "a multiple of 8"),
+        ({"check.shapes": [[1, 2, 3]]}, "a shape is M, N"),
+        ({"name": "clocks"}, "needs the name clocks for something else"),
+    ],
+)
+def test_a_faulty_spec_is_refused(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        spec_of(values)
+
+
+def test_a_structure_is_rendered_from_its_variant_with_a_cluster() -> None:
+    few, many = spec_of({}), spec_of({"cluster.n": 8})
+    assert NormFwd().fullest([few, many, few]) is many
+
+
+def test_a_row_that_the_ctas_do_not_hold_is_never_picked() -> None:
+    assert clocks(plan_of({}), (10, 8193), 132) == math.inf
+    assert clocks(plan_of({"tile.n": 16384}), (4096, 8192), 132) > clocks(plan_of({}), (4096, 8192), 132)
+    assert bytes_moved(spec_of({"problem.stats": True}), (10, 100)) == 10 * (400 + 8)

@@ -1,0 +1,244 @@
+"""What a call does: allocates, launches through Triton first, then by its launcher, and stays right among threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from .gpu import DEVICE, HANDLE, Gpu, Kernel  # noqa: E402
+
+
+@pytest.fixture
+def gpu(host: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    return Gpu(host, monkeypatch)
+
+
+def call_of(host: ModuleType, kernel: Any, made: Any = None, **options: Any) -> Any:
+    """c from a and b: descriptors of a and c, the address of b, a scalar."""
+    made = {"c": torch.zeros(2, 3)} if made is None else made
+    views = [("a", lambda t: ("a", t.data_ptr())), ("c", lambda t: ("c", t.data_ptr()))]
+    launch = host.Launch(kernel, (5, 1, 1), views, ["b"], (42,), {"num_warps": 4})
+    return host.Call(DEVICE, ("a", "b", "c"), ("c",), made, [launch], **options)
+
+
+A, B = torch.zeros(8), torch.zeros(8)
+
+
+def test_the_first_goes_through_triton_and_the_others_say_the_same_to_its_launcher(host: ModuleType, gpu: Gpu) -> None:
+    kernel = Kernel(descriptors=2)
+    call = call_of(host, kernel)
+    first, second = call(A, B, None), call(A, B, None)
+    ((grid, arguments, options),) = kernel.launches
+    assert (grid, options) == ((5, 1, 1), {"num_warps": 4})
+    assert arguments == (("a", A.data_ptr()), ("c", first.data_ptr()), B, 42)
+    (told,) = gpu.told
+    assert told[:5] == (5, 1, 1, 7, HANDLE) and told[-3:-1] == ("annotations", "signature")
+    encoded = [("encoded", ("a", A.data_ptr()), 0), ("encoded", ("c", second.data_ptr()), 1)]
+    assert told[-1] == [*encoded, B.data_ptr(), 42]
+
+
+def test_what_is_given_is_written_and_comes_back(host: ModuleType, gpu: Gpu) -> None:
+    call, c = call_of(host, Kernel(descriptors=2)), torch.zeros(2, 3)
+    assert call(A, B, c) is c and call(A, B, c) is c and not gpu.made
+
+
+def test_several_results_come_in_their_order(host: ModuleType, gpu: Gpu) -> None:
+    made = {"x": torch.zeros(2), "y": torch.zeros(3), "scratch": torch.zeros(4)}
+    launch = host.Launch(Kernel(), (1, 1, 1), [], ["scratch", "y", "x"], (), {})
+    call = host.Call(DEVICE, ("a", "x", "y"), ("y", "x"), made, [launch])
+    for _ in range(2):
+        y, x = call(A, None, None)
+        assert (y.shape, x.shape) == ((3,), (2,))
+    assert gpu.told[0][-1][1:] == [y.data_ptr(), x.data_ptr()]  # after an address of memory that nobody else sees
+
+
+def test_a_scalar_that_varies_follows_the_others_and_is_not_kept(host: ModuleType, gpu: Gpu) -> None:
+    kernel, c = Kernel(descriptors=2), torch.zeros(2, 3)
+    call = call_of(host, kernel)
+    for seed in (1, 2, 3, 2):
+        call(A, B, c, varying=(seed,))
+    assert kernel.launches[0][1][-2:] == (42, 1)
+    assert [told[-1][-2:] for told in gpu.told] == [[42, 2], [42, 3], [42, 2]]
+
+
+def test_descriptors_are_encoded_once_for_an_address(host: ModuleType, gpu: Gpu) -> None:
+    call, c, other = call_of(host, Kernel(descriptors=2)), torch.zeros(2, 3), torch.zeros(2, 3)
+    for into in (c, c, c, other, c, other):
+        call(A, B, into)
+    assert [name for name, _ in gpu.encoded] == ["a", "c", "c"]
+    gpu.stream = 8
+    call(A, B, c)
+    assert gpu.told[-1][3] == 8 and len(gpu.encoded) == 3
+
+
+def test_a_thread_has_a_context_before_a_descriptor_is_encoded(host: ModuleType, gpu: Gpu) -> None:
+    """A thread that has not called CUDA has none: torch.nn.DataParallel calls a module in such threads."""
+    call, seen = call_of(host, Kernel(descriptors=2)), list[int]()
+    for into in (torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 3)):
+        gpu.asked.clear()
+        call(A, B, into)
+        seen.append(len(gpu.asked))
+    assert seen == [1, 1, 1]  # each time something is to be encoded
+
+
+def test_a_table_of_descriptors_that_another_thread_empties_is_not_read_again(
+    host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between keeping a descriptor and telling it the table may have grown full, and been cleared."""
+    keep = host.keep
+
+    def keep_for_a_moment(known: dict[Any, Any], key: Any, value: Any) -> Any:
+        kept = keep(known, key, value)
+        known.clear()
+        return kept
+
+    monkeypatch.setattr(host, "keep", keep_for_a_moment)
+    call, c = call_of(host, Kernel(descriptors=2)), torch.zeros(2, 3)
+    for _ in range(3):
+        call(A, B, c)
+    assert len(gpu.told) == 2
+
+
+def test_tables_are_bounded(host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "MOST", 10)
+    call, kept = call_of(host, Kernel(descriptors=2)), [torch.zeros(2, 3) for _ in range(50)]
+    for c in kept:
+        call(A, B, c)
+    assert 0 < len(call.known) <= 10 and all(0 < len(known) <= 10 for known in call.launches[0].encoded)
+    assert len(gpu.told) == 49
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_padded_rows_are_allocated_whole(host: ModuleType, gpu: Gpu, rows: int) -> None:
+    """TMA writes up to the end of a chunk of 16 bytes, that of the last row, too."""
+    padded = host.empty_rows(torch.empty(0), rows, 13, torch.bfloat16)
+    call = call_of(host, Kernel(descriptors=2), {"c": padded})
+    for c in (call(A, B, None), call(A, B, None)):
+        assert (c.shape, c.stride(), c.dtype) == ((rows, 13), (16, 1), torch.bfloat16)
+        assert c.untyped_storage().nbytes() == rows * 16 * 2 and c.storage_offset() == 0
+    assert len(gpu.made) == 1
+
+
+def test_a_result_with_heads_between_rows_is_allocated_as_it_lies(host: ModuleType, gpu: Gpu) -> None:
+    like = torch.zeros(2, 5, 3, 8, dtype=torch.bfloat16).transpose(1, 2)
+    call = call_of(host, Kernel(descriptors=2), {"c": like})
+    for c in (call(A, B, None), call(A, B, None)):
+        assert (c.shape, c.stride(), c.dtype) == (like.shape, like.stride(), like.dtype)
+
+
+def test_a_kernel_may_take_the_address_of_a_part(host: ModuleType, gpu: Gpu) -> None:
+    kernel, rows = Kernel(), torch.zeros(2, 8)
+    launch = host.Launch(kernel, (1, 1, 1), [], ["rows", ("rows", lambda t: t[1])], (), {})
+    call = host.Call(DEVICE, ("rows",), ("rows",), {}, [launch])
+    call(rows)
+    call(rows)
+    assert kernel.launches[0][1][1].data_ptr() == rows[1].data_ptr()
+    assert gpu.told[0][-1] == [rows.data_ptr(), rows.data_ptr() + 32]
+
+
+def test_where_nothing_is_to_be_launched_the_results_are_filled_in(host: ModuleType, gpu: Gpu) -> None:
+    call = host.Call(DEVICE, ("a", "c"), ("c",), {"c": torch.ones(2)}, [], instead=lambda a, c: c.fill_(a.sum()))
+    for value in (3.0, 4.0):
+        assert call(torch.tensor([value]), None).tolist() == [value] * 2
+    assert not gpu.told
+
+
+def test_a_kernel_that_triton_alone_can_launch_goes_through_triton_each_time(host: ModuleType, gpu: Gpu) -> None:
+    for kernel in (Kernel(descriptors=1), Kernel(descriptors=2, scratch=64), Kernel(descriptors=2, hooked=True)):
+        call = call_of(host, kernel)
+        for _ in range(3):
+            call(A, B, None)
+        assert len(kernel.launches) == 3 and not gpu.told
+
+
+def test_a_profilers_hook_sees_every_launch(host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(descriptors=2)
+    call = call_of(host, kernel)
+    call(A, B, None)
+    monkeypatch.setattr(host.knobs.runtime.launch_enter_hook, "calls", [lambda metadata: None])
+    call(A, B, None)
+    assert len(kernel.launches) == 2 and not gpu.told
+
+
+def test_on_another_device_than_the_current_one_triton_launches_on_the_tensors(
+    host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    kernel = Kernel(descriptors=2)
+    call = call_of(host, kernel)
+    call(A, B, None)
+    gpu.current = 1
+    call(A, B, None)
+    gpu.current = 0
+    call(A, B, None)
+    assert len(kernel.launches) == 2 and gpu.entered == [DEVICE] * 2 and len(gpu.told) == 1
+
+
+def test_workspace_comes_last_by_its_own_names(host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums, words = torch.zeros(16), torch.zeros(4)
+    asked = []
+    monkeypatch.setattr(host, "workspace", lambda *what: asked.append(what) or (sums, words))
+    launch = host.Launch(Kernel(), (1, 1, 1), [], ["words", "c", "sums"], (), {})
+    call = host.Call(DEVICE, ("a", "c"), ("c",), {"c": torch.zeros(2)}, [launch], workspace=(16, 4))
+    call(A, None)
+    c = call(A, None)
+    assert asked == [(DEVICE, 16, 4)] * 2
+    assert gpu.told[0][-1] == [words.data_ptr(), c.data_ptr(), sums.data_ptr()]
+
+
+def test_a_call_keeps_what_its_kernel_was_compiled_to(host: ModuleType, gpu: Gpu) -> None:
+    """Triton's cache has a place for it that another thread's compile of the same kernel takes."""
+    kernel = Kernel(descriptors=2)
+    call = call_of(host, kernel)
+    call(A, B, None)
+    kernel.compile()
+    call(A, B, None)
+    assert gpu.told[0][4] == HANDLE and kernel.unloaded == 0
+    del call
+    assert kernel.unloaded == 1
+
+
+def test_first_launches_come_one_after_the_other(host: ModuleType, gpu: Gpu) -> None:
+    """Triton compiles a kernel and loads it without a lock."""
+    inside, most = 0, 0
+
+    class Crowded(Kernel):
+        def __getitem__(self, grid: Any) -> Any:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0.005)
+            inside -= 1
+            return super().__getitem__(grid)
+
+    kernel, ready = Crowded(descriptors=2), threading.Barrier(8)
+
+    def first(_: int) -> None:
+        call = call_of(host, kernel)
+        ready.wait()
+        call(A, B, None)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(first, range(8)))
+    assert len(kernel.launches) == 8 and most == 1
+
+
+def test_threads_that_share_a_call_each_get_a_result_of_their_own(host: ModuleType, gpu: Gpu) -> None:
+    kernel, ready = Kernel(descriptors=2), threading.Barrier(8)
+    call = call_of(host, kernel)
+
+    def several(_: int) -> list[Any]:
+        ready.wait()
+        return [call(A, B, None) for _ in range(20)]
+
+    with ThreadPoolExecutor(8) as pool:
+        results = [c for found in pool.map(several, range(8)) for c in found]
+    launched = [arguments[1][1] for _, arguments, _ in kernel.launches] + [told[-1][1][1][1] for told in gpu.told]
+    assert sorted(launched) == sorted(c.data_ptr() for c in results) and len(set(launched)) == 160

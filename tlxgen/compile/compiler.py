@@ -1,0 +1,238 @@
+"""`python -m tlxgen.compile.compiler`: compiles jobs in a process that may be killed. Imports triton.
+
+A request is {job}, the answer {"outcome": ...}. The process runs in a scratch folder, with the environment that
+`batch` gives it (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import linecache
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO
+
+from tlxgen.bounded import LOG_FILE
+from tlxgen.bounded.serve import Say, serve
+from tlxgen.loading import load_file
+
+from .job import Job, Outcome, Resources
+from .logs import one_line, telling_line
+from .read import resources
+from .toolchain import name_cache
+
+CAPABILITY = {"sm90": 90, "sm100": 100}
+SMEM_BYTES = 232448  # a block's limit (opt-in) on both; the compiler would ask a local GPU, whichever it is
+
+
+class OfflineDriver:
+    """All that compiling asks of a driver. It stands for the target: what GPU this machine has does not matter."""
+
+    def __init__(self, capability: int) -> None:
+        self.capability = capability
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", self.capability, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> Any:  # not for compiling: hand-written modules ask for it when imported
+        return importlib.import_module("torch").device("cpu")
+
+    class utils:
+        @staticmethod
+        def get_device_properties(device: int) -> dict[str, int]:
+            return {"max_shared_mem": SMEM_BYTES}
+
+        @staticmethod
+        def get_current_device() -> int:  # host functions ask for it, so that their thread has a context
+            return 0
+
+
+def main() -> None:
+    """Serves jobs until stdin ends. The slow imports come first, so that no job's time limit has them in it."""
+    importlib.import_module("triton.compiler")
+    with contextlib.suppress(ImportError):  # a module that needs torch says so itself
+        importlib.import_module("torch")
+    name_cache("tlxgen")  # this cache is private and thrown away
+    serve(_handle)
+
+
+def _handle(request: dict[str, Any], say: Say) -> None:
+    job, log = Job.from_json(request["job"]), Path(LOG_FILE)
+    mark = log.stat().st_size if log.exists() else 0
+    start = time.perf_counter()
+    result = _attempt(lambda: _compile(job))
+    seconds = time.perf_counter() - start
+    say({"outcome": _outcome(job, result, _since(log, mark), seconds).to_json()})
+    shutil.rmtree("cache", ignore_errors=True)  # some 2 MB a job; a thousand of them would fill a small /tmp
+
+
+def _since(log: Path, mark: int) -> str:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(mark)
+        return file.read().decode("utf-8", "replace")
+
+
+def _attempt(action: Callable[[], Resources]) -> Resources | BaseException:
+    try:
+        return action()
+    except BaseException as error:
+        return error
+
+
+def _outcome(job: Job, result: Resources | BaseException, log: str, seconds: float) -> Outcome:
+    if isinstance(result, Resources):
+        return Outcome(job.id, result, detail=log, seconds=seconds)
+    report = "".join(traceback.format_exception(type(result), result, result.__traceback__))
+    return Outcome(job.id, None, _headline(job, result, log), f"{report}\n{log}".strip() + "\n", seconds)
+
+
+def _compile(job: Job) -> Resources:
+    from triton import knobs
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource, compile
+    from triton.runtime.driver import driver
+
+    capability = CAPABILITY[job.arch]
+    driver.set_active(OfflineDriver(capability))
+    knobs.nvidia.dump_ptxas_log = True  # Triton runs ptxas -v anyway; this prints its report, and none is made twice
+    function = _function(job)
+    types, constants, attributes = _signature(job, function.arg_names)
+    options: dict[str, Any] = {"num_warps": job.num_warps, "num_stages": job.num_stages}
+    if job.cluster != (1, 1, 1):
+        options["ctas_per_cga"] = job.cluster
+    if job.maxnreg:
+        options["maxnreg"] = job.maxnreg
+    report = _Tee(sys.stdout)
+    sys.stdout = report
+    try:
+        kernel = compile(ASTSource(function, types, constants, attributes), GPUTarget("cuda", capability, 32), options)
+    finally:
+        sys.stdout = report.stream
+    return resources(kernel.asm["ptx"], kernel.asm["cubin"], kernel.metadata, report.text())
+
+
+class _Tee:
+    """stdout that also keeps what Python writes to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return self.stream.write(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def _function(job: Job) -> Any:
+    """The JIT function of a job, out of autotuners and heuristics around it."""
+    from triton.runtime.jit import JITFunction
+
+    function = getattr(_load(job.module), job.kernel, None)
+    while function is not None and not isinstance(function, JITFunction):
+        function = getattr(function, "fn", None)
+    if function is None:
+        raise AttributeError(f"{Path(job.module).name} has no kernel {job.kernel!r}")
+    return function
+
+
+def _load(path: str) -> ModuleType:
+    """The module at `path`, anew: it may have changed since the last job, and no .pyc is left beside it."""
+    sys.dont_write_bytecode = True
+    linecache.clearcache()  # JITFunction reads its own source through it
+    return load_file(Path(path))
+
+
+def _signature(job: Job, names: list[str]) -> tuple[dict[str, str], dict[str, Any], dict[Any, Any]]:
+    """Types, constants and attributes as ASTSource wants them. Raises TypeError where job and kernel disagree."""
+    types = {argument.name: argument.type for argument in job.arguments} | dict.fromkeys(job.constants, "constexpr")
+    constexprs = {name for name, type_ in types.items() if type_ == "constexpr"}
+    for what, wrong in (
+        ("lacks a type or value for", [n for n in names if n not in types]),
+        ("names what the kernel does not take:", [n for n in types if n not in names]),
+        ("gives no value to the constexpr", sorted(constexprs - set(job.constants))),
+        ("calls divisible what is not an argument:", [n for n in job.divisible if n not in types or n in constexprs]),
+    ):
+        if wrong:
+            raise TypeError(f"the job for {job.kernel} {what} {', '.join(wrong)}")
+    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in job.divisible}
+    return {name: types[name] for name in names}, dict(job.constants), attributes
+
+
+def _headline(job: Job, error: BaseException, log: str) -> str:
+    """Type, message and, if known, the line of the generated source, in one line."""
+    chain = _chain(error)
+    inner = chain[-1]
+    line = _source_line(job, chain)
+    place = f" ({Path(job.module).name}:{line})" if line else ""
+    return f"{type(inner).__name__}: {_message(inner, log)}{place}"
+
+
+def _message(error: BaseException, log: str) -> str:
+    if hasattr(error, "node"):  # Triton's CompilationError; its str() begins with an excerpt of the source
+        return one_line(str(getattr(error, "error_message", None) or error).splitlines())
+    message, *rest = str(error).splitlines() or [""]
+    # MLIR and ptxas raise "PassManager::run failed" or "Internal Triton PTX codegen error" and say why further down.
+    compiler = isinstance(error, RuntimeError) or "ptxas" in str(error)
+    reason = telling_line("\n".join([*rest, log])) if compiler else ""
+    reason = reason.rpartition("error")[2].lstrip(" :") or reason
+    return one_line([message if reason in message else f"{message}: {reason}"])
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """From an error to its innermost cause: Triton wraps one CompilationError a call."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
+
+
+def _source_line(job: Job, chain: list[BaseException]) -> int | None:
+    """The line of the generated file that the innermost error is about."""
+    loaded = [m for m in [*sys.modules.values()] if getattr(m, "__file__", None) == job.module]
+    module = loaded[-1] if loaded else None  # of several, the one that this job has loaded
+    for error in reversed(chain):
+        if isinstance(error, SyntaxError) and error.filename == job.module:
+            return error.lineno
+        source, node = getattr(error, "src", None), getattr(error, "node", None)
+        for function in vars(module).values() if module and source and hasattr(node, "lineno") else ():
+            if getattr(function, "src", None) == source:
+                return _def_line(function) + int(node.lineno) - 1  # type: ignore[union-attr]
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == job.module]
+        if lines:
+            return lines[-1]
+    return None
+
+
+def _def_line(function: Any) -> int:
+    """The line of a JIT function's def, from which Triton counts; `starting_line_number` is its first decorator's."""
+    decorators = itertools.takewhile(lambda line: not line.lstrip().startswith("def "), function.raw_src)
+    return int(function.starting_line_number) + len(list(decorators))
+
+
+if __name__ == "__main__":
+    main()

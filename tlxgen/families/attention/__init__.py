@@ -1,0 +1,1 @@
+"""What the attention families share. No family itself: `attention_fwd` and its siblings are."""

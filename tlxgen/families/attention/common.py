@@ -1,0 +1,50 @@
+"""What the attention families share: pairs that are seen, shapes to time, faults, and what an H200 does in a clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tlxgen.arch import Arch
+
+Shape = tuple[int, ...]  # B, H, Hkv, Nq, Nk
+
+# Long sequences, where attention is all of the time, and more heads than SMs.
+SHAPES: tuple[Shape, ...] = (
+    (4, 32, 32, 4096, 4096),
+    (4, 32, 32, 8192, 8192),
+    (2, 32, 32, 16384, 16384),
+)
+
+ITEM_START = 2000  # clocks of a CTA from its start to its first product, and from its last to its end
+WORKING_REGISTERS = 32  # a thread, beside scores and accumulators: statistics, addresses, counters (ptxas reports)
+
+
+def pairs(n: int, m: int, *, mask: str, bottom_right: bool, window: tuple[int, int]) -> int:
+    """How many of n queries x m keys are seen; `window` is keys to the left and to the right of a query's own."""
+    if mask == "none":
+        return n * m
+    shift = m - n if bottom_right else 0
+    left, right = window if mask == "window" else (n + m, 0)
+    return sum(max(0, min(m, i + shift + right + 1) - max(0, i + shift - left)) for i in range(n))
+
+
+def rounds(items: float, sms: int) -> int:
+    """Rounds of equal items over the SMs, the last of them perhaps not full."""
+    return max(1, math.ceil(items / sms))
+
+
+def stall(stages: int, clocks: float) -> float:
+    """Clocks a step of `clocks` that the latency of loads leaves bare, because the ring is short of it."""
+    return max(0.0, Arch.tma_latency - (stages - 1) * clocks) / stages
+
+
+def shape_faults(shapes: Sequence[Sequence[int]]) -> list[tuple[tuple[str | int, ...], str]]:
+    """What is wrong with a spec's `check.shapes`: (path, text) of each."""
+    faults: list[tuple[tuple[str | int, ...], str]] = []
+    for i, shape in enumerate(shapes):
+        if len(shape) != 5:
+            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
+        elif shape[1] % shape[2]:
+            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
+    return faults

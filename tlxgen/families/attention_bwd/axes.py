@@ -1,0 +1,13 @@
+"""The axes of an attention_bwd spec that only change constants, and those that rules are broken by."""
+
+from __future__ import annotations
+
+from tlxgen.families.kit import Axis
+
+AXES = (
+    Axis("rings.q.stages", "Q_STAGES", "slots of the ring of Q", blame=("smem", "q-ahead")),
+    Axis("rings.do.stages", "DO_STAGES", "slots of the ring of dO"),
+    Axis("tasks.mma.registers", blame=("registers", "accumulator")),
+    Axis("tile.n", blame=("wgmma-m",)),
+    Axis("tile.m", blame=("queries", "dq-parts")),
+)

@@ -1,0 +1,144 @@
+"""What the tasks of backward attention do, in order: their synchronisation, held against the source, and mathematics.
+
+A product is waited for while others are under way, which `Products` counts here as it does for the template.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tlxgen.plan import Step
+from tlxgen.plan.products import Products
+from tlxgen.plan.steps import steps
+
+
+class Facts(Protocol):
+    """What the order of a consumer's steps depends on."""
+
+    @property
+    def parts(self) -> int: ...
+    @property
+    def dq(self) -> bool: ...
+    @property
+    def dq_slots(self) -> int: ...
+    @property
+    def grads(self) -> int: ...
+    @property
+    def meet(self) -> str: ...
+    @property
+    def ahead(self) -> bool: ...
+
+
+def load() -> tuple[Step, ...]:
+    """K and V once, then Q and dO of each step."""
+    once = ("expect k", "load k", "expect v", "load v")
+    q = ("acquire q", "expect q", "load q", "load lse")
+    return steps(*once, *q, "acquire do", "expect do", "load do", "load delta")
+
+
+class Consumer:
+    """Writes the steps of a consumer in the order of its source."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.flight = facts, Products()
+        self.found: list[Step] = []
+
+    def do(self, *texts: str) -> None:
+        self.found += steps(*texts)
+
+    def issue(self, name: str) -> None:
+        self.flight.issue(name)
+        self.do(f"multiply {name}")
+
+    def wait_for(self, name: str) -> None:
+        self.do(f"wgmma_wait {name} {self.flight.after(name)}")
+
+    def steps(self) -> tuple[Step, ...]:
+        self.do("wait k", "wait v")
+        if self.facts.ahead:
+            self.next_scores()
+            self.wait_for("scores")
+        else:
+            self.next_scores()
+        self.do("wait do")
+        self.issue("dp")
+        for part in range(self.facts.parts):
+            self.gradients(part)
+        if self.facts.meet == "named":
+            self.meet_then_add()
+        else:
+            self.add_while_others_store()
+        self.finish()
+        return tuple(self.found)
+
+    def next_scores(self) -> None:
+        self.do("wait q")
+        self.issue("scores")
+
+    def gradients(self, part: int) -> None:
+        last = part == self.facts.parts - 1
+        if not last:
+            self.issue("next_scores")
+        if part or not self.facts.ahead:
+            self.wait_for("next_scores" if part else "scores")
+        self.do(": P^T = exp(K Q^T - LSE)")
+        self.wait_for("dp")
+        self.do(": dS^T = P^T (V dO^T - delta)")
+        self.issue("dv")
+        if not self.facts.dq:
+            self.issue("dk")
+        if not last:
+            self.issue("dp")
+
+    def meet_then_add(self) -> None:
+        self.do("fence", "meet ds_meeting")
+        self.issue("dq")
+        self.take_dv()
+        self.issue_dk()
+        self.wait_for("dq")
+        self.room_for_dq()
+        self.add_dq()
+        self.take_dk()
+
+    def add_while_others_store(self) -> None:
+        facts = self.facts
+        if facts.dq:
+            self.room_for_dq()
+            self.do("fence", "publish ds")
+            self.issue_dk()
+        self.take_dv()
+        if facts.ahead:
+            self.next_scores()
+            self.take_dk()
+        if facts.dq:
+            self.do("wait ds")
+            self.issue("dq")
+        if facts.ahead:
+            self.wait_for("scores")
+        else:
+            self.take_dk()
+        if facts.dq:
+            self.wait_for("dq")
+            self.add_dq()
+
+    def issue_dk(self) -> None:
+        for _ in range(self.facts.parts):
+            self.issue("dk")
+
+    def take_dv(self) -> None:
+        self.wait_for("dv")
+        self.do("" if self.facts.dq else "fence", "release do")
+
+    def take_dk(self) -> None:
+        self.wait_for("dk")
+        self.do("release q")
+
+    def room_for_dq(self) -> None:
+        self.do(f"store_wait {self.facts.dq_slots - 1}")
+
+    def add_dq(self) -> None:
+        self.do("fence", "store dq")
+
+    def finish(self) -> None:
+        between = "store_wait" if self.facts.grads == 1 else ""
+        self.do("store_wait" if self.facts.dq else "", "fence", "store dv", between, "fence", "store dk", "store_wait")

@@ -1,0 +1,142 @@
+"""The arguments of forward attention: those of its kernel, and those of its host function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tlxgen.arch import DType
+from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
+from tlxgen.plan.arguments import address, descriptor, scalar
+
+from .facts import AttentionFacts
+
+EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
+LOG2_E = "math.log2(math.e)"
+KEYS_LAST = "; this kernel takes v with contiguous keys: v.mT.contiguous().mT has them"
+
+
+def launch(facts: AttentionFacts, sizes: Mapping[str, Size], parameters: list[Parameter]) -> Launch:
+    """The kernel as a launch on an aligned problem has it."""
+    kept = tuple((p.name, p.value) for p in parameters if not p.baked)
+    arguments = (*_descriptors(facts, sizes), *_addresses(facts), *_numbers(facts), *_sizes(facts))
+    return Launch("kernel", arguments, kept, 4)
+
+
+def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:
+    rows = {"q": facts.rows, "k": sizes["BLOCK_N"], "v": sizes["BLOCK_N"], "o": facts.rows}
+    lead = (1, 1, 1) if facts.packed else (1, 1)
+    for o in facts.operands:
+        element = (facts.out if o.name == "o" else facts.dtype).signature
+        of, box = "out" if o.name == "o" else o.name, (*lead, rows[o.name], o.head_dim)
+        if o.name == "v" and facts.keys_last:
+            box = (*lead, o.head_dim, rows["v"])
+            yield descriptor("v_desc", element, box, "v", view="t.transpose(2, 3)", remedy=KEYS_LAST)
+        else:
+            how = "describe_ragged" if facts.packed else "describe"
+            yield descriptor(f"{o.name}_desc", element, box, of, describe=how)
+
+
+def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
+    if facts.lse:
+        yield address("lse_ptr", "fp32", "lse")
+    if facts.sink:
+        yield address("sink_ptr", "fp32", "sink")
+    if facts.lengths == "keys":
+        yield address("key_lengths_ptr", "i32", "key_lengths")
+    if facts.packed:
+        yield from (address(f"cu_seqlens_{side}_ptr", "i32", f"cu_seqlens_{side}") for side in "qk")
+
+
+def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
+    if facts.softcap:
+        yield scalar("cap", f"softcap * {LOG2_E}", "fp32")
+        yield scalar("scale_log2", f"2 * scale / softcap * {LOG2_E}", "fp32")
+    else:
+        yield scalar("scale_log2", f"scale * {LOG2_E}", "fp32")
+
+
+def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
+    if facts.window:
+        yield from (scalar("LEFT", "left"), scalar("RIGHT", "right"))
+    if facts.told:
+        heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
+    else:
+        heads = {"B": "batches", "H": "heads", "H_KV": "kv_heads"}
+    yield from (scalar(name, value) for name, value in heads.items())
+    yield scalar("N_Q", "n_q", divisible=True)
+    if facts.lengths == "dense":
+        yield scalar("N_K", "n_k", divisible=True)
+    if facts.packed and facts.lse:
+        yield scalar("T_Q", "q.shape[0]", divisible=True)
+    yield scalar("GROUP_H", "heads_together(n_k, heads, kv_heads)" if facts.causal else "heads // kv_heads")
+    if facts.told and facts.persistent:
+        yield from (scalar("num_items", "items"), scalar("step", "programs"))
+
+
+def host(facts: AttentionFacts) -> Host:
+    """The host function's arguments. Of packed sequences `n_q` is the longest of Q, `n_k` the mean of K."""
+    return Host(tuple(_host(facts)), EXTENTS)
+
+
+def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
+    packed, d, dv = facts.packed, facts.head_dim, facts.head_dim_v
+    shapes = {"q": ("Tq, H", "len(q), heads"), "k": ("Tk, Hkv", "len(k), kv_heads")}
+    if not packed:
+        shapes = {"q": ("B, H, Nq", "batches, heads, n_q"), "k": ("B, Hkv, Nk", "batches, kv_heads, n_k")}
+    kind = facts.dtype.torch
+    q, k = (f"({shapes[x][0]}, {d})" for x in "qk")
+    ends = ", sequences end to end" if packed else ""
+    rows = " Rows are contiguous, all other strides multiples of 16 bytes."
+    meaning = f"{q} {kind}{ends}; Hkv divides H.{rows}"
+    yield _tensor("q", meaning, f"({shapes['q'][1]}, {d})", facts.dtype)
+    yield _tensor("k", f"{k} {kind}, likewise.", f"({shapes['k'][1]}, {d})", facts.dtype)
+    meaning = f"({shapes['k'][0]}, {dv}) {kind}, "
+    meaning += "with contiguous keys, other strides multiples of 16 bytes." if facts.keys_last else "likewise."
+    meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
+    yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
+    yield from _lengths(facts)
+    if facts.sink:
+        meaning = "(H,) float32, a logit for each head that takes part in the softmax and has no value."
+        yield _vector("sink", meaning, "heads", "float32")
+    if facts.softcap:
+        meaning = "positive; scaled scores x become softcap * tanh(x / softcap)."
+        yield HostArgument("softcap", meaning, schema="float", keyword=True)
+    if facts.window:
+        meaning = "how many keys a query sees to the left and to the right of its own; None for all."
+        yield HostArgument(
+            *("window", meaning, "SymInt[]", "(None, None)", True),
+            encoded="[-1 if extent is None else extent - (extent < 0) for extent in window]",
+            decoded="tuple(None if extent == -1 else extent for extent in window)",
+        )
+    yield HostArgument("scale", f"positive; 1 / sqrt({d}) when absent.", "float?", "None", True)
+    shape = f"({shapes['q'][1]}, {dv})"
+    meaning = f"({shapes['q'][0]}, {dv}) {facts.out.torch}; allocated when absent."
+    yield HostArgument("out", meaning, "Tensor", "None", True, shape, (facts.out.torch,), result=True)
+    if facts.lse:
+        meaning = "the log of the sum of exp(score) of each query"
+        meaning += ", the sink's among them" if facts.sink else "; a query that sees no key has -inf, and 0 in out"
+        lead = ("H, Tq", "heads, len(q)") if packed else ("B, H, Nq", "batches, heads, n_q")
+        meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
+        fp32 = ("float32",)
+        yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def _lengths(facts: AttentionFacts) -> Iterator[HostArgument]:
+    if facts.packed:
+        meaning = "(B + 1,) int32 on the device, where each sequence begins and the last one ends; of k likewise."
+        for name, text in (("cu_seqlens_q", meaning), ("cu_seqlens_k", "")):
+            shape = "(batches + 1,)"
+            yield HostArgument(name, text, shape=shape, dtypes=("int32",), wants="contiguous")
+        yield HostArgument("max_seqlen_q", "the length of the longest sequence of q, or more.", schema="SymInt")
+    if facts.lengths == "keys":
+        meaning = "(B,) int32 on the device, how many keys of each batch entry are there, 0 to Nk."
+        meaning += "\nWhat lies past them must be finite: it is read, and multiplied by 0."
+        yield _vector("key_lengths", meaning, "batches", "int32")
+
+
+def _tensor(name: str, meaning: str, shape: str, dtype: DType) -> HostArgument:
+    return HostArgument(name, meaning, shape=shape, dtypes=(dtype.torch,))
+
+
+def _vector(name: str, meaning: str, extent: str, dtype: str) -> HostArgument:
+    return HostArgument(name, meaning, keyword=True, shape=f"({extent},)", dtypes=(dtype,), wants="contiguous")

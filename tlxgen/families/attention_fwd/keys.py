@@ -1,0 +1,206 @@
+"""The keys of an attention_fwd spec: the parameter model, with every default that a good engineer would choose."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tlxgen.spec import CommonSpec, SpecModel
+
+HeadDim = Literal[64, 128, 256]
+Eviction = Literal["none", "evict_first", "evict_last"]
+
+
+class Problem(SpecModel):
+    """O (B, H, Nq, Dv) = softmax(scale Q (B, H, Nq, D) K^T (B, Hkv, Nk, D)) V (B, Hkv, Nk, Dv); Hkv divides H.
+
+    Multi-head, grouped-query and multi-query attention are one kernel: Hkv is an argument.
+    """
+
+    dtype: Literal["fp16", "bf16", "e4m3"] = Field(
+        "bf16",
+        description="Element type of Q, K and V, to which probabilities are rounded, and of O; O is bf16 for e4m3. "
+        "e4m3 is of sm90.",
+    )
+    head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K.")
+    head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
+    lengths: Literal["dense", "keys", "packed"] = Field(
+        "dense",
+        description="dense: all sequences are as long as the tensor. keys: an argument says how many keys of each "
+        "batch entry are there. packed: (T, H, D) tensors of sequences end to end, with cu_seqlens.",
+    )
+    accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, softmax and accumulator.")
+
+
+class Mask(SpecModel):
+    """Which keys a query sees, besides those past the end of the sequence, which none does."""
+
+    kind: Literal["none", "causal", "window"] = Field(
+        "none", description="causal: keys up to the query's own. window: so many to its left and right, as arguments."
+    )
+    align: Literal["top_left", "bottom_right"] = Field(
+        "top_left",
+        description="Where Nq and Nk differ: query i stands at key i, as in torch's is_causal, or at i + Nk - Nq.",
+    )
+
+
+class Softmax(SpecModel):
+    softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
+    sink: bool = Field(False, description="A logit for each head that takes part in the sum and has no value.")
+    lse: bool = Field(True, description="Whether the log-sum-exp of each row is an output, in fp32.")
+    rescale: Literal["always", "lazy"] = Field(
+        "always",
+        description="sm100: O is multiplied by what its maximum has risen at every tile, or (lazy) only at those where "
+        "one of its rows has risen by more than a factor of 2**8, which probabilities then exceed 1 by.",
+    )
+
+
+class TileShape(SpecModel):
+    m: int = Field(
+        128,
+        ge=64,
+        le=384,
+        description="Queries a CTA, shared out among the consumers or groups; sm100: 256 by default. Rows.",
+    )
+    n: int = Field(128, ge=32, le=256, description="Keys of a tile. Rows.")
+
+
+class LoadTask(SpecModel):
+    default: bool = Field(
+        True, description="Whether the TMA producer is the default task: on sm90 it is, on sm100 the correction is."
+    )
+
+
+class MmaTask(SpecModel):
+    replicate: int = Field(
+        2,
+        ge=1,
+        le=3,
+        description="Groups of queries. sm90: consumers, each multiplies and keeps the softmax of its rows. sm100: "
+        "softmax tasks of 128 rows each, for which one warp multiplies.",
+    )
+    warps: Literal[1, 4] = Field(
+        4, description="Warps. sm90: of a consumer (a warpgroup). sm100: 1, one thread issues tcgen05."
+    )
+    registers: int | None = Field(
+        240,
+        description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
+        "task, 40 by default, 24 in a grid.",
+    )
+    overlap: bool = Field(
+        True,
+        description="Scores of the next tile and the product with V run on the tensor cores under the softmax; sm100: "
+        "by interleaving the groups, Q0 K, P1 V of the tile before, Q1 K, P0 V.",
+    )
+    turns: Literal["none", "named", "mbarrier"] = Field(
+        "named",
+        description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products.",
+    )
+    keep: Literal["none", "q"] = Field(
+        "q",
+        description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM. sm100, "
+        "and a head_dim of 256, whose registers are full: none by default.",
+    )
+
+
+class SoftmaxTask(SpecModel):
+    """sm100: scores to probabilities, a task for each group, a row for each thread."""
+
+    registers: int | None = Field(
+        184, description="Registers a thread; what all tasks leave goes to the correction. null, for all tasks: even."
+    )
+
+
+class StoreTask(SpecModel):
+    """sm100: a task of its own that issues the TMA stores of O; without it the correction does."""
+
+    warps: Literal[1] = Field(1, description="Warps of the store task.")
+
+
+class Tasks(SpecModel):
+    load: LoadTask = Field(LoadTask(), description="TMA producer.")
+    mma: MmaTask = Field(MmaTask(), description="Who multiplies.")
+    softmax: SoftmaxTask = Field(SoftmaxTask(), description="sm100: from scores to probabilities.")
+    store: StoreTask | None = Field(None, description="sm100: dedicated TMA-store task; absent: the correction stores.")
+
+
+class QueryRing(SpecModel):
+    stages: int = Field(1, ge=1, le=2, description="Buffers of Q a consumer; two let a persistent CTA load ahead.")
+
+
+class KeyValueRing(SpecModel):
+    stages: int = Field(2, ge=1, le=16, description="Slots of K and of V, or of both together where they share a ring.")
+    storage: Literal["separate", "shared"] = Field(
+        "separate", description="K and V in a ring each, or tiles of both in one."
+    )
+    empty: Literal["leader", "warp"] = Field(
+        "warp",
+        description="How a slot is released: one arrival a task, or one a thread without a task-wide sync; sm100: "
+        "leader, by the tensor core.",
+    )
+
+
+class ScoreRing(SpecModel):
+    """sm100: scores in tensor memory and, in their place, probabilities."""
+
+    slices: Literal[1, 2, 4] = Field(
+        1, description="Parts in which a tile of probabilities is handed to the MMA, which begins with the first."
+    )
+    arrive: Literal["leader", "warp"] = Field(
+        "leader",
+        description="How softmax and correction hand a tile on: one arrival a task, or one a thread without a "
+        "task-wide sync.",
+    )
+
+
+class OutputRing(SpecModel):
+    reuse: Literal["q", "none"] = Field(
+        "none",
+        description="none: O has buffers of its own. q: it leaves through the buffer of its Q, which saves memory and "
+        "costs a fence before every wgmma that reads Q.",
+    )
+
+
+class Rings(SpecModel):
+    q: QueryRing = Field(QueryRing(), description="Tiles of Q, a bank for each consumer.")
+    kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V; sm100: shared, 3 slots, by default.")
+    s: ScoreRing = Field(ScoreRing(), description="sm100: scores and probabilities.")
+    o: OutputRing = Field(OutputRing(), description="Tiles of O on their way to TMA stores.")
+
+
+class Schedule(SpecModel):
+    kind: Literal["grid", "persistent", "clc"] = Field(
+        "persistent",
+        description="Tile source: one tile of queries a CTA, CTAs that stay and walk the tiles, or (sm100) CTAs that "
+        "take over the tiles of CTAs that have not started, by cluster launch control.",
+    )
+
+
+class Cache(SpecModel):
+    q: Eviction = Field("none", description="L2 hint of the loads of Q.")
+    kv: Eviction = Field("none", description="L2 hint of the loads of K and V.")
+    o: Eviction = Field("none", description="L2 hint of the stores of O.")
+
+
+class AttentionKeys(CommonSpec):
+    """All keys, one by one. What goes together is in `faults`, what has other defaults somewhere in `spec`."""
+
+    kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and result.")
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")
+    softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
+    tile: TileShape = Field(TileShape(), description="Extents of a tile.")
+    tasks: Tasks = Field(Tasks(), description="Who does what.")
+    rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
+    schedule: Schedule = Field(Schedule(), description="Where a CTA's tiles come from.")
+    cache: Cache = Field(Cache(), description="L2 eviction hints.")
+
+    @property
+    def head_dim_v(self) -> int:
+        return self.problem.head_dim_v or self.problem.head_dim
+
+    @property
+    def out_dtype(self) -> str:
+        """Element type of O."""
+        return "bf16" if self.problem.dtype == "e4m3" else self.problem.dtype

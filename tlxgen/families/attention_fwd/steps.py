@@ -1,0 +1,106 @@
+"""What the tasks of forward attention do, in order: synchronisation, held against the source, and the rest in words."""
+
+from __future__ import annotations
+
+from tlxgen.plan import Step
+from tlxgen.plan.steps import steps
+
+from .facts import AttentionFacts
+
+
+def _next(facts: AttentionFacts) -> tuple[Step, ...]:
+    return steps("next" if facts.clc else "")
+
+
+def load(facts: AttentionFacts) -> tuple[Step, ...]:
+    """The producer: Q of an item, then K and V, K a tile ahead where its product runs under the softmax."""
+    q = steps("acquire q" if facts.stays else "", "expect q", "load q")
+    k, v = (steps(f"acquire {ring}", f"expect {ring}", f"load {name}") for name, ring in _rings(facts).items())
+    return (*q, *(k if facts.k_ahead else ()), *k, *v, *(v if facts.k_ahead else ()), *_next(facts))
+
+
+def _rings(facts: AttentionFacts) -> dict[str, str]:
+    return {name: facts.operand(name).ring for name in "kv"}
+
+
+def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step, ...]:
+    """A consumer on Hopper. `turns`: their kind; `aliased`: O leaves through Q's buffer."""
+    first = steps("hand mma_turn") if turns == "named" else ()  # the last replica's, so that the first begins
+    take, hand = ("take mma_turn", "hand mma_turn") if turns != "none" else ("", "")
+    k, v = _rings(facts).values()
+    goes_back = facts.stays and not aliased
+    release = steps("release q") if goes_back else ()
+    read = (*steps(": keep Q in registers"), *steps("fence" if facts.stays else ""), *release) if facts.keep_q else ()
+    scores, taken = steps(f"wait {k}", take, "multiply scores"), f"release {k}"
+    product, added = steps(f"wait {v}", "multiply acc"), steps("wgmma_wait acc", f"release {v}")
+    softmax = steps(": mask, softmax")
+    alone = (*scores, *steps(hand, "wgmma_wait scores", taken), *softmax)
+    if facts.overlap:
+        both = (*scores, *product, *steps(hand, "wgmma_wait scores 1", taken), *softmax, *added, *steps(": rescale"))
+        loop, last = (*alone, *both), (*product, *added)
+    else:
+        loop, last = (*alone, *steps(": rescale"), *product, *added), ()
+    after = () if facts.keep_q else release
+    leave = steps(
+        "store_wait" if facts.stays and not aliased else "", "fence", "store o", ": store LSE" if facts.lse else ""
+    )
+    back = steps("store_wait", "release q" if facts.stays else "") if aliased else steps("store_wait")
+    return (*first, *steps("wait q"), *read, *loop, *after, *last, *leave, *back)
+
+
+def softmax(facts: AttentionFacts) -> tuple[Step, ...]:
+    """A softmax task on Blackwell."""
+    lse = steps(": store LSE") if facts.lse else ()
+    tile, last = steps("wait s", ": mask, maximum"), steps("publish factor")
+    return (*tile, *steps("publish p"), *tile, *last, *steps("publish p"), *last, *lse, *_next(facts))
+
+
+def tcgen05(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
+    """The warp that issues the products on Blackwell."""
+    back = steps("release q") if facts.stays and not aliased else ()
+    tile = _interleaved(facts, back) if facts.overlap else _one_after_the_other(facts, back)
+    return (*tile, *_next(facts))
+
+
+def _products(facts: AttentionFacts) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Scores of a group, and its probabilities by V, slice by slice."""
+    return steps("multiply s", "publish s"), (*steps("acquire acc"), *steps("wait p", "multiply acc") * facts.slices)
+
+
+def _interleaved(facts: AttentionFacts, back: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Those of two groups: one's under the other's softmax."""
+    k, v = _rings(facts).values()
+    scores, product = _products(facts)
+    wait_k, wait_v, k_read, v_read = (steps(f"{do} {ring}") for do in ("wait", "release") for ring in (k, v))
+    wait_q, publish = steps("wait q"), steps("publish acc")
+    first = (*wait_k, *wait_q, *scores, *wait_q, *scores, *k_read, *wait_v, *product)
+    loop = (*wait_k, *scores, *product, *v_read, *scores, *k_read, *wait_v, *product)
+    return (*first, *loop, *back, *publish, *product, *v_read, *publish)
+
+
+def _one_after_the_other(facts: AttentionFacts, back: tuple[Step, ...]) -> tuple[Step, ...]:
+    k, v = _rings(facts).values()
+    scores, product = _products(facts)
+    groups = facts.replicas
+    multiply = (*steps(f"wait {k}"), *scores * groups, *steps(f"release {k}"))
+    add = (*steps(f"wait {v}"), *product * groups, *steps(f"release {v}"))
+    return (*steps("wait q"), *multiply, *add, *back, *steps("publish acc"))
+
+
+def correction(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
+    """Rescales O on Blackwell, and at last divides it by the sum."""
+    rescale = ": rescale O where a maximum has risen a lot" if facts.lazy else ": rescale O"
+    one = facts.stays and not aliased and not facts.store_task
+    free = "acquire o" if facts.store_task else f"store_wait {facts.replicas - 1}" if one else ""
+    leave = steps("fence", "publish o" if facts.store_task else "store o")
+    back = steps("store_wait", "release q" if facts.stays else "") if aliased else ()
+    last = steps("store_wait") if not facts.store_task and not aliased else ()
+    return (
+        *steps("ask" if facts.clc else "", "wait factor", rescale, "release acc"),
+        *steps("wait factor", "wait acc", free, ": normalise", "release acc" if facts.stays else ""),
+        *(*leave, *back, *_next(facts), *last),
+    )
+
+
+def store(facts: AttentionFacts) -> tuple[Step, ...]:
+    return (*steps("wait o", "store o", "store_wait", "release o"), *_next(facts))

@@ -1,0 +1,143 @@
+"""What the tasks of a GEMM do, in order: their synchronisation, held against the source, and the rest in words."""
+
+from __future__ import annotations
+
+from tlxgen.plan import Step
+from tlxgen.plan.steps import steps
+
+from .facts import GemmFacts
+from .ops import OPS
+
+
+def load(facts: GemmFacts) -> tuple[Step, ...]:
+    """The producer: fills the ring, and does what the tail asks of it."""
+    after: dict[str, tuple[str, ...]] = {"split": ("await counts", ": add up a share of a tile that is left over")}
+    after |= {"helped": ("await marks", "acquire ab", "expect ab", "load rest")}
+    stay = facts.operand_rings if facts.pair else [o.ring for o in facts.operands if o.multicast]
+    return (
+        *steps("start" if facts.pdl else ""),
+        *_fill(facts),
+        *steps(*after.get(_tail(facts), ())),
+        *_next(facts),
+        *steps(*(f"acquire {ring}" for ring in dict.fromkeys(stay))),  # until the last arrival of a peer CTA
+    )
+
+
+def _tail(facts: GemmFacts) -> str:
+    return "helped" if facts.helped else "split" if facts.tail else "whole"
+
+
+def _next(facts: GemmFacts) -> tuple[Step, ...]:
+    return steps("next" if facts.clc else "")
+
+
+def _fill(facts: GemmFacts) -> tuple[Step, ...]:
+    found: tuple[Step, ...] = ()
+    for ring in facts.operand_rings:
+        loads = (f"load {o.name}" for o in facts.loads if o.ring == ring)
+        found += steps(f"acquire {ring}", f"expect {ring}", *loads)
+    return found
+
+
+def _waits(facts: GemmFacts) -> tuple[Step, ...]:
+    return steps(*(f"wait {ring}" for ring in facts.operand_rings))
+
+
+def _releases(facts: GemmFacts) -> tuple[Step, ...]:
+    return steps(*(f"release {ring}" for ring in facts.operand_rings))
+
+
+def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
+    """A consumer on Hopper. `order`: of the turns of a pingpong pair."""
+    hand = steps("hand mma_turn") if facts.pingpong else ()
+    return (
+        *steps(*("prefetch a", "prefetch b") if facts.prefetch else ()),
+        *(hand if order == "named" else ()),  # the last replica's, so that the first begins
+        *steps("take mma_turn" if facts.pingpong else ""),
+        *_products(facts),
+        *(hand if facts.in_flight else ()),
+        *_settled(facts),
+        *(() if facts.in_flight else hand),
+        *_output(facts),
+        *_last_stores(facts),
+    )
+
+
+def _products(facts: GemmFacts) -> tuple[Step, ...]:
+    """The K loop, but for the last products."""
+    waits, releases = _waits(facts), _releases(facts)
+    settled = steps(f"wgmma_wait acc {facts.in_flight}")
+    first = (*waits, *steps("multiply acc"), *settled, *releases)
+    if not facts.promote:
+        return first
+    return (*first, *waits, *steps("multiply products", "wgmma_wait products"), *releases, *steps(": add the products"))
+
+
+def _settled(facts: GemmFacts) -> tuple[Step, ...]:
+    return (*steps("wgmma_wait acc"), *_releases(facts)) if facts.in_flight else ()
+
+
+def pipelined(facts: GemmFacts) -> tuple[Step, ...]:
+    """The one task of the un-specialised form, which loads ahead of its own products."""
+    fill, start = _fill(facts), steps("start" if facts.pdl else "")
+    loop = (*_products(facts), *fill)
+    return (*start, *fill, *loop, *_settled(facts), *_output(facts), *_last_stores(facts))
+
+
+def _output(facts: GemmFacts) -> tuple[Step, ...]:
+    """From sums in registers to C, or to where they are added up."""
+    if _tail(facts) == "split":
+        return (*_store(facts), *_staged("sums"), *steps("signal counts"))
+    if _tail(facts) == "helped":
+        helped = (*steps("wait ab", "release ab", ": add a helper's sums"), *_store(facts))
+        return (*_store(facts), *helped, *_staged("sums"), *steps("signal marks"))
+    if facts.cluster_k == 1:
+        return _store(facts)
+    goes_round = facts.persistent
+    acquire, release = ("acquire part", "release part") if goes_round else ("", "")
+    return (*steps(acquire, "expect part", "send part", "wait part", ": add up", release), *_store(facts))
+
+
+def _store(facts: GemmFacts) -> tuple[Step, ...]:
+    """A subtile of C: by the store task, by TMA, or from registers."""
+    ops = steps(*(f": {OPS[op].meaning}" for op in facts.ops))
+    if not facts.tma_store:
+        return (*ops, *steps(": store C from registers"))
+    if not (guard := facts.store_guard):
+        return (*ops, *_staged("c"))
+    return (*ops, *steps("acquire c", "fence", "publish c", when=guard), *_staged("c", when=f"not {guard}"))
+
+
+def _staged(name: str, when: str = "") -> tuple[Step, ...]:
+    return steps("store_wait C_STAGES - 1", "fence", f"store {name}", when=when)
+
+
+def _last_stores(facts: GemmFacts) -> tuple[Step, ...]:
+    stay = steps("acquire part") if facts.cluster_k > 1 and facts.persistent else ()
+    when = f"not {facts.store_guard}" if facts.store_guard else ""
+    return (*stay, *(steps("store_wait", when=when) if facts.tma_store else ()))
+
+
+def store(facts: GemmFacts) -> tuple[Step, ...]:
+    """The store task."""
+    return (*steps("wait c", "store c", "store_wait", "release c"), *_next(facts))
+
+
+def tcgen05(facts: GemmFacts) -> tuple[Step, ...]:
+    """The warp that issues the products on Blackwell."""
+    meet = steps(f"rendezvous {facts.operand_rings[0]}") if facts.protocol == "rendezvous" else ()
+    copies = steps(*(f"copy {s.name}" for s in facts.scales if facts.scale_columns))
+    products = (*_waits(facts), *meet, *copies, *steps("multiply acc"), *_releases(facts))
+    stay = steps("acquire acc") if facts.protocol == "leader" else ()  # until the other CTA's last arrival
+    return (*steps("acquire acc"), *products, *steps("publish acc"), *_next(facts), *stay)
+
+
+def epilogue(facts: GemmFacts) -> tuple[Step, ...]:
+    """The epilogue on Blackwell, which asks for tiles where no scheduler does."""
+    when = f"not {facts.scheduler_guard}" if facts.scheduler_guard else ""
+    ask = steps("ask", when=when) if facts.clc else ()
+    return (*ask, *steps("wait acc", "release acc"), *_store(facts), *_next(facts), *_last_stores(facts))
+
+
+def scheduler(facts: GemmFacts) -> tuple[Step, ...]:
+    return (*steps("ask"), *_next(facts))

@@ -1,0 +1,9 @@
+"""What every family is made with: its table of axes, the names that it may not take, faults that all have, and
+the plan of one kernel."""
+
+from tlxgen.spec import Renamed
+
+from . import faults, one_kernel
+from .axes import Axis, config_axes, parameters, sizes
+
+__all__ = ["Axis", "Renamed", "config_axes", "faults", "one_kernel", "parameters", "sizes"]

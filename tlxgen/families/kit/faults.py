@@ -1,0 +1,69 @@
+"""Faults that the specs of all families can have: names, guards, targets, registers, extents."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tlxgen.arch import Arch
+from tlxgen.spec import CommonSpec, Fault
+
+from . import names as taken
+from .axes import Axis
+
+Rule = tuple[str, object, str]  # the dotted path that is blamed, whether the rule is broken, and why
+
+
+def where(*rules: Rule) -> list[Fault]:
+    """A fault for each of the rules that is broken."""
+    return [(tuple(path.split(".")), why) for path, broken, why in rules if broken]
+
+
+def name(spec: CommonSpec) -> Iterator[Fault]:
+    """A name that a generated module defines itself, or that Python does."""
+    template = taken.TEMPLATE.format(kernel=spec.kernel)
+    if spec.name in taken.of_modules(taken.folder(type(spec).__module__), template) or hasattr(builtins, spec.name):
+        yield ("name",), f"the module needs the name {spec.name} for something else"
+
+
+def guards(spec: CommonSpec, axes: Sequence[Axis] = (), of: Mapping[str, str] | None = None) -> Iterator[Fault]:
+    """Guards that no task has, or whose names the kernel needs itself.
+
+    `of`: the guards of the spec's optional tasks, each under the path that names it; None for a family without any.
+    """
+    template = taken.TEMPLATE.format(kernel=spec.kernel)
+    known = {*taken.of_constants(taken.folder(type(spec).__module__), template), *(a.parameter for a in axes)}
+    for path, guard in (of or {}).items():
+        if guard in known:
+            yield tuple(path.split(".")), f"the kernel needs the name {guard} for something else"
+        known.add(guard)
+    own = sorted((of or {}).values())
+    for given in spec.guards:
+        if given not in own:
+            has = "no task of this family has a guard" if of is None else "no task of this spec has a guard"
+            has = f"this spec has {', '.join(own)}" if own else has
+            hint = ", and the default task cannot have one" if given.startswith("LOAD") and of is not None else ""
+            yield ("guards", given), f"no task is guarded by {given}: {has}{hint}"
+
+
+def target(spec: CommonSpec, *archs: str) -> Iterator[Fault]:
+    """A target that the family does not have."""
+    if spec.arch not in archs:
+        text = f"the {spec.kernel} family does not target {spec.arch} yet; it targets {', '.join(archs)}"
+        yield ("arch",), text
+
+
+def registers(requests: Mapping[str, int | None]) -> Iterator[Fault]:
+    """Requests that setmaxnreg does not take, by dotted path; None requests nothing."""
+    least, most, step = Arch.setmaxnreg_min, Arch.setmaxnreg_max, Arch.setmaxnreg_step
+    for path, asked in requests.items():
+        if asked is not None and (asked % step or not least <= asked <= most):
+            yield tuple(path.split(".")), f"setmaxnreg takes a multiple of {step} in {least}..{most}, not {asked}"
+
+
+def powers_of_two(spec: object, paths: Iterable[str], what: str) -> Iterator[Fault]:
+    """Extents that are no powers of two. `what` names one: "a tile extent"."""
+    for path in paths:
+        value = Axis(path).of(spec)
+        if value & (value - 1):
+            yield tuple(path.split(".")), f"{what} is a power of two, not {value}"

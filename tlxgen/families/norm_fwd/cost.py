@@ -1,0 +1,32 @@
+"""What a norm costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+
+from __future__ import annotations
+
+import math
+
+from tlxgen.arch import Arch
+from tlxgen.plan import Plan
+
+from .spec import NormSpec
+
+
+def flops(spec: NormSpec, shape: tuple[int, ...]) -> float:
+    """Additions and multiplications: two an element for the sums, two for the squares, and four for y at most."""
+    return 8.0 * shape[0] * shape[1]
+
+
+def bytes_moved(spec: NormSpec, shape: tuple[int, ...]) -> float:
+    """Bytes of x, y and statistics, each once; weights are as nothing to them."""
+    return float(shape[0] * (2 * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
+
+
+def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
+    """Estimated clocks of the plan's kernel on (M, N), as its host function has it."""
+    spec = plan.facts
+    assert isinstance(spec, NormSpec)
+    tile, cluster = spec.tile, spec.cluster.n
+    if tile.n * cluster < shape[1]:
+        return math.inf
+    ctas = Arch.registers // (32 * spec.warps * spec.registers)
+    each = tile.m * tile.n * 2 * spec.dtype.bytes / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
+    return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each

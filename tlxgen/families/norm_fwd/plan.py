@@ -1,0 +1,87 @@
+"""From a norm_fwd spec to its plan: one role, the ring by which the CTAs of a cluster exchange sums, and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tlxgen import plan
+from tlxgen.arch import ARCHS, DTYPES
+from tlxgen.families import kit
+from tlxgen.plan.arguments import Host, HostArgument, KernelArgument, address, scalar
+from tlxgen.plan.steps import steps
+
+from .spec import AXES, NormSpec
+
+WORKING_REGISTERS = 16  # a thread, beside x: addresses, statistics, a chunk of weights
+
+
+def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
+    """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
+    sizes, parameters = kit.sizes(AXES, spec), kit.parameters(AXES, spec, guards=guards, baked=baked)
+    constants, cluster = tuple((p.name, p.value) for p in parameters if not p.baked), (spec.cluster.n, 1, 1)
+    role, clustered, arch = _role(spec), spec.cluster.n > 1, ARCHS[spec.arch]
+    conversion = 4 * spec.tile.n if spec.problem.weight == "fp32" else 0  # of weights to the layout of x
+    return plan.complete(
+        plan.Plan(
+            name=spec.name,
+            family="norm_fwd",
+            arch=arch,
+            roles=(role,),
+            possible_roles=(role,),
+            rings=(_sums(spec, sizes),) if clustered else (),
+            turns=(),
+            parameters=tuple(parameters),
+            specialized=False,
+            cluster=cluster,
+            compiler_smem=(plan.Use("sums of warps", 16 * spec.tile.m * spec.warps + conversion + arch.captures),),
+            work=plan.Work(spec.schedule.kind, cluster=sizes["CLUSTER"] if clustered else 1),
+            facts=spec,
+            host=Host(tuple(_host(spec)), ("m", "n")),
+            launches=(
+                plan.Launch("kernel", tuple(_kernel(spec)), constants, spec.warps, cluster, maxnreg=spec.registers),
+            ),
+        )
+    )
+
+
+def _role(spec: NormSpec) -> plan.Role:
+    """x as it came, or in fp32 while its squares are added up; the next tile beside it, where a CTA has several."""
+    each = spec.tile.m * spec.tile.n // (32 * spec.warps)
+    held = each + each * spec.dtype.bytes // 4 * (spec.schedule.kind == "persistent") + WORKING_REGISTERS
+    exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
+    done = steps(": x; its sums", *exchange, ": weights; y")
+    return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held))
+
+
+def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
+    """What each CTA has found of a row. Nobody releases a slot: who has the sums of use i + 1 of all knows that all
+    have read those of use i, so that a CTA which is that far ahead stores into the other slot."""
+    single, values = spec.schedule.kind == "grid", 1 + (spec.problem.norm == "layer")
+    tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(values)), DTYPES["fp32"], internal=True)
+    fill, drains = plan.Fill("reduce", "gather", sizes["CLUSTER"]), (plan.Drain("reduce", via=("sums",)),)
+    slots = plan.Size.literal(1 if single else 2)
+    return plan.Ring("sums", (tile,), slots, fill, () if single else drains, item=True)
+
+
+def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
+    """Rows and strides in bytes tell the compiler, by what divides them, where rows are whole chunks of 16 bytes."""
+    yield address("x_ptr", spec.dtype.signature, "x")
+    yield from (address(f"{name}_ptr", kind.signature, name) for name, kind in spec.vectors.items())
+    yield address("y_ptr", spec.dtype.signature, "out")
+    yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
+    yield scalar("M", "m", divisible=True)
+    for name, of in (("row_bytes", "n"), ("stride_x", "rows.stride(0)"), ("stride_y", "stored.stride(0)")):
+        yield scalar(name, f"{of} * {spec.dtype.bytes}", divisible=True)
+    yield scalar("eps", "eps", "fp32")
+
+
+def _host(spec: NormSpec) -> Iterator[HostArgument]:
+    kind, given, result = spec.dtype.torch, (spec.dtype.torch,), ("Tensor", "None", True)
+    yield HostArgument("x", f"(..., N) {kind}, rows at one distance.", shape="x.shape", dtypes=given, wants="rows")
+    for name, of in spec.vectors.items():
+        yield HostArgument(name, f"(N,) {of.torch}.", shape="(n,)", dtypes=(of.torch,), wants="contiguous")
+    yield HostArgument("eps", "added to the mean square, to divide by its root.", "float", "1e-5", True)
+    yield HostArgument("out", "like x; allocated when absent.", *result, "x.shape", given, "rows", result=True)
+    for name in spec.stats:
+        text, fp32 = "(...) float32, of each row; allocated when absent.", ("float32",)
+        yield HostArgument(name, text, *result, "x.shape[:-1]", fp32, "contiguous", result=True)

@@ -1,0 +1,80 @@
+"""Structures and their variants, and what they are called after: the values that set them apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tlxgen.plan import Plan
+from tlxgen.spec import CommonSpec
+
+Value = int | bool
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
+
+    values: Mapping[str, Any]
+    spec: CommonSpec | None
+    plan: Plan | None
+    reasons: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{k}={_text(v)}" for k, v in self.values.items()) or "the only variant"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The variants that share one source, which differs among them only in the values of constexpr parameters."""
+
+    name: str  # of the module
+    values: Mapping[str, Any]  # of the axes that set it apart
+    plan: Plan  # what the source is rendered from: every guard on, so that every role is there
+    baked: Mapping[str, Value]  # parameters that the source holds as constants
+    variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
+    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
+
+
+def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A module name for each structure: the spec's name, and what sets the structure apart."""
+    varying = {p for values in apart for p in values if len({_text(v.get(p)) for v in apart}) > 1}
+    made = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
+    taken: set[str] = set()
+    for i, candidate in enumerate(made):
+        numbered = (f"{candidate}_{n}" for n in itertools.count(2))
+        made[i] = next(name for name in itertools.chain([candidate], numbered) if name not in taken)
+        taken.add(made[i])
+    return made
+
+
+def _slug(path: str, value: Any) -> str:
+    last = path.rsplit(".", 1)[-1]
+    if isinstance(value, bool):
+        return last if value else f"no_{last}"
+    if isinstance(value, (int, float)):
+        return f"{last}{value}".replace(".", "p").replace("-", "m")
+    text = _text(value)
+    if text == "none" and last != "kind":
+        return f"no_{last}"
+    return "".join(c if c.isalnum() else "_" for c in text).strip("_").lower() or f"no_{last}"
+
+
+def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value of an axis, key by key: one that is a mapping sets several."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from leaves(f"{path}.{key}", inner)
+    else:
+        yield path, value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "+".join(_text(v) for v in value)
+    if isinstance(value, dict):
+        return "+".join(f"{k}_{_text(v)}" for k, v in value.items())
+    return "" if value is None else str(value)

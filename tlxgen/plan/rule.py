@@ -1,0 +1,66 @@
+"""What the sizes of a variant must satisfy, as a condition: a text for the source, a truth for a plan.
+
+LEAF module: imports nothing of tlxgen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Extent(Protocol):
+    """What has both a value, for a variant, and a text, for the source of its structure: `Size`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def value(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Python source that is true of the parameters, and whether it is true of this variant's."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on sizes. A variant that breaks it is rejected for `rule`; a kernel asserts it of its parameters.
+
+    `message` says what is needed; `found`, which is put before it, what this variant has instead.
+    """
+
+    rule: str
+    condition: Condition
+    found: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return self.found + self.message
+
+
+def at_least(size: Extent, least: int) -> Condition:
+    return Condition(f"{size.text} >= {least}", size.value >= least)
+
+
+def between(size: Extent, least: int, most: int) -> Condition:
+    # Triton compiles no chained comparison.
+    return Condition(f"{size.text} >= {least} and {size.text} <= {most}", least <= size.value <= most)
+
+
+def one_of(size: Extent, *values: int) -> Condition:
+    return Condition(" or ".join(f"{size.text} == {value}" for value in values), size.value in values)
+
+
+def multiple_of(size: Extent, unit: int) -> Condition:
+    text = f"({size.text})" if "+" in size.text else size.text
+    return Condition(f"{text} % {unit} == 0", size.value % unit == 0)
+
+
+def equal(size: Extent, other: Extent) -> Condition:
+    return Condition(f"{size.text} == {other.text}", size.value == other.value)

@@ -1,0 +1,78 @@
+"""Where the work items of a CTA come from, and the words in global memory by which CTAs hand something on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .size import Size
+
+Kind = Literal["grid", "persistent", "clc"]
+Tail = Literal["whole", "split", "helped"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A work list: it yields the same items to every role of a CTA.
+
+    `kind` names its part in `templates/lib/work/`. grid: one item a CTA. persistent: every so many-th item. clc:
+    cluster launch control hands items out while the kernel runs. `tail` names the part that says what becomes of the
+    tiles of the last wave: left whole, or cut along K, in parts for all CTAs or for those that have none. `cluster`
+    CTAs take an item together; of the role that multiplies, `replicas` take items in turns. `asks` is the guard of a
+    task that asks for items, `consumers` the number of tasks that read each answer: both for clc alone, and the latter
+    is set by `plan.complete`.
+    """
+
+    kind: Kind = "grid"
+    tail: Tail = "whole"
+    cluster: int | Size = 1
+    replicas: int = 1
+    asks: str | None = None
+    consumers: Size = Size("0", 0)
+
+    @property
+    def single(self) -> bool:
+        """Whether a CTA has one item: what is used once an item is then used once."""
+        return self.kind == "grid"
+
+    @property
+    def together(self) -> str:
+        """What divides the number of a CTA by those that take an item together."""
+        return f" // {self.cluster}" if str(self.cluster) != "1" else ""
+
+    @property
+    def clc(self) -> bool:
+        return self.kind == "clc"
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Words in global memory by which the tasks of one CTA tell those of others that what they have stored is there.
+
+    `by` signals and `to` waits: names of roles. `pointer` is the kernel's argument; a word belongs to a tile, or, if
+    `words` is more than 1, to each replica of `by` that has rows of it. It is complete after `expected` arrivals, in
+    the source's terms. A word must be zero when a kernel starts: the only waiter takes the arrival away, or the last of
+    `waiters` waiters, which count themselves in the bits from `count_limit` on, resets it.
+    """
+
+    name: str
+    pointer: str
+    by: str
+    to: str
+    expected: str = "1"
+    words: int = 1
+    waiters: str = "1"
+    scope: Literal["gpu"] = "gpu"
+    count_limit: int = 256
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is a count, not a mark that one task leaves for one other."""
+        return self.expected != "1" or self.waiters != "1"
+
+    @property
+    def means(self) -> str:
+        """Who waits for how many of whom, and who resets it."""
+        arrivals = f"{self.expected} arrivals" if self.counted else "1 arrival"
+        reset = f"the last of {self.waiters} waiters" if self.counted else "its waiter"
+        return f"{arrivals} of {self.by}, waited for by {self.to}, reset by {reset}"

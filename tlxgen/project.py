@@ -1,0 +1,11 @@
+"""The root of a project: what its `generated/` and `tuned/` are relative to. LEAF module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def root_of(spec: Path) -> Path:
+    """The folder that generated and tuned paths are relative to: the one that holds `specs/`, or the spec's own."""
+    folder = spec.resolve().parent
+    return folder.parent if folder.name == "specs" else folder

@@ -1,0 +1,190 @@
+"""The steps of each task, read off its rendered source, and held against those that the plan declares."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+from tlxgen.errors import StepError
+from tlxgen.plan import Plan, Role, Step
+from tlxgen.plan.steps import Kind, compared, merged
+
+SUFFIXES: dict[str, tuple[Kind, Kind]] = {  # of a barrier's name: what a wait means, and an arrival
+    "_full": ("wait", "publish"),
+    "_empty": ("acquire", "release"),
+    "_ready": ("rendezvous", "rendezvous"),
+}
+
+
+def check(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> None:
+    """Raises StepError for the first step of a task that the source of `plan` has and the plan has not, or otherwise.
+
+    `constants`: the guards that are constants of the source, and their values.
+    """
+    roles = [r for r in plan.roles if r.guard is None or constants.get(r.guard, True)]
+    tasks = _tasks(source, plan)
+    if len(tasks) != len(roles):
+        raise StepError(f"{plan.name}: {len(tasks)} tasks in the source, {len(roles)} roles in the plan")
+    for role, task in zip(roles, tasks, strict=True):
+        _compare(plan.name, role, compared(role.steps, constants), read(task, plan, role))
+
+
+def _compare(name: str, role: Role, declared: tuple[Step, ...], found: tuple[Step, ...]) -> None:
+    if declared == found:
+        return
+    same = next((i for i, pair in enumerate(itertools.zip_longest(declared, found)) if pair[0] != pair[1]))
+    planned, written = (repr(str(s[same])) if same < len(s) else "its end" for s in (declared, found))
+    before = f"after {str(found[same - 1])!r}" if same else "first"
+    raise StepError(
+        f"{name}: step {same + 1} of role {role.name}, {before}: {planned} in the plan, {written} in the source"
+    )
+
+
+def read(task: ast.AST, plan: Plan, role: Role) -> tuple[Step, ...]:
+    """The steps of a task, in the order of its source; equal neighbours are one."""
+    calls = [node for node in ast.walk(task) if isinstance(node, ast.Call)]
+    targets = {id(n.value): ast.unparse(n.targets[0]) for n in ast.walk(task) if isinstance(n, ast.Assign)}
+    calls.sort(key=lambda node: (node.lineno, node.col_offset))
+    return merged(tuple(step for call in calls for step in _steps(call, targets.get(id(call), ""), plan, role)))
+
+
+def _tasks(source: str, plan: Plan) -> list[ast.AST]:
+    name = plan.launches[0].kernel
+    kernel = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    if kernel is None:
+        raise StepError(f"{plan.name}: no kernel {name} in the source")
+    if not plan.specialized:
+        return [kernel]
+    tasks = [n for n in ast.walk(kernel) if isinstance(n, ast.With) and _named(n.items[0].context_expr) == "async_task"]
+    return [*sorted(tasks, key=lambda n: n.lineno)]
+
+
+def _named(node: ast.AST) -> str:
+    """The name of a function of tlx that is called, or of one of the module."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step]:
+    name, first = _named(call), ast.unparse(call.args[0]) if call.args else ""
+    if name in ("barrier_wait", "barrier_arrive", "tcgen05_commit"):
+        yield _barrier(first, name == "barrier_wait", plan)
+    elif name in ("named_barrier_wait", "named_barrier_arrive"):
+        yield _named_barrier(first, name == "named_barrier_wait", plan)
+    elif name in ("async_dot", "async_dot_scaled"):
+        yield Step("multiply", target or _array(call.args[2]).removesuffix("_tiles"))
+        for keyword in call.keywords:
+            if keyword.arg == "mBarriers" and isinstance(keyword.value, ast.List):
+                yield from (_barrier(ast.unparse(e), False, plan) for e in keyword.value.elts)
+    elif name == "async_dot_wait":
+        yield Step("wgmma_wait", ast.unparse(call.args[1]), first)
+    elif name == "async_descriptor_store_wait":
+        yield Step("store_wait", under_way=first)
+    elif name in SIMPLE:
+        yield Step(SIMPLE[name], _subject(name, call))
+    elif name.startswith("prefetch_"):
+        yield Step("prefetch", first.removesuffix("_ptr"))
+    elif _unknown(call, name) and not (name in BEFORE_TASKS and not plan.specialized):
+        raise StepError(f"{plan.name}, role {role.name}: {ast.unparse(call.func)} is no step that a plan can have")
+    else:
+        yield from _signals(call, plan, role)
+
+
+SIMPLE: dict[str, Kind] = {
+    "barrier_expect_bytes": "expect",
+    "async_descriptor_load": "load",
+    "async_descriptor_store": "store",
+    "async_remote_shmem_store": "send",
+    "tmem_copy": "copy",
+    "fence": "fence",
+    "clc_producer": "ask",
+    "clc_consumer": "next",
+    "gdc_wait": "start",
+}
+
+
+# What declares, names, moves or computes, and hands nothing on.
+SILENT = frozenset(
+    [
+        "alloc_barriers",
+        "alloc_warp_barrier",
+        "async_task",
+        "async_task_replica_id",
+        "async_tasks",
+        "clc_create_context",
+        "cluster_cta_rank",
+        "dtype_of",
+        "local_alloc",
+        "local_load",
+        "local_slice",
+        "local_store",
+        "local_trans",
+        "prefetch",
+        "reuse_group",
+        "stoch_round",
+        "storage_alias_spec",
+    ]
+)
+BEFORE_TASKS = frozenset({"cluster_barrier", "fence_mbarrier_init_cluster"})  # when barriers are there
+HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # of triton.language
+
+
+def _unknown(call: ast.Call, name: str) -> bool:
+    """Whether a call may synchronise that stands for no step: what is not known is refused."""
+    root = _root(call.func)
+    return (root == "tlx" and name not in SILENT) or (root == "tl" and HANDS_ON.match(name) is not None)
+
+
+def _root(function: ast.AST) -> str:
+    """The module that a function is looked up in; nothing for a method of a result, whose own call is another."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _subject(name: str, call: ast.Call) -> str:
+    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait"):
+        return ""
+    array = _array(call.args[0])
+    return array.removesuffix("_full").removesuffix("_desc").removesuffix("_tiles")
+
+
+def _array(node: ast.AST) -> str:
+    """The name of an array, behind its index and what is called on it."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            node = node.value
+        elif isinstance(node, ast.Call) and node.args:
+            node = node.args[0]
+        else:
+            return ast.unparse(node)
+    return node.id
+
+
+def _barrier(text: str, waits: bool, plan: Plan) -> Step:
+    array = text.partition("[")[0]
+    for suffix, kinds in SUFFIXES.items():
+        if array.endswith(suffix):
+            return Step(kinds[0 if waits else 1], array.removesuffix(suffix))
+    return Step("take" if waits else "hand", array)
+
+
+def _named_barrier(number: str, waits: bool, plan: Plan) -> Step:
+    for meeting in plan.meetings:
+        if number == str(meeting.id):
+            return Step("meet", meeting.name)
+    for turn in plan.turns:
+        if int(number.partition(" ")[0].strip("(")) in range(turn.first_id, turn.first_id + turn.replicas):
+            return Step("take" if waits else "hand", turn.name)
+    return Step("take" if waits else "hand", number)
+
+
+def _signals(call: ast.Call, plan: Plan, role: Role) -> Iterator[Step]:
+    """A function of the module that is told of a signal's word signals, or waits."""
+    for signal in plan.signals if isinstance(call.func, ast.Name) else ():
+        names = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+        if signal.pointer in names:
+            yield Step("signal" if role.name == signal.by else "await", signal.name)

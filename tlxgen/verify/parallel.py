@@ -1,0 +1,123 @@
+"""Jobs to results, in parallel, each bounded in time and memory."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
+from tlxgen.errors import Location, TlxgenError
+
+from .verification import GIB, Job, Limits, Result, Way, error_from_json, to_json
+
+CHILD = "tlxgen.verify.simulate"
+_OURS = str(Path(__file__).parents[1])
+
+
+class VerifyError(TlxgenError):
+    """A job that did not come to its end: it hung, crashed, or left the process."""
+
+
+def verify_all(
+    jobs: Sequence[Job], runs: Sequence[Way], limits: Limits, workers: int | None = None, trace: Path | None = None
+) -> Generator[Result, None, None]:
+    """The result of each job, in their order. `workers` defaults to the CPUs. `trace` is a file for the trace of a run
+    to the first finding, or where there is none of any run; of several jobs each has its own, with its target's name.
+
+    A hand-written file has a process of its own for each job; generated modules share some. The results are the same,
+    but for `seconds`, however many workers there are.
+    """
+    return run_all(
+        CHILD,
+        jobs,
+        lambda child, job: _run(child, job, runs, limits, _trace_file(trace, job, len(jobs))),
+        workers=min(workers or cpus(), max(1, len(jobs))),
+        alone=lambda job: job.foreign,
+    )
+
+
+def _trace_file(trace: Path | None, job: Job, jobs: int) -> str | None:
+    if trace is None:
+        return None
+    name = re.sub(r"\W+", "_", job.target)
+    return str((trace if jobs == 1 else trace.with_name(f"{trace.stem}.{name}{trace.suffix}")).resolve())
+
+
+def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str | None) -> Result:
+    request = {
+        "job": to_json(job),
+        "runs": list(runs),
+        "memory": int(limits.memory_gib * GIB),
+        "timeout_s": limits.seconds,
+        "trace": trace,
+    }
+    start = time.perf_counter()
+    answer = child.ask(request, limits.seconds)
+    result = Result(job.target)
+    try:
+        done = sum(_take(result, message) for message in answer.messages)
+    except (KeyError, TypeError, ValueError):
+        answer = replace(answer, fate="answered what is no answer")
+    if answer.fate:
+        result.error = _lost(job, answer, limits)
+    elif not result.error and done < len(runs):
+        result.error = VerifyError(f"{job.target} broke off after {done} of {len(runs)} runs")
+    result.seconds = result.seconds or time.perf_counter() - start
+    return result
+
+
+def _take(result: Result, message: dict[str, Any]) -> bool:
+    """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: not one of ours."""
+    if "error" in message:
+        result.error = error_from_json(message["error"])
+    if "witness" in message:
+        shown = message["witness"]
+        finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
+        finding |= {"replay": shown["replay"], "witness": shown["text"]}
+    if "report" not in message:
+        return False
+    report = message["report"]
+    known = {(f["id"], str(f["places"])) for f in result.findings}
+    result.findings += [f for f in report["findings"] if (f["id"], str(f["places"])) not in known]
+    result.runs += report["runs"]
+    result.steps += report["steps"]
+    result.states += report["states"]
+    result.searches += report["searches"]
+    result.limits += report["limits"]
+    result.seconds += report["seconds"]
+    return True
+
+
+def _lost(job: Job, answer: Answer, limits: Limits) -> TlxgenError:
+    """The error of a job whose child was lost, with the place in the user's own files where it was then."""
+    during = next((m["begin"] for m in reversed(answer.messages) if "begin" in m), "starting")
+    frame = next((f for f in answer.stack if _is_users(f)), None)
+    where = _location(frame) if frame else None
+    said = f": {answer.last_line}" if answer.last_line else ""
+    remedy = ""
+    if answer.fate.startswith("timed out"):
+        remedy = "--timeout SECONDS gives it longer"
+    elif "SIGKILL" in answer.fate or "SIGABRT" in answer.fate:
+        remedy = f"it may have {limits.memory_gib:g} GiB beyond torch and triton; --memory GIB gives it more"
+    return VerifyError(f"{job.target} {answer.fate} ({during}){said}", location=where, remedy=remedy)
+
+
+def _is_users(frame: Frame) -> bool:
+    libraries = (_OURS, "<")
+    inside = any(part in frame.path for part in ("/lib/python3", "/site-packages/torch/"))
+    return not frame.path.startswith(libraries) and (not inside or "tutorials" in frame.path)
+
+
+def _location(frame: Frame) -> Location:
+    path = Path(frame.path)
+    here = Path.cwd()
+    try:
+        text = path.read_text().splitlines()[frame.line - 1]
+    except (OSError, ValueError, IndexError):
+        text = ""
+    name = path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+    return Location(name, frame.line, len(text) - len(text.lstrip()) + 1, text)

@@ -1,0 +1,101 @@
+"""`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
+
+A request is {job, runs, memory, timeout_s, trace}. The answer: {"begin": ...} before what may hang, {"report": ...}
+after each run, {"witness": ...} for the first finding of each id, {"error": ...} instead of what could not be run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tlxgen import cases
+from tlxgen.bounded.serve import Say, lift_memory_limit, limit_memory, serve
+from tlxgen.cases.foreign import out_of_memory, shown
+from tlxgen.errors import TlxgenError
+from tlxgen.files import write_atomic
+from tlxgen.sim import Budget, Report, Script, Seen, Way, explain, sample
+
+from . import functions, structures
+from .verification import GIB, error_to_json
+
+WORK = 50_000  # steps that are spent on shortening the way to a finding: seconds
+_limited: list[int] = []  # what this process has been limited to: once is for all
+
+
+def handle(request: dict[str, Any], say: Say) -> None:
+    """Runs one job, run by run, so that what was found before a hang is kept."""
+    if not _limited:
+        limit_memory(request["memory"])
+        _limited.append(request["memory"])
+    try:
+        say({"begin": "importing"})
+        verify, told, trace = _prepare(request["job"]), set[str](), None
+        for kind, value in request["runs"]:
+            way, name = _way(kind, value)
+            say({"begin": name})
+            report = verify(way)
+            say({"report": _to_json(report)})
+            say({"begin": "shortening the way to a finding"})
+            for seen, story in explain(report, told, WORK):
+                about = {"id": seen.finding.id, "places": _places(seen)}
+                say({"witness": {**about, "replay": str(story.script), "text": story.text}})
+                trace = trace or story.json
+        if request["trace"]:
+            write_atomic(Path(request["trace"]), (json.dumps(trace or sample(report)) + "\n").encode())
+    except TlxgenError as error:
+        say({"error": error_to_json(error)})
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
+        lift_memory_limit()
+        text = f"it needs more than {request['memory'] / GIB:g} GiB of memory beyond torch and triton"
+        say({"error": error_to_json(TlxgenError(text, remedy="--memory GIB gives it more"))})
+
+
+def _way(kind: Any, value: Any) -> tuple[Way, str]:
+    """What is run, and its name."""
+    if kind == "replay":
+        return Script.parse(value), "replay"
+    if kind == "exhaustive":
+        return Budget(seconds=value), "all orders"
+    return (kind, value), f"schedule {kind}, seed {value}"
+
+
+def _places(seen: Seen) -> list[dict[str, Any]]:
+    return [{"path": shown(p.path), "line": p.line} for p in seen.finding.places]
+
+
+def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
+    """What runs the job on one schedule and seed, on a list of decisions, or in all orders."""
+    config = job["config"]
+    if job["kind"] == "structure":
+        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config)
+    if job["kind"] == "case":
+        declared = Path(shown(job["declared"]))
+        case = next(c for c in cases.load(declared) if c.name == job["name"])
+        return functions.prepare_case(case, config)
+    return functions.prepare_function(Path(job["file"]), job["name"], config, job["arch"])
+
+
+def _to_json(report: Report) -> dict[str, Any]:
+    seen = [
+        {
+            "id": s.finding.id,
+            "severity": s.finding.severity,
+            "message": s.finding.message,
+            "places": _places(s),
+            "schedule": s.schedule or "replay",
+            "seed": s.seed,
+            "fix": s.finding.fix,
+        }
+        for s in report.seen
+    ]
+    counts = {key: getattr(report, key) for key in ("runs", "steps", "states", "searches", "limits", "seconds")}
+    return {**counts, "findings": seen}
+
+
+if __name__ == "__main__":
+    serve(handle)
