@@ -320,7 +320,7 @@ def blackwell_gemm_epilogue(a, b, *, scale, bias, out=None, config=None):
 
     a: (M, K) bfloat16, row-major, its leading stride a multiple of 16 bytes.
     b: (K, N) bfloat16, row-major, its leading stride a multiple of 16 bytes.
-    scale: () float32, one number, on the device.
+    scale: () float32, one number, of any rank, on the device.
     bias: (N) float16 or bfloat16 or float32, added to every row.
     out: (M, N) float32, row-major; allocated when absent, rows then padded to a multiple of 16 bytes.
     config: an entry of CONFIGS; picked by shape when absent.

@@ -33,10 +33,11 @@ def check(tensor, name, shape, dtypes, device, wants=""):
     """Raises ValueError or TypeError unless `tensor` is what the kernel was generated for.
 
     `wants`: "contiguous", or "rows" for a contiguous last dimension, where the kernel addresses the tensor itself.
+    Where one number is expected, shape (), a tensor of any rank that holds one will do.
     """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{name}: {type(tensor).__name__}, expected a tensor")
-    if tuple(tensor.shape) != shape:
+    if tuple(tensor.shape) != shape and not (shape == () and tensor.numel() == 1):
         raise ValueError(f"{name}: shape {tuple(tensor.shape)}, expected {shape}")
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name}: {tensor.dtype}, expected {' or '.join(map(str, dtypes))}")

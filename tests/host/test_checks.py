@@ -44,6 +44,17 @@ def test_what_a_kernel_can_take_passes(host: ModuleType) -> None:
     host.check(torch.zeros(3), "x", (3,), (torch.bfloat16, torch.float32), CPU)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_one_number_may_have_any_rank(host: ModuleType, shape: tuple[int, ...]) -> None:
+    host.check(torch.zeros(shape).bfloat16(), "x", (), BF16, CPU, "contiguous")
+
+
+@pytest.mark.parametrize("shape", [(2,), (0,), (1, 2)])
+def test_one_number_is_neither_none_nor_several(host: ModuleType, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"expected \(\)"):
+        host.check(torch.zeros(shape).bfloat16(), "x", (), BF16, CPU)
+
+
 def test_several_types_are_all_named(host: ModuleType) -> None:
     with pytest.raises(TypeError, match="x: torch.int8, expected torch.bfloat16 or torch.float32"):
         host.check(torch.zeros(3, dtype=torch.int8), "x", (3,), (torch.bfloat16, torch.float32), CPU)

@@ -99,7 +99,7 @@ OPS = {
             "scale",
             ("acc *= tl.load(scale_ptr)",),
             "multiply by one number",
-            (OpTensor("scale", (), ("float32",), "fp32", "one number, on the device"),),
+            (OpTensor("scale", (), ("float32",), "fp32", "one number, of any rank, on the device"),),
             registers=lambda held: 7,
         ),
         Op(
