@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from tlxgen.spec import CommonSpec, Fault, SpecModel
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
-    Axis("tile.n", "BLOCK_N", "columns of a CTA's tile", blame=("registers", "smem")),
+    Axis("tile.n", "BLOCK_N", "columns that a CTA holds at a time", blame=("registers", "smem")),
     Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
     Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.reduce.registers", option="maxnreg"),
@@ -29,13 +30,20 @@ class Problem(SpecModel):
 
 class TileShape(SpecModel):
     m: int = Field(1, ge=1, le=256, description="Rows of a tile.")
-    n: int = Field(8192, ge=16, le=65536, description="Columns of a CTA's tile: times cluster.n at least those of x.")
+    n: int = Field(
+        8192,
+        ge=16,
+        le=65536,
+        description="Columns that a CTA holds at a time: with those of its cluster all of x, unless kind is looped.",
+    )
 
 
 class ReduceTask(SpecModel):
-    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 64 bytes of x.")
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(
+        None, description="Default: so that a thread holds 64 bytes of x at a time; 16 bytes where kind is looped."
+    )
     registers: int | None = Field(
-        None, description="A thread's at most. CTAs that share an SM follow. Default: for 1024 threads or fewer."
+        None, description="A thread's at most: how many CTAs share an SM follows. Default: for 768 threads or more."
     )
 
 
@@ -48,9 +56,21 @@ class Cluster(SpecModel):
 
 
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent"] = Field(
-        "grid", description="grid: a tile a CTA. persistent: the next tile is loaded before this one is reduced."
+    kind: Literal["grid", "persistent", "looped"] = Field(
+        "grid",
+        description="grid: a tile a CTA, held in registers. persistent: the next tile is loaded before this one is "
+        "reduced. looped: a tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2.",
     )
+    pdl: bool = Field(
+        False,
+        description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
+        "wait for its end before they touch memory.",
+    )
+
+
+class Cache(SpecModel):
+    x: Literal["none", "evict_first"] = Field("none", description="Hint of the last read of x.")
+    y: Literal["none", "evict_first"] = Field("none", description="Hint of the stores of y.")
 
 
 class NormSpec(CommonSpec):
@@ -62,10 +82,29 @@ class NormSpec(CommonSpec):
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
+    cache: Cache = Field(Cache(), description="Eviction hints of L1 and L2.")
 
     @property
     def dtype(self) -> DType:
         return DTYPES[self.problem.dtype]
+
+    @property
+    def looped(self) -> bool:
+        return self.schedule.kind == "looped"
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the next tile is loaded before this one is reduced."""
+        return self.schedule.kind == "persistent"
+
+    @property
+    def most(self) -> float:
+        """The columns that x may have."""
+        return math.inf if self.looped else self.tile.n * self.cluster.n
+
+    @property
+    def layer(self) -> bool:
+        return self.problem.norm == "layer"
 
     @property
     def vectors(self) -> dict[str, DType]:
@@ -75,18 +114,19 @@ class NormSpec(CommonSpec):
 
     @property
     def stats(self) -> tuple[str, ...]:
-        return (("mean",) * (self.problem.norm == "layer") + ("rstd",)) * self.problem.stats
+        return (("mean",) * self.layer + ("rstd",)) * self.problem.stats
 
     @property
     def warps(self) -> int:
-        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n * self.dtype.bytes // 2048))
+        held = self.tile.m * self.tile.n * self.dtype.bytes
+        return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.looped else 2048)))
 
     @property
     def registers(self) -> int:
-        """A thread's: fewer threads an SM where the next tile, or weights in fp32, lie beside x."""
-        beside = (self.schedule.kind == "persistent") + (self.problem.weight == "fp32" or self.arch == "sm100")
-        ctas = max(1, (32 - 8 * beside) // self.warps)
-        return self.tasks.reduce.registers or Arch.registers // (32 * self.warps * ctas) // 8 * 8
+        """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
+        beside = self.ahead + (self.looped and self.layer) + (self.problem.weight == "fp32" or self.arch == "sm100")
+        ctas = max(1, (32 - 8 * beside) * (1 + self.looped) // self.warps)
+        return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
 
     def faults(self) -> list[Fault]:
         p, rows = self.problem, all(len(shape) == 2 for shape in self.check.shapes)
