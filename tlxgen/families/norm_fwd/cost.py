@@ -35,7 +35,7 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     tile, cluster = spec.tile, spec.cluster.n
-    if shape[1] > spec.most:
+    if shape[1] > spec.most or shape[1] % spec.step:
         return math.inf
     columns = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
     read, ctas = tile.m * columns * spec.dtype.bytes, resident(spec)

@@ -25,7 +25,7 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
         guards,
         baked,
         (_role(spec),),
-        (_sums(spec, sizes),) if clustered else (),
+        tuple(make(spec, sizes) for make, there in ((_parts, spec.staged), (_sums, clustered)) if there),
         _kernel(spec),
         Host(tuple(_host(spec)), ("m", "n")),
         maxnreg=spec.registers,
@@ -43,8 +43,15 @@ def _role(spec: NormSpec) -> plan.Role:
     each = spec.tile.m * spec.tile.n // (32 * spec.warps)
     held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
-    done = steps("start" if spec.schedule.pdl else "", ": x; its sums", *exchange, ": weights; y")
+    copied = ("load x", "load_wait") if spec.staged else ()
+    done = steps("start" if spec.schedule.pdl else "", *copied, ": x; its sums", *exchange, ": weights; y")
     return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held + WORKING_REGISTERS))
+
+
+def _parts(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
+    """All of a CTA's columns, which it fills once and reads as often as it needs them."""
+    tile = plan.Tile("x", (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype)
+    return plan.Ring("x", (tile,), sizes["PARTS"], plan.Fill("reduce", "async"), ())
 
 
 def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:

@@ -21,14 +21,14 @@ SHAPES = ((1, 1), (3, 7), (40, 64), (1000, 1111), (77, 5000), (6, 20000), (4, 40
 def shapes(spec: NormSpec) -> tuple[Shape, ...]:
     """The spec's own shapes, and of those that catch the usual faults all that a config's CTAs can hold."""
     given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *SHAPES))
-    return tuple(shape for shape in given if shape[1] <= spec.most)
+    return tuple(shape for shape in given if shape[1] <= spec.most and shape[1] % spec.step == 0)
 
 
 def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs; whole rows."""
-    m, n = spec.tile.m, spec.tile.n * spec.cluster.n * (1 + 2 * spec.looped)
+    m, n = spec.tile.m, int(min(spec.most, 3 * spec.tile.n * spec.cluster.n))
     tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
-    yield from ((1, 1), (tiles * m - m // 2, n - 3), (m, n))
+    yield from ((1, spec.step), (tiles * m - m // 2, n - 3 * spec.step), (m, n))
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -14,6 +14,7 @@ from tlxgen.spec import CommonSpec, Fault, SpecModel
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
     Axis("tile.n", "BLOCK_N", "columns that a CTA holds at a time", blame=("registers", "smem")),
+    Axis("rings.x", "PARTS", "parts of BLOCK_N columns that a CTA has in SMEM", has=lambda spec: bool(spec.staged)),
     Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
     Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.reduce.registers", option="maxnreg"),
@@ -55,11 +56,16 @@ class Cluster(SpecModel):
     n: Literal[1, 2, 4, 8] = Field(1, description="CTAs that share rows, each with its own columns.")
 
 
+class Rings(SpecModel):
+    x: int = Field(4, ge=1, le=32, description="staged: parts of tile.n columns that a CTA has in SMEM.")
+
+
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent", "looped"] = Field(
+    kind: Literal["grid", "persistent", "looped", "staged"] = Field(
         "grid",
         description="grid: a tile a CTA, held in registers. persistent: the next tile is loaded before this one is "
-        "reduced. looped: a tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2.",
+        "reduced. looped: a tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. "
+        "staged: a tile a CTA, which asynchronous copies bring to SMEM: rows begin at multiples of 16 bytes.",
     )
     pdl: bool = Field(
         False,
@@ -81,6 +87,7 @@ class NormSpec(CommonSpec):
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
+    rings: Rings = Field(Rings(), description="What is kept in SMEM.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
     cache: Cache = Field(Cache(), description="Eviction hints of L1 and L2.")
 
@@ -93,6 +100,10 @@ class NormSpec(CommonSpec):
         return self.schedule.kind == "looped"
 
     @property
+    def staged(self) -> bool:
+        return self.schedule.kind == "staged"
+
+    @property
     def ahead(self) -> bool:
         """Whether the next tile is loaded before this one is reduced."""
         return self.schedule.kind == "persistent"
@@ -100,7 +111,12 @@ class NormSpec(CommonSpec):
     @property
     def most(self) -> float:
         """The columns that x may have."""
-        return math.inf if self.looped else self.tile.n * self.cluster.n
+        return math.inf if self.looped else self.tile.n * (self.rings.x if self.staged else 1) * self.cluster.n
+
+    @property
+    def step(self) -> int:
+        """What the columns of x are a multiple of: asynchronous copies take whole chunks of 16 bytes."""
+        return 16 // self.dtype.bytes if self.staged else 1
 
     @property
     def layer(self) -> bool:
@@ -117,15 +133,21 @@ class NormSpec(CommonSpec):
         return (("mean",) * self.layer + ("rstd",)) * self.problem.stats
 
     @property
+    def in_parts(self) -> bool:
+        """Whether a thread holds a part of its x at a time, not all."""
+        return self.looped or self.staged
+
+    @property
     def warps(self) -> int:
         held = self.tile.m * self.tile.n * self.dtype.bytes
-        return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.looped else 2048)))
+        return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.in_parts else 2048)))
 
     @property
     def registers(self) -> int:
         """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
-        beside = self.ahead + (self.looped and self.layer) + (self.problem.weight == "fp32" or self.arch == "sm100")
-        ctas = max(1, (32 - 8 * beside) * (1 + self.looped) // self.warps)
+        wide = self.problem.weight == "fp32" or self.arch == "sm100"
+        beside = wide + self.ahead + (self.staged or (self.looped and self.layer))
+        ctas = max(1, (32 - 8 * beside) * (1 + self.in_parts) // self.warps)
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
 
     def faults(self) -> list[Fault]:
