@@ -282,8 +282,7 @@ def main() -> None:
 def compare(norms: list[str], given: argparse.Namespace) -> None:
     begin = time.monotonic()
     work = given.work or Path(tempfile.mkdtemp(prefix="norm_speed_"))
-    if not (work / "made").exists():
-        build(norms, given.shapes, work)
+    build(norms, given.shapes, work)  # at once, where it has been prepared
     if given.prepare:
         return
     warm(norms, given.shapes, work, WARM_SHARE * given.budget)

@@ -125,6 +125,11 @@ def sm_count(device_index):
     return torch.cuda.get_device_properties(device_index).multi_processor_count
 
 
+def resident(config):
+    """How many CTAs of a config the registers of an SM are enough for, where it says how many a thread has."""
+    return 65536 // (32 * config.num_warps * config.maxnreg)
+
+
 WORKSPACES = {}  # by device, stream and size: the kernels of a stream have it one after the other
 ZEROS = {}  # by device: zeros, and how many of them some stream or some launch of a graph has for good
 

@@ -160,6 +160,7 @@ class NormSpec(CommonSpec):
             *faults.where(
                 ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
                 ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
+                ("cache.x", self.staged and self.cache.x != "none", "the compiler gives asynchronous copies no hint"),
                 ("check.shapes", not rows, "a shape is M, N: 2 numbers"),
             ),
         ]
