@@ -87,31 +87,32 @@ def blackwell_layer_norm_fp16_bias_stats_staged_kernel(
     stride_y = stride_y // 2
     share = tl.cdiv(N, CLUSTER * BLOCK_N) * BLOCK_N  # columns of a CTA
     end = tl.minimum(N, (cta + 1) * share)
-    parts = tl.cdiv(end - cta * share, BLOCK_N)
     columns = cta * share + tl.arange(0, BLOCK_N)
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    for part in range(parts):
-        inside = (rows < M)[:, None] & (columns + part * BLOCK_N < end)[None, :]
-        tlx.async_load(
-            x_ptr + rows[:, None] * stride_x + (columns + part * BLOCK_N)[None, :],
-            x_tiles[part],
-            mask=inside,
-            other=0.0,
-        )
+    for start in range(0, tl.maximum(end - cta * share, 1), BLOCK_N):
+        at = rows[:, None] * stride_x + (columns + start)[None, :]
+        inside = (rows < M)[:, None] & (columns + start < end)[None, :]
+        tlx.async_load(x_ptr + at, x_tiles[start // BLOCK_N], mask=inside, other=0.0)
     tlx.async_load_commit_group()
     tlx.async_load_wait_group(0)
+    x = tlx.local_load(x_tiles[0]).to(tl.float32)
+    # Of k numbers none lies more than sqrt(k - 1) standard deviations from their mean [Samuelson 1968]: of what each lane
+    # sums up about its first, little cancels.
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for part in range(parts):
-        total += tlx.local_load(x_tiles[part]).to(tl.float32)
-    total = tl.sum(total, 1)
-    mean = total / tl.maximum(width(cta, N, share), 1.0)
     squares = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for part in range(parts):
-        x = tlx.local_load(x_tiles[part]).to(tl.float32)
-        x = tl.where((columns + part * BLOCK_N < end)[None, :], x - mean[:, None], 0.0)
-        squares += x * x
-    squares = tl.sum(squares, 1)
+    for start in range(BLOCK_N, end - cta * share, BLOCK_N):
+        more = tlx.local_load(x_tiles[start // BLOCK_N]).to(tl.float32)
+        apart = tl.where((columns + start < end)[None, :], more - x, 0.0)
+        total += apart
+        squares += apart * apart
+    depth = tl.maximum(tl.cdiv(end - columns, BLOCK_N), 0).to(tl.float32)[None, :]  # columns of a lane
+    own = x + total / tl.maximum(depth, 1.0)  # their mean
+    squares -= total * (own - x)
+    total = tl.sum(depth * own, 1)
+    mean = total / tl.maximum(width(cta, N, share), 1.0)
+    apart = own - mean[:, None]
+    squares = tl.sum(squares + depth * apart * apart, 1)
     if CLUSTER > 1:
         tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 2 * 4 * CLUSTER)
         for peer in tl.static_range(CLUSTER):
@@ -128,16 +129,14 @@ def blackwell_layer_norm_fp16_bias_stats_staged_kernel(
             mean += distance * ratio
             squares += own + distance * distance * (its - its * ratio)
     rstd = tl.rsqrt(squares / N + eps)
-    for part in range(parts):
-        x = tlx.local_load(x_tiles[part]).to(tl.float32)
+    for start in range(0, end - cta * share, BLOCK_N):
+        x = tlx.local_load(x_tiles[start // BLOCK_N]).to(tl.float32)
         y = (x - mean[:, None]) * rstd[:, None]
-        y *= load_vector(weight_ptr, columns + part * BLOCK_N, end)
-        y += load_vector(bias_ptr, columns + part * BLOCK_N, end)
-        inside = (rows < M)[:, None] & (columns + part * BLOCK_N < end)[None, :]
+        y *= load_vector(weight_ptr, columns + start, end)
+        y += load_vector(bias_ptr, columns + start, end)
+        inside = (rows < M)[:, None] & (columns + start < end)[None, :]
         tl.store(
-            y_ptr + rows[:, None] * stride_y + (columns + part * BLOCK_N)[None, :],
-            y.to(y_ptr.dtype.element_ty),
-            mask=inside,
+            y_ptr + rows[:, None] * stride_y + (columns + start)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside
         )
     tl.store(mean_ptr + rows, mean, mask=(rows < M) & (cta == 0))
     tl.store(rstd_ptr + rows, rstd, mask=(rows < M) & (cta == 0))

@@ -92,8 +92,8 @@ def hopper_rms_norm_looped_kernel(
     x = load_tile(x_ptr, stride_x, rows, columns, M, end).to(tl.float32)
     squares = x * x
     for start in range(BLOCK_N, end - cta * share, BLOCK_N):
-        more = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
-        squares += more * more
+        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
+        squares += x * x
     squares = tl.sum(squares, 1)
     if CLUSTER > 1:
         tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)

@@ -39,9 +39,10 @@ FAULTS = (
     Mutant("one part of y", TWICE, "range(0, end - cta * share, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)", 1, LONG),
     Mutant("parts left out of the sums", TWICE, "range(BLOCK_N, end -", "range(2 * BLOCK_N, end -", 1, LONG),
     Mutant("copies that nobody awaits", STAGED, "tlx.async_load_wait_group(0)", "pass", 1, LONG),
-    Mutant("copies in one place", STAGED, "x_tiles[part],", "x_tiles[0],", 1, LONG),
-    Mutant("copies of what lies behind a row", STAGED, "columns + part * BLOCK_N < end", "columns >= 0", 1, LONG),
-    Mutant("squares of the first part", STAGED, "squares += x * x", "squares = x * x", 1, LONG),
+    Mutant("copies in one place", STAGED, "x_tiles[start // BLOCK_N], mask", "x_tiles[0], mask", 1, LONG),
+    Mutant("copies of what lies behind a row", STAGED, "columns + start < end", "columns >= 0", 1, LONG),
+    Mutant("a CTA without columns", STAGED, "tl.maximum(end - cta * share, 1)", "end - cta * share", 1, (1, 8)),
+    Mutant("squares of the last part", STAGED, "squares += apart * apart", "squares = apart * apart", 1, LONG),
 )  # fmt: skip
 
 

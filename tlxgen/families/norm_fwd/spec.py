@@ -146,7 +146,7 @@ class NormSpec(CommonSpec):
     def registers(self) -> int:
         """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
         wide = self.problem.weight == "fp32" or self.arch == "sm100"
-        beside = wide + self.ahead + (self.staged or (self.looped and self.layer))
+        beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer))
         ctas = max(1, (32 - 8 * beside) * (1 + self.in_parts) // self.warps)
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
 
