@@ -1,19 +1,22 @@
 """Which schedule, tile and hints suit a norm, beside torch, torch.compile, quack and a copy of the same bytes.
 
-    python benchmarks/norm_speed.py [rms,layer] [--shapes 8192x8192,...] [--budget 120] [--json FILE]
+    python benchmarks/norm_speed.py [rms,layer] [--shapes 8192x8192,...] [--seconds 75] [--json FILE]
 
-Each candidate is a spec of its own, made and built here. Children compile all that is to be timed, on all CPUs, and
-fill the caches of Triton, torch.compile and quack; a baseline whose child has not ended in time is left out, so that
-none of them can hang the run. Then each problem is timed in one interleaved run, and the numbers of every candidate are
-checked before. A ratio is over the best of the baselines of that run.
+Each candidate is a spec of its own, made and built here. A child for each problem compiles, checks the numbers of
+everything that it is to time and captures its graphs, all children at a time. Then they time, one after the other, each
+in one interleaved run. A baseline that cannot be set up in time is left out, and so is a child that is not ready in
+`--seconds`: nothing can hang the run. A ratio is over the best of the baselines of that run.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,8 +30,8 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its workers find 
 
 Shape = tuple[int, int]
 SHAPES: tuple[Shape, ...] = ((8192, 8192), (4096, 32768), (1024, 131072), (32768, 1024), (65536, 512), (3000, 5000))
-COMPILERS = 12  # children that compile candidates
-WARM_SHARE = 0.5  # of the budget, that children may take
+BASELINE_S = 40  # seconds that the first call of a baseline may take, which compiles
+TIMING_S = 20  # seconds that the timing of one problem may take
 
 
 @dataclass(frozen=True)
@@ -152,92 +155,82 @@ def caller(name: str, spec: Path, work: Path) -> tuple[Any, Callable[[Shape, Any
     return parsed, lambda shape, tensors: benchmark.call(module, parsed, shape, tensors, module.CONFIGS[0])
 
 
-def compile_part(norms: list[str], shapes: list[Shape], work: Path, part: int) -> None:
-    """Runs every so many-th candidate once, on few rows: what it compiles depends on their number modulo 16 alone."""
-    import torch
-
-    from tlxgen.families.norm_fwd import problem
-
-    todo = [(*one, shape) for norm in norms for shape in shapes for one in made(norm, shape, work)]
-    for name, path, (m, n) in todo[part::COMPILERS]:
-        parsed, call = caller(name, path, work)
-        few = (16 + m % 16, n)
-        call(few, problem.inputs(parsed, few, torch.device("cuda")))()
-    torch.cuda.synchronize()
+# --- what a child does: one problem -----------------------------------------------------------------------------------
 
 
-def warm_baselines(norm: str, shape: Shape, work: Path) -> None:
-    """Calls each baseline once, and notes that it can be called."""
-    import torch
-
-    from tlxgen.families.norm_fwd import benchmark, problem
-
-    _, path = next(made(norm, shape, work))
-    parsed = caller(path.stem, path, work)[0]
-    tensors = problem.inputs(parsed, shape, torch.device("cuda"))
-    for name, make in sorted(benchmark.baselines(parsed).items()):
-        try:
-            make(tensors)()
-            torch.cuda.synchronize()
-        except Exception as error:  # one that this host lacks something for
-            print(f"{norm} {shape} {name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
-            continue
-        (work / f"ready_{norm}_{shape[0]}x{shape[1]}_{name}").touch()
+class TooLong(Exception):
+    """A baseline is not set up in time."""
 
 
-def warm(norms: list[str], shapes: list[Shape], work: Path, seconds: float) -> None:
-    """Lets children compile everything; ends those that are not done in time."""
-    names, sizes = ",".join(norms), ",".join(f"{m}x{n}" for m, n in shapes)
-    calls = [[names, "--shapes", sizes, "--part", str(i)] for i in range(COMPILERS)]
-    calls += [[norm, "--shapes", f"{m}x{n}", "--baselines"] for norm in norms for m, n in shapes]
-    command, end = [sys.executable, __file__, "--work", str(work)], time.monotonic() + seconds
-    with (work / "children.log").open("w") as log:
-        children = [subprocess.Popen([*command, *call], stderr=log, stdout=log) for call in calls]
-    for child, call in zip(children, calls, strict=True):
-        try:
-            if child.wait(max(0.1, end - time.monotonic())):
-                print(f"failed, see {work / 'children.log'}: {' '.join(call)}")
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            print(f"not done in time: {' '.join(call)}")
+def problem_rows(norm: str, shape: Shape, work: Path, turns: int) -> list[dict[str, Any]]:
+    """The rows of one problem, in microseconds; `ratio`: speed over the best baseline; `copy`: over a copy of x.
 
-
-# --- what is timed ----------------------------------------------------------------------------------------------------
-
-
-def measure(norm: str, shape: Shape, work: Path, turns: int) -> list[dict[str, Any]]:
-    """The rows of one problem, in microseconds; `ratio`: speed over the best baseline; `copy`: over a copy of x."""
+    Everything is set up first; the timing begins when the parent says so.
+    """
     from tlxgen.bench.comparison import Case, time_problem
     from tlxgen.bench.gpu import Gpu
     from tlxgen.bench.spec import Bench
     from tlxgen.families.norm_fwd import benchmark
 
-    device, found = Gpu(), list(made(norm, shape, work))
+    class Shared(Gpu):
+        """A GPU that others use while replays are set up: what they would measure then is taken from the bytes."""
+
+        def roughly(self, run: Any) -> float:
+            run()
+            return max(problem.bytes_moved / 4e6, 1.0)
+
+        def host_us(self, run: Any, lead: int = 0) -> float:
+            return float("nan")
+
+    device, found = Shared(), list(made(norm, shape, work))
     name, path = found[0]
     problem = Bench(path, work / "made" / name).problem(shape, device.device)
-    parsed, wrong = caller(name, path, work)[0], problem.wrong
-    problem = replace(problem, wrong=lambda t, out: "" if out is None else wrong(t, out))
-    cases = [Case("copy", copy)]
-    ready = {p.name.rpartition("_")[2] for p in work.glob(f"ready_{norm}_{shape[0]}x{shape[1]}_*")}
-    cases += [Case(n, make, baseline=True) for n, make in benchmark.baselines(parsed).items() if n in ready]
-    cases += [Case(n, functools.partial(caller(n, p, work)[1], shape)) for n, p in found]
-    rows = time_problem(problem, cases, device, turns=turns)
-    device.release()
+    parsed, wrong, inputs = caller(name, path, work)[0], problem.wrong, problem.inputs
+    problem = replace(
+        problem,
+        inputs=lambda: {n: t.contiguous() if hasattr(t, "contiguous") else t for n, t in inputs().items()},
+        wrong=lambda tensors, out: "" if out is None else wrong(tensors, out),
+    )
+    cases = [Case("copy", copy), *(Case(n, functools.partial(caller(n, p, work)[1], shape)) for n, p in found)]
+    cases += [Case(n, in_time(make), baseline=True) for n, make in benchmark.baselines(parsed).items()]
+    rows = time_problem(problem, cases, device, turns=turns, on_step=functools.partial(wait_for_turn, work))
     times = {row.name: row.latency * 1e3 for row in rows if row.latency is not None}
     best = min((times[c.name] for c in cases if c.baseline and c.name in times), default=float("nan"))
-    for row in rows:
-        if row.error:
-            print(f"{row.name}: {row.error}")
-    return [
-        asdict(row) | {"norm": norm, "us": us, "ratio": best / us, "copy": times.get("copy", float("nan")) / us}
-        for row in rows
-        if (us := times.get(row.name))
-    ]
+    figures = [asdict(row) | {"norm": norm, "us": times.get(row.name)} for row in rows]
+    for row in figures:
+        row["ratio"], row["copy"] = (of / row["us"] if row["us"] else None for of in (best, times.get("copy", best)))
+    return figures
+
+
+def in_time(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A baseline's maker that raises TooLong where its first call, which compiles, takes longer than BASELINE_S."""
+
+    def late(*_: object) -> None:
+        raise TooLong(f"more than {BASELINE_S} s")
+
+    def made_in_time(tensors: Any) -> Any:
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(BASELINE_S)
+        try:
+            run = make(tensors)
+            run()
+        finally:
+            signal.alarm(0)
+        return run
+
+    return made_in_time
+
+
+def wait_for_turn(work: Path, step: str) -> None:
+    """Says that a child is ready to time, and waits until it may."""
+    if step.startswith("timing"):
+        (work / f"ready_{os.getpid()}").touch()
+        while not (work / f"go_{os.getpid()}").exists():
+            time.sleep(0.01)
 
 
 def copy(tensors: Any) -> Callable[[], None]:
-    source = tensors["x"].contiguous()
+    source = tensors["x"]
     target = source.clone()
 
     def run() -> None:
@@ -246,9 +239,52 @@ def copy(tensors: Any) -> Callable[[], None]:
     return run
 
 
-def table(norm: str, shape: Shape, rows: list[dict[str, Any]]) -> None:
-    print(f"\n{norm} {shape[0]}x{shape[1]}")
-    for row in sorted(rows, key=lambda r: r["us"]):
+# --- what the parent does ---------------------------------------------------------------------------------------------
+
+
+def timed(norms: list[str], shapes: list[Shape], work: Path, given: argparse.Namespace) -> None:
+    """Starts a child for each problem, and lets one after the other time what it has set up."""
+    for old in (*work.glob("ready_*"), *work.glob("go_*")):
+        old.unlink()
+    end = time.monotonic() + given.seconds
+    rows: list[dict[str, Any]] = []
+    children = []
+    for shape, norm in itertools.product(shapes, norms):
+        of = f"{norm}_{shape[0]}x{shape[1]}"
+        call = [norm, "--shapes", f"{shape[0]}x{shape[1]}", "--turns", str(given.turns), "--child", of]
+        with (work / f"{of}.log").open("w") as log:
+            command = [sys.executable, __file__, "--work", str(work), *call]
+            children.append((of, subprocess.Popen(command, stdout=log, stderr=log)))
+    waiting = dict(children)
+    while waiting and time.monotonic() < end and not all(_is_ready(work, child) for child in waiting.values()):
+        time.sleep(0.05)
+    for of, child in children:
+        if _is_ready(work, child) and child.poll() is None:
+            (work / f"go_{child.pid}").touch()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(TIMING_S)
+        path = work / f"{of}.json"
+        if child.poll() is None or child.returncode or not path.exists():
+            child.kill()
+            child.wait()
+            print(f"\n{of}: no figures; the end of its log:\n{(work / f'{of}.log').read_text()[-600:]}")
+            continue
+        table(of, json.loads(path.read_text()))
+        rows += json.loads(path.read_text())
+        if given.json:
+            given.json.write_text(json.dumps({"command": " ".join(sys.argv), "rows": rows}, indent=1))
+
+
+def _is_ready(work: Path, child: subprocess.Popen[bytes]) -> bool:
+    return child.poll() is not None or (work / f"ready_{child.pid}").exists()
+
+
+def table(of: str, rows: list[dict[str, Any]]) -> None:
+    print(f"\n{of}")
+    for row in sorted(rows, key=lambda r: r["us"] or float("inf")):
+        if row["us"] is None:
+            print(f"  {row['name']:44} {row['error'][:120]}")
+            continue
         figures = f"{row['us']:8.2f} us  {row['copy']:6.1%} of a copy  {row['ratio']:.3f} of the best"
         print(f"  {row['name']:44} {figures}{'  noisy' if row['noisy'] else ''}")
     sys.stdout.flush()
@@ -262,43 +298,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("norms", nargs="?", default="rms,layer")
     parser.add_argument("--shapes", type=problems, default=list(SHAPES))
-    parser.add_argument("--budget", type=float, default=120.0, help="seconds")
+    parser.add_argument("--seconds", type=float, default=75.0, help="after which a child that is not ready is left out")
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="where specs and modules lie, or are to; by default a new folder")
     parser.add_argument("--prepare", action="store_true", help="only build what is to be timed, which needs no GPU")
-    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--baselines", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    norms = given.norms.split(",")
-    if given.part is not None:
-        compile_part(norms, given.shapes, given.work, given.part)
-    elif given.baselines:
-        warm_baselines(norms[0], given.shapes[0], given.work)
-    else:
-        compare(norms, given)
-
-
-def compare(norms: list[str], given: argparse.Namespace) -> None:
-    begin = time.monotonic()
-    work = given.work or Path(tempfile.mkdtemp(prefix="norm_speed_"))
-    build(norms, given.shapes, work)  # at once, where it has been prepared
-    if given.prepare:
+    norms, work, begin = given.norms.split(","), given.work, time.monotonic()
+    if given.child:
+        rows = problem_rows(norms[0], given.shapes[0], work, given.turns)
+        (work / f"{given.child}.json").write_text(json.dumps(rows))
         return
-    warm(norms, given.shapes, work, WARM_SHARE * given.budget)
-    print(f"built and compiled in {time.monotonic() - begin:.0f} s")
-    rows: list[dict[str, Any]] = []
-    for shape in given.shapes:
-        for norm in norms:
-            if time.monotonic() - begin > given.budget:
-                print(f"no time left for {norm} {shape}")
-                continue
-            of_one = measure(norm, shape, work, given.turns)
-            table(norm, shape, of_one)
-            rows += of_one
-            if given.json:
-                given.json.write_text(json.dumps({"command": " ".join(sys.argv), "rows": rows}, indent=1))
-    print(f"done in {time.monotonic() - begin:.0f} s")
+    work = (work or Path(tempfile.mkdtemp(prefix="norm_speed_"))).resolve()
+    build(norms, given.shapes, work)  # at once, where it has been prepared
+    print(f"built in {time.monotonic() - begin:.0f} s", flush=True)
+    if not given.prepare:
+        timed(norms, given.shapes, work, given)
+        print(f"done in {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":
