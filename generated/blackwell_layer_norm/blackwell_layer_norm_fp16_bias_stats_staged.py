@@ -77,8 +77,6 @@ def blackwell_layer_norm_fp16_bias_stats_staged_kernel(
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 2), tl.float32, CLUSTER)
         sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
 
     # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
@@ -95,6 +93,9 @@ def blackwell_layer_norm_fp16_bias_stats_staged_kernel(
         inside = (rows < M)[:, None] & (columns + start < end)[None, :]
         tlx.async_load(x_ptr + at, x_tiles[start // BLOCK_N], mask=inside, other=0.0)
     tlx.async_load_commit_group()
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     tlx.async_load_wait_group(0)
     x = tlx.local_load(x_tiles[0]).to(tl.float32)
     # Of k numbers none lies more than sqrt(k - 1) standard deviations from their mean [Samuelson 1968]: of what each lane

@@ -76,8 +76,6 @@ def blackwell_layer_norm_rms_fp32_stats_grid_kernel(
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 1), tl.float32, CLUSTER)
         sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
 
     # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
@@ -88,6 +86,9 @@ def blackwell_layer_norm_rms_fp32_stats_grid_kernel(
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     x = load_tile(x_ptr, stride_x, rows, columns, M, N).to(tl.float32)
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     squares = tl.sum(x * x, 1)
     if CLUSTER > 1:
         tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)

@@ -82,8 +82,6 @@ def blackwell_layer_norm_rms_fp32_stats_persistent_kernel(
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 1), tl.float32, 2 * CLUSTER)
         sums_full = tlx.alloc_barriers(2, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
     num_items = tl.cdiv(M, BLOCK_M)
     step = tl.num_programs(0) // CLUSTER
@@ -96,6 +94,9 @@ def blackwell_layer_norm_rms_fp32_stats_persistent_kernel(
     columns = cta * BLOCK_N + tl.arange(0, BLOCK_N)
     rows = (tl.program_id(0) // CLUSTER).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     coming = load_tile(x_ptr, stride_x, rows, columns, M, N)
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     for index in range(tl.program_id(0) // CLUSTER, num_items, step):
         rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
         x = coming.to(tl.float32)

@@ -92,8 +92,6 @@ def hopper_layer_norm_grid_kernel(
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 2), tl.float32, CLUSTER)
         sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
 
     # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
@@ -104,6 +102,9 @@ def hopper_layer_norm_grid_kernel(
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     x = load_tile(x_ptr, stride_x, rows, columns, M, N).to(tl.float32)
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     total = tl.sum(x, 1)
     mean = total / tl.maximum(width(cta, N, BLOCK_N), 1.0)
     apart = tl.where((columns < N)[None, :], x - mean[:, None], 0.0)
