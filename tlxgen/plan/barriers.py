@@ -23,12 +23,12 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
-    TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
+    TMA loads, MMAs and the stores of several replicas does somebody wait on a barrier until they are complete.
     """
     if ring.over:  # on the barriers of the ring whose slots it uses, with bytes of its own
         shared = derive(replace(ring, name=str(ring.alias), over=""), roles)
         return replace(shared, name=ring.name, over=ring.over)
-    full = _full(ring, roles) if ring.drains or ring.fill.kind not in ("store", "copy") else None
+    full = _full(ring, roles) if ring.drains or ring.fill.kind not in ("store", "copy", "async") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 

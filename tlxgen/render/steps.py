@@ -96,6 +96,8 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
 SIMPLE: dict[str, Kind] = {
     "barrier_expect_bytes": "expect",
     "async_descriptor_load": "load",
+    "async_load": "load",
+    "async_load_wait_group": "load_wait",
     "async_descriptor_store": "store",
     "async_remote_shmem_store": "send",
     "tmem_copy": "copy",
@@ -111,6 +113,7 @@ SILENT = frozenset(
     [
         "alloc_barriers",
         "alloc_warp_barrier",
+        "async_load_commit_group",
         "async_task",
         "async_task_replica_id",
         "async_tasks",
@@ -146,9 +149,9 @@ def _root(function: ast.AST) -> str:
 
 
 def _subject(name: str, call: ast.Call) -> str:
-    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait"):
+    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait", "async_load_wait_group"):
         return ""
-    array = _array(call.args[0])
+    array = _array(call.args[1 if name == "async_load" else 0])
     return array.removesuffix("_full").removesuffix("_desc").removesuffix("_tiles")
 
 
