@@ -83,6 +83,10 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
         yield Step("wgmma_wait", ast.unparse(call.args[1]), first)
     elif name == "async_descriptor_store_wait":
         yield Step("store_wait", under_way=first)
+    elif name == "async_load":
+        yield Step("load", _array(call.args[1]).removesuffix("_tiles"))
+    elif name == "async_load_wait_group":
+        yield Step("wait", next(r.name for r in plan.rings if r.fill.kind == "async"))
     elif name in SIMPLE:
         yield Step(SIMPLE[name], _subject(name, call))
     elif name.startswith("prefetch_"):
@@ -111,6 +115,7 @@ SILENT = frozenset(
     [
         "alloc_barriers",
         "alloc_warp_barrier",
+        "async_load_commit_group",
         "async_task",
         "async_task_replica_id",
         "async_tasks",
