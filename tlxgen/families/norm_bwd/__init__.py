@@ -17,4 +17,8 @@ class NormBwd(NormFwd):
     axes = AXES  # type: ignore[assignment]
 
     def fullest(self, specs: Sequence[NormBwdSpec]) -> NormBwdSpec:  # type: ignore[override]
-        return max(specs, key=lambda spec: (spec.cluster.n > 1) + (spec.rings.rows.stages > 0))
+        """All that some variant has: a cluster, slots for rows, sums of columns that another kernel makes."""
+        found: dict[str, object] = {"cluster": max((s.cluster for s in specs), key=lambda cluster: cluster.n)}
+        found["rings"] = max((s.rings for s in specs), key=lambda rings: rings.rows.stages)
+        found["tasks"] = min((s.tasks for s in specs), key=lambda tasks: tasks.reduce.sums)
+        return specs[0].model_copy(update=found)

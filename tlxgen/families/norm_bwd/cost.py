@@ -25,9 +25,9 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     spec = plan.facts
     assert isinstance(spec, NormBwdSpec)
     tile, cluster, copies = spec.tile, spec.cluster.n, spec.rings.rows.stages > 0
-    if tile.n * cluster < shape[1] or copies and shape[1] * spec.dtype.bytes % 16:
+    if spec.columns < shape[1] or copies and shape[1] * spec.dtype.bytes % 16:
         return math.inf
     tiles = math.ceil(shape[0] / tile.m)
     clusters = min(tiles, max(spec.ctas * (sms - 12 * (cluster == 8)) // cluster, 1))
-    moved = tile.m * tile.n * cluster * clusters * 3 * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
+    moved = tile.m * spec.columns * clusters * 3 * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
     return math.ceil(tiles / clusters) * (moved + (500 if copies else 4000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tlxgen import plan
 from tlxgen.arch import ARCHS, DTYPES
@@ -21,7 +21,6 @@ def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     constants = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = plan.Launch("kernel", tuple(_kernel(spec)), constants, spec.warps, cluster, maxnreg=spec.registers)
-    finish = plan.Launch("finish_kernel", tuple(_finish(spec)), (), 4)
     rings, conversion = tuple(_rings(spec, sizes)), 32 * 32 * spec.warps  # 8 sums a thread, to the layout of a store
     smem = sum(ring.smem_bytes for ring in rings) + conversion
     over = f"{spec.ctas} CTAs share an SM, by their registers, and take {spec.ctas * smem} B of {arch.smem_bytes} B"
@@ -39,7 +38,7 @@ def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
         compiler_smem=(plan.Use("sums of warps", conversion + arch.captures),),
         work=plan.Work("persistent", cluster=sizes["CLUSTER"] if spec.cluster.n > 1 else 1),
         facts=spec,
-        launches=(main, *[finish] * bool(spec.vectors)),
+        launches=(main, *_columns(spec, constants)),
         reasons=(plan.Reason("smem", over),) * (spec.ctas > 1 and spec.ctas * smem > arch.smem_bytes),
     )
 
@@ -81,10 +80,17 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
     yield from (scalar(f"stride_{n}", f"strides[{i}]", divisible=True) for i, n in enumerate(("x", "dy", "dx")))
 
 
-def _finish(spec: NormBwdSpec) -> Iterator[KernelArgument]:
-    yield address("sums_ptr", "fp32", "sums")
-    yield from (address(f"d{name}_ptr", kind.signature, f"d{name}") for name, kind in spec.vectors.items())
-    yield from (scalar("P", "clusters"), scalar("N", "n", divisible=True))
+def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
+    """The kernels that add up columns: those that are not added up beside dx, over rows; then all, over clusters."""
+    fused = tuple((name, value) for name, value in constants if name == "SUMS")
+    if fused and spec.vectors:
+        given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]
+        yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4, launched=spec.apart)
+    if spec.vectors:
+        given = [address("sums_ptr", "fp32", "sums")]
+        given += [address(f"d{name}_ptr", kind.signature, f"d{name}") for name, kind in spec.vectors.items()]
+        given += [scalar("P", "clusters"), scalar("N", "n", divisible=True)]
+        yield plan.Launch("finish_kernel", tuple(given), (), 4)
 
 
 def _host(spec: NormBwdSpec) -> Iterator[HostArgument]:

@@ -18,16 +18,17 @@ __all__ = ["inputs", "launch", "reference", "reproducible", "shapes", "simulated
 
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
-    """Of those of a forward, the ones whose rows a config can take."""
+    """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
     step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 1
-    return tuple(shape for shape in forward.shapes(spec) if shape[1] % step == 0)  # type: ignore[arg-type]
+    given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *forward.SHAPES))
+    return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % step == 0)
 
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round; one row or element."""
     step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 3
     tiles = max(1, spec.ctas * sms // spec.cluster.n) * (1 + spec.rings.rows.stages) + 1
-    yield tiles * spec.tile.m - spec.tile.m // 2, spec.tile.n * spec.cluster.n - step
+    yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - step
     yield 1, step if spec.rings.rows.stages else 1
 
 
