@@ -266,13 +266,13 @@ def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     """Checks the arguments and says how their like are launched."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, mean, rstd)
-    check(dy, "dy", x.shape, (torch.float16,), device, "rows")
-    check(x, "x", x.shape, (torch.float16,), device, "rows")
+    check(dy, "dy", tuple(x.shape), (torch.float16,), device, "rows")
+    check(x, "x", tuple(x.shape), (torch.float16,), device, "rows")
     check(weight, "weight", (n,), (torch.float16,), device, "contiguous")
-    check(mean, "mean", x.shape[:-1], (torch.float32,), device, "contiguous")
-    check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+    check(mean, "mean", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
+    check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
-        check(dx, "dx", x.shape, (torch.float16,), device, "rows")
+        check(dx, "dx", tuple(x.shape), (torch.float16,), device, "rows")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.float16,), device, "contiguous")
     if dbias is not None:

@@ -229,12 +229,12 @@ def prepare(dy, x, mean, rstd, dx, config):
     """Checks the arguments and says how their like are launched."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, mean, rstd)
-    check(dy, "dy", x.shape, (torch.float32,), device, "rows")
-    check(x, "x", x.shape, (torch.float32,), device, "rows")
-    check(mean, "mean", x.shape[:-1], (torch.float32,), device, "contiguous")
-    check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+    check(dy, "dy", tuple(x.shape), (torch.float32,), device, "rows")
+    check(x, "x", tuple(x.shape), (torch.float32,), device, "rows")
+    check(mean, "mean", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
+    check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
-        check(dx, "dx", x.shape, (torch.float32,), device, "rows")
+        check(dx, "dx", tuple(x.shape), (torch.float32,), device, "rows")
     made = missing(("dx",), outputs(dy, x, mean, rstd), (dx,))
     if not m * n:
         return Call(

@@ -190,7 +190,7 @@ def blackwell_layer_norm_bwd_rms_fp32_finish_kernel(
     P,
     N,
 ):
-    """The gradients by weight and bias: the sums of P clusters, always added in the same order."""
+    """The gradients by weight: the sums of P clusters, always added in the same order."""
     columns = tl.program_id(0) * 16 + tl.arange(0, 16)
     dweight = tl.zeros((128, 16), tl.float32)
     for first in range(0, P, 128):
@@ -250,12 +250,12 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
     """Checks the arguments and says how their like are launched."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, rstd)
-    check(dy, "dy", x.shape, (torch.bfloat16,), device, "rows")
-    check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
+    check(dy, "dy", tuple(x.shape), (torch.bfloat16,), device, "rows")
+    check(x, "x", tuple(x.shape), (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.float32,), device, "contiguous")
-    check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+    check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
-        check(dx, "dx", x.shape, (torch.bfloat16,), device, "rows")
+        check(dx, "dx", tuple(x.shape), (torch.bfloat16,), device, "rows")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.float32,), device, "contiguous")
     made = missing(("dx", "dweight"), outputs(dy, x, weight, rstd), (dx, dweight))

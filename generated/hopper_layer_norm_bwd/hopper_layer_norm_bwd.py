@@ -251,8 +251,7 @@ def hopper_layer_norm_bwd_columns_kernel(
     P,
     SUMS: tl.constexpr,
 ):
-    """Sums of columns that need too many registers beside dx, of every P-th tile of rows: those for the bias, and, where
-    SUMS is 0, for the weight."""
+    """Sums of columns that need too many registers beside dx, over every P-th tile of rows; for the weight, if SUMS is 0."""
     stride_x = stride_x // 2
     stride_dy = stride_dy // 2
     N = row_bytes // 2
@@ -260,8 +259,8 @@ def hopper_layer_norm_bwd_columns_kernel(
     first = tl.program_id(1).to(tl.int64)
     dweight = tl.zeros((16, 256), tl.float32)
     dbias = tl.zeros((16, 256), tl.float32)
-    for row in range(tl.program_id(1) * 16, M, P * 16):
-        rows = row.to(tl.int64) + tl.arange(0, 16)
+    for index in range(tl.program_id(1), tl.cdiv(M, 16), P):
+        rows = index.to(tl.int64) * 16 + tl.arange(0, 16)
         dy = load_tile(dy_ptr, stride_dy, rows, columns, M, N)
         dbias += dy
         if SUMS == 0:
@@ -269,9 +268,9 @@ def hopper_layer_norm_bwd_columns_kernel(
             mean = tl.load(mean_ptr + rows, mask=rows < M, other=0.0)[:, None]
             rstd = tl.load(rstd_ptr + rows, mask=rows < M, other=0.0)[:, None]
             dweight += dy * (x - mean) * rstd
+    store_sums(sums_ptr + (first + P) * N, dbias, columns, N)
     if SUMS == 0:
         store_sums(sums_ptr + first * N, dweight, columns, N)
-    store_sums(sums_ptr + (first + P) * N, dbias, columns, N)
 
 
 @triton.jit
@@ -346,13 +345,13 @@ def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     """Checks the arguments and says how their like are launched."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, mean, rstd)
-    check(dy, "dy", x.shape, (torch.bfloat16,), device, "rows")
-    check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
+    check(dy, "dy", tuple(x.shape), (torch.bfloat16,), device, "rows")
+    check(x, "x", tuple(x.shape), (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.bfloat16,), device, "contiguous")
-    check(mean, "mean", x.shape[:-1], (torch.float32,), device, "contiguous")
-    check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+    check(mean, "mean", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
+    check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
-        check(dx, "dx", x.shape, (torch.bfloat16,), device, "rows")
+        check(dx, "dx", tuple(x.shape), (torch.bfloat16,), device, "rows")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.bfloat16,), device, "contiguous")
     if dbias is not None:

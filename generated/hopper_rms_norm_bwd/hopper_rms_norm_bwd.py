@@ -235,25 +235,21 @@ def hopper_rms_norm_bwd_columns_kernel(
     stride_x,
     stride_dy,
     P,
-    SUMS: tl.constexpr,
 ):
-    """Sums of columns that need too many registers beside dx, of every P-th tile of rows: those for the bias, and, where
-    SUMS is 0, for the weight."""
+    """Sums of columns that need too many registers beside dx, over every P-th tile of rows."""
     stride_x = stride_x // 2
     stride_dy = stride_dy // 2
     N = row_bytes // 2
     columns = tl.program_id(0) * 256 + tl.arange(0, 256)
     first = tl.program_id(1).to(tl.int64)
     dweight = tl.zeros((16, 256), tl.float32)
-    for row in range(tl.program_id(1) * 16, M, P * 16):
-        rows = row.to(tl.int64) + tl.arange(0, 16)
+    for index in range(tl.program_id(1), tl.cdiv(M, 16), P):
+        rows = index.to(tl.int64) * 16 + tl.arange(0, 16)
         dy = load_tile(dy_ptr, stride_dy, rows, columns, M, N)
-        if SUMS == 0:
-            x = load_tile(x_ptr, stride_x, rows, columns, M, N)
-            rstd = tl.load(rstd_ptr + rows, mask=rows < M, other=0.0)[:, None]
-            dweight += dy * x * rstd
-    if SUMS == 0:
-        store_sums(sums_ptr + first * N, dweight, columns, N)
+        x = load_tile(x_ptr, stride_x, rows, columns, M, N)
+        rstd = tl.load(rstd_ptr + rows, mask=rows < M, other=0.0)[:, None]
+        dweight += dy * x * rstd
+    store_sums(sums_ptr + first * N, dweight, columns, N)
 
 
 @triton.jit
@@ -263,7 +259,7 @@ def hopper_rms_norm_bwd_finish_kernel(
     P,
     N,
 ):
-    """The gradients by weight and bias: the sums of P clusters, always added in the same order."""
+    """The gradients by weight: the sums of P clusters, always added in the same order."""
     columns = tl.program_id(0) * 16 + tl.arange(0, 16)
     dweight = tl.zeros((128, 16), tl.float32)
     for first in range(0, P, 128):
@@ -323,12 +319,12 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
     """Checks the arguments and says how their like are launched."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, rstd)
-    check(dy, "dy", x.shape, (torch.bfloat16,), device, "rows")
-    check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
+    check(dy, "dy", tuple(x.shape), (torch.bfloat16,), device, "rows")
+    check(x, "x", tuple(x.shape), (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.bfloat16,), device, "contiguous")
-    check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+    check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
-        check(dx, "dx", x.shape, (torch.bfloat16,), device, "rows")
+        check(dx, "dx", tuple(x.shape), (torch.bfloat16,), device, "rows")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.bfloat16,), device, "contiguous")
     made = missing(("dx", "dweight"), outputs(dy, x, weight, rstd), (dx, dweight))
@@ -369,7 +365,7 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
                 [],
                 ["x", "dy", "rstd", "sums"],
                 (m, n * 2, strides[0], strides[1], clusters),
-                {"SUMS": config.kwargs["SUMS"]},
+                {},
             )
         )
     launches.append(

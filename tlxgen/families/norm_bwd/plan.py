@@ -82,8 +82,8 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
 
 def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
     """The kernels that add up columns: those that are not added up beside dx, over rows; then all, over clusters."""
-    fused = tuple((name, value) for name, value in constants if name == "SUMS")
-    if fused and spec.vectors:
+    fused = tuple((name, value) for name, value in constants if name == "SUMS" and spec.problem.bias)
+    if spec.vectors:
         given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]
         yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4, launched=spec.apart)
     if spec.vectors:
@@ -97,14 +97,14 @@ def _host(spec: NormBwdSpec) -> Iterator[HostArgument]:
     kind, fp32, absent = (spec.dtype.torch,), ("float32",), ("Tensor", "None", True)
     for name, text in (("dy", f"(..., N) {kind[0]}, rows at one distance."), ("x", "likewise, as the forward had it.")):
         decoded = "dy.contiguous()" if name == "dy" else ""
-        yield HostArgument(name, text, shape="x.shape", dtypes=kind, wants="rows", decoded=decoded)
+        yield HostArgument(name, text, shape="tuple(x.shape)", dtypes=kind, wants="rows", decoded=decoded)
     vectors = [(name, (of.torch,)) for name, of in spec.vectors.items()]
     for name, of in vectors[:1]:
         yield HostArgument(name, f"(N,) {of[0]}.", shape="(n,)", dtypes=of, wants="contiguous")
     for name in spec.stats:
         text = "(...) float32, of each row: what the forward has returned."
-        yield HostArgument(name, text, shape="x.shape[:-1]", dtypes=fp32, wants="contiguous")
+        yield HostArgument(name, text, shape="tuple(x.shape[:-1])", dtypes=fp32, wants="contiguous")
     text = "where gradients go; allocated when absent."
-    yield HostArgument("dx", text, *absent, "x.shape", kind, "rows", result=True)
+    yield HostArgument("dx", text, *absent, "tuple(x.shape)", kind, "rows", result=True)
     for name, of in vectors:
         yield HostArgument(f"d{name}", "", *absent, "(n,)", of, "contiguous", result=True)

@@ -83,6 +83,12 @@ class NormBwdSpec(CommonSpec):
         return ("mean",) * (self.problem.norm == "layer") + ("rstd",)
 
     @property
+    def about(self) -> dict[str, object]:
+        """What a forward says of itself that goes together with this backward."""
+        p = self.problem
+        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": True}
+
+    @property
     def warps(self) -> int:
         return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n // 512))
 

@@ -78,6 +78,12 @@ class NormSpec(CommonSpec):
         return (("mean",) * (self.problem.norm == "layer") + ("rstd",)) * self.problem.stats
 
     @property
+    def about(self) -> dict[str, object]:
+        """What it says of itself to a backward that is to go together with it."""
+        p = self.problem
+        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": p.stats}
+
+    @property
     def warps(self) -> int:
         return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n * self.dtype.bytes // 2048))
 
