@@ -18,14 +18,19 @@ PAIR = 8, (13, 8184)  # clusters of two CTAs, in a ring
 WIDE = 19, (6, 131064)  # x and dy are read again, and the bias has a kernel of its own
 LOOSE = 20, (3, 20001)  # chunks of rows without a ring; both sums apart
 
+ROWS = "inside = (rows < M)"
+STORED = "+ columns, tl.sum(values, 0)"
+PARTS = "range(tl.program_id(1), tl.cdiv(M, 16), P)"
+WEIGHT = "weight = tl.load(\n                    weight_ptr"
+
 FAULTS = (
     Mutant("copies not awaited", AT, "tlx.async_load_wait_group(STAGES - 1)", "pass", *TILES),
     Mutant("one group too many under way", AT, "wait_group(STAGES - 1)", "wait_group(STAGES)", *TILES),
     Mutant("the count stands still", AT, "count += 1", "pass", *TILES),
     Mutant("the slot before", AT, "row_slot = count % STAGES", "row_slot = (count + 1) % STAGES", *TILES),
     Mutant("a tile ahead of the next", AT, "+ STAGES * step)", "+ (STAGES + 1) * step)", *TILES),
-    Mutant("copies of rows past the end", AT, "inside = (rows < M)[:, None] & (columns < N)[None, :]", "inside = (rows < M + 9)[:, None] & (columns < N)[None, :]", *TILES),
-    Mutant("columns past the end", AT, "+ columns, tl.sum(values, 0), mask=columns < N", "+ columns, tl.sum(values, 0)", *TILES),
+    Mutant("copies of rows past the end", AT, ROWS, "inside = (rows < M + 9)", *TILES),
+    Mutant("columns past the end", AT, f"{STORED}, mask=columns < N", STORED, *TILES),
     Mutant("sums of weight and bias in one place", AT, "(first + step) * N, dbias", "first * N, dbias", *TILES),
     Mutant("sums of few clusters", AT, "range(0, P, 128)", "range(0, P - 1, 128)", 6, (2, 1000)),
     Mutant("the mean left out", AT, "xhat = (x - mean) * rstd", "xhat = x * rstd", *TILES),
@@ -36,10 +41,10 @@ FAULTS = (
     Mutant("bytes of one CTA", AT, "BLOCK_M * 2 * 4 * CLUSTER", "BLOCK_M * 2 * 4", *PAIR),
     Mutant("sums of one CTA for both", AT, "slot * CLUSTER + peer", "slot * CLUSTER", *PAIR),
     Mutant("barriers that nobody has initialised", AT, "tlx.cluster_barrier()", "pass", *PAIR),
-    Mutant("sums of the bias twice", AT, "range(tl.program_id(1), tl.cdiv(M, 16), P)", "range(0, tl.cdiv(M, 16), P)", 19, (40, 131064)),
+    Mutant("sums of the bias twice", AT, PARTS, "range(0, tl.cdiv(M, 16), P)", 19, (40, 131064)),
     Mutant("sums beside dx in their place", AT, "if SUMS > 1:", "if SUMS > 0:", 20, (3, 20001), 2),
     Mutant("the first chunk for all", AT, "cta * CHUNKS + chunk", "cta * CHUNKS", *LOOSE, 2),
-    Mutant("the weight of the last chunk", AT, "weight = tl.load(\n                    weight_ptr + columns[None, :]", "weight = tl.load(\n                    weight_ptr + 0 * columns[None, :]", *LOOSE),
+    Mutant("the weight of the last chunk", AT, f"{WEIGHT} + columns", f"{WEIGHT} + 0 * columns", *LOOSE),
 )  # fmt: skip
 
 
