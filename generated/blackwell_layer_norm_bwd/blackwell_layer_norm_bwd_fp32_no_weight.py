@@ -333,28 +333,28 @@ def operator_of(function, name, schema):
 
 
 @functools.cache
-def layer_norm(forward):
+def norm(forward):
     """An operator with the arguments of torch.nn.functional.layer_norm that knows its gradients.
 
     forward: the host function of a generated norm with the same types, which returns statistics.
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    norm = operator_of(forward, "forward", "(Tensor x, float eps) -> (Tensor, Tensor, Tensor)")
+    of = operator_of(forward, "forward", "(Tensor x, float eps) -> (Tensor, Tensor, Tensor)")
 
     def gradients(how, x, eps, out, mean, rstd, dy, *_):
         made = getattr(OPERATOR, how)(dy, x, mean, rstd, *OPERATOR.picks)
         return made, None
 
     operator = Operator(
-        f"{norm.name}_{OPERATOR.name}",
-        norm.schema.replace(", int config)", ")"),
-        lambda *given: norm.run(*given, *norm.picks),
-        lambda *given: norm.fake(*given, *norm.picks),
+        f"{of.name}_{OPERATOR.name}",
+        of.schema.replace(", int config)", ")"),
+        lambda *given: of.run(*given, *of.picks),
+        lambda *given: of.fake(*given, *of.picks),
         gradients,
     )
 
-    def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         if tuple(normalized_shape) != input.shape[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
@@ -365,8 +365,8 @@ def layer_norm(forward):
             raise ValueError("bias: expected None; these kernels have none")
         return operator(input, eps)[0]
 
-    layer_norm.operator = operator
-    return layer_norm
+    functional.operator = operator
+    return functional
 
 
 blackwell_layer_norm_bwd.operator = OPERATOR

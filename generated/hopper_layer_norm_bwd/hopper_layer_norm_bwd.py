@@ -498,14 +498,14 @@ def operator_of(function, name, schema):
 
 
 @functools.cache
-def layer_norm(forward):
+def norm(forward):
     """An operator with the arguments of torch.nn.functional.layer_norm that knows its gradients.
 
     forward: the host function of a generated norm with the same types, which returns statistics.
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    norm = operator_of(
+    of = operator_of(
         forward, "forward", "(Tensor x, Tensor weight, Tensor bias, float eps) -> (Tensor, Tensor, Tensor)"
     )
 
@@ -514,22 +514,22 @@ def layer_norm(forward):
         return *made, None
 
     operator = Operator(
-        f"{norm.name}_{OPERATOR.name}",
-        norm.schema.replace(", int config)", ")"),
-        lambda *given: norm.run(*given, *norm.picks),
-        lambda *given: norm.fake(*given, *norm.picks),
+        f"{of.name}_{OPERATOR.name}",
+        of.schema.replace(", int config)", ")"),
+        lambda *given: of.run(*given, *of.picks),
+        lambda *given: of.fake(*given, *of.picks),
         gradients,
     )
 
-    def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         if tuple(normalized_shape) != input.shape[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )
         return operator(input, weight, bias, eps)[0]
 
-    layer_norm.operator = operator
-    return layer_norm
+    functional.operator = operator
+    return functional
 
 
 hopper_layer_norm_bwd.operator = OPERATOR

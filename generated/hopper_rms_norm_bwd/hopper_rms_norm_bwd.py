@@ -464,28 +464,28 @@ def operator_of(function, name, schema):
 
 
 @functools.cache
-def rms_norm(forward):
+def norm(forward):
     """An operator with the arguments of torch.nn.functional.rms_norm that knows its gradients.
 
     forward: the host function of a generated norm with the same types, which returns statistics.
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    norm = operator_of(forward, "forward", "(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)")
+    of = operator_of(forward, "forward", "(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)")
 
     def gradients(how, x, weight, eps, out, rstd, dy, *_):
         made = getattr(OPERATOR, how)(dy, x, weight, rstd, *OPERATOR.picks)
         return *made, None
 
     operator = Operator(
-        f"{norm.name}_{OPERATOR.name}",
-        norm.schema.replace(", int config)", ")"),
-        lambda *given: norm.run(*given, *norm.picks),
-        lambda *given: norm.fake(*given, *norm.picks),
+        f"{of.name}_{OPERATOR.name}",
+        of.schema.replace(", int config)", ")"),
+        lambda *given: of.run(*given, *of.picks),
+        lambda *given: of.fake(*given, *of.picks),
         gradients,
     )
 
-    def rms_norm(input, normalized_shape, weight=None, eps=None):
+    def functional(input, normalized_shape, weight=None, eps=None):
         if tuple(normalized_shape) != input.shape[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
@@ -493,8 +493,8 @@ def rms_norm(forward):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         return operator(input, weight, eps)[0]
 
-    rms_norm.operator = operator
-    return rms_norm
+    functional.operator = operator
+    return functional
 
 
 hopper_rms_norm_bwd.operator = OPERATOR

@@ -51,7 +51,7 @@ def test_gradients_are_those_of_torchs_norm(problem: str, name: str, summed: boo
     modules, session = pair(tmp_path, problem), Session("random", 0)
     for one in modules:
         simulated(one, session)
-    norm = getattr(modules[1], name)(modules[0].some_norm)
+    norm = modules[1].norm(modules[0].some_norm)
     layer = name == "layer_norm"
     torch.manual_seed(0)
     kinds = (torch.bfloat16,) * 3 if layer else (torch.float16, torch.float32)
@@ -71,7 +71,7 @@ def test_gradients_are_those_of_torchs_norm(problem: str, name: str, summed: boo
 
 def test_a_forward_that_computes_something_else_is_refused(tmp_path: Path) -> None:
     forward, backward = pair(tmp_path, LAYER)
-    assert backward.layer_norm(forward.some_norm) is backward.layer_norm(forward.some_norm)
+    assert backward.norm(forward.some_norm) is backward.norm(forward.some_norm)
     for name, problem, words in (
         ("other_type", "dtype: fp16, bias: true, stats: true", "dtype fp16, here bf16"),
         ("no_stats", "bias: true", "stats False, here True"),
@@ -79,14 +79,14 @@ def test_a_forward_that_computes_something_else_is_refused(tmp_path: Path) -> No
     ):
         other = module(tmp_path, "fwd", name, problem)
         with pytest.raises(ValueError, match=words):
-            backward.layer_norm(getattr(other, name))
+            backward.norm(getattr(other, name))
     with pytest.raises(TypeError, match="expected the host function of a generated module"):
-        backward.layer_norm(torch.nn.functional.layer_norm)
+        backward.norm(torch.nn.functional.layer_norm)
 
 
 def test_what_the_kernels_do_not_know_is_refused(tmp_path: Path) -> None:
     forward, backward = pair(tmp_path, "weight: none")
-    norm, x = backward.layer_norm(forward.some_norm), torch.randn(4, 72)
+    norm, x = backward.norm(forward.some_norm), torch.randn(4, 72)
     with pytest.raises(ValueError, match=r"normalized_shape: \(4, 72\)"):
         norm(x, (4, 72))
     with pytest.raises(ValueError, match="weight: expected None"):
@@ -108,7 +108,7 @@ def test_torch_compile_sees_one_operator_each_way(dynamic: bool, tmp_path: Path)
         return torch.ops.aten.native_layer_norm_backward(dy, x, (72,), *stats, weight, weight, [True] * 3)
 
     forward.run, backward.run = run_forward, run_backward  # type: ignore[attr-defined]
-    norm = torch.compile(backward.layer_norm(forward.some_norm), backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    norm = torch.compile(backward.norm(forward.some_norm), backend="aot_eager", fullgraph=True, dynamic=dynamic)
     x, weight, bias = (torch.randn(s, requires_grad=True) for s in ((5, 72), (72,), (72,)))
     factors = torch.randn(5, 72)
     found = torch.autograd.grad((norm(x, (72,), weight, bias) * factors).sum(), (x, weight, bias))

@@ -83,9 +83,9 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
 def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
     """The kernels that add up columns: those that are not added up beside dx, over rows; then all, over clusters."""
     fused = tuple((name, value) for name, value in constants if name == "SUMS" and spec.problem.bias)
-    if spec.vectors:
+    if spec.apart:
         given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]
-        yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4, launched=spec.apart)
+        yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4)
     if spec.vectors:
         given = [address("sums_ptr", "fp32", "sums")]
         given += [address(f"d{name}_ptr", kind.signature, f"d{name}") for name, kind in spec.vectors.items()]
