@@ -223,6 +223,7 @@ OPERATOR = Operator(
     "(Tensor x, float eps, int config) -> Tensor",
     lambda x, eps, config: run(x, eps, None, CONFIGS[config] if config >= 0 else None),
     lambda x, eps, config: outputs(x, eps),
+    about={"norm": "layer", "dtype": "fp32", "weight": "none", "bias": False, "stats": False},
 )
 
 

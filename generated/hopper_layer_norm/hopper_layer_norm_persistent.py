@@ -258,6 +258,7 @@ OPERATOR = Operator(
         x, weight, bias, eps, None, None, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda x, weight, bias, eps, config: outputs(x, weight, bias, eps),
+    about={"norm": "layer", "dtype": "bf16", "weight": "same", "bias": True, "stats": True},
 )
 
 

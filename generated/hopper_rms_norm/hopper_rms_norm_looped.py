@@ -200,6 +200,7 @@ OPERATOR = Operator(
     "(Tensor x, Tensor weight, float eps, int config) -> Tensor",
     lambda x, weight, eps, config: run(x, weight, eps, None, CONFIGS[config] if config >= 0 else None),
     lambda x, weight, eps, config: outputs(x, weight, eps),
+    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": False},
 )
 
 

@@ -138,6 +138,12 @@ class NormSpec(CommonSpec):
         return self.looped or self.staged
 
     @property
+    def about(self) -> dict[str, object]:
+        """What it says of itself to a backward that is to go together with it."""
+        p = self.problem
+        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": p.stats}
+
+    @property
     def warps(self) -> int:
         held = self.tile.m * self.tile.n * self.dtype.bytes
         return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.in_parts else 2048)))

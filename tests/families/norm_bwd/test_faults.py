@@ -1,0 +1,53 @@
+"""Faults put into the generated backward of a norm by hand: the simulator finds each, if only by wrong numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tests.sim.mutants import Mutant
+from tests.sim.support import run_mutant
+
+AT = "hopper_layer_norm_bwd/hopper_layer_norm_bwd"
+TILES = 6, (70, 1000)  # two rows of 2048 in a ring; CTAs go round
+PAIR = 8, (13, 8184)  # clusters of two CTAs, in a ring
+WIDE = 19, (6, 131064)  # x and dy are read again, and the bias has a kernel of its own
+LOOSE = 20, (3, 20001)  # chunks of rows without a ring; both sums apart
+
+ROWS = "inside = (rows < M)"
+STORED = "+ columns, tl.sum(values, 0)"
+PARTS = "range(tl.program_id(1), tl.cdiv(M, 16), P)"
+WEIGHT = "weight = tl.load(\n                    weight_ptr"
+
+FAULTS = (
+    Mutant("copies not awaited", AT, "tlx.async_load_wait_group(STAGES - 1)", "pass", *TILES),
+    Mutant("one group too many under way", AT, "wait_group(STAGES - 1)", "wait_group(STAGES)", *TILES),
+    Mutant("the count stands still", AT, "count += 1", "pass", *TILES),
+    Mutant("the slot before", AT, "row_slot = count % STAGES", "row_slot = (count + 1) % STAGES", *TILES),
+    Mutant("a tile ahead of the next", AT, "+ STAGES * step)", "+ (STAGES + 1) * step)", *TILES),
+    Mutant("copies of rows past the end", AT, ROWS, "inside = (rows < M + 9)", *TILES),
+    Mutant("columns past the end", AT, f"{STORED}, mask=columns < N", STORED, *TILES),
+    Mutant("sums of weight and bias in one place", AT, "(first + step) * N, dbias", "first * N, dbias", *TILES),
+    Mutant("sums of few clusters", AT, "range(0, P, 128)", "range(0, P - 1, 128)", 6, (2, 1000)),
+    Mutant("the mean left out", AT, "xhat = (x - mean) * rstd", "xhat = x * rstd", *TILES),
+    Mutant("the sum of dy left out", AT, " - (total / N)[:, None]", "", *TILES),
+    Mutant("one slot of sums", AT, "ring_slot(count, 2)", "ring_slot(count, 1)", *PAIR),
+    Mutant("sums not awaited", AT, "tlx.barrier_wait(sums_full[slot], phase)", "pass", *PAIR),
+    Mutant("the phase never turns", AT, "sums_full[slot], phase)", "sums_full[slot], 0)", *PAIR),
+    Mutant("bytes of one CTA", AT, "BLOCK_M * 2 * 4 * CLUSTER", "BLOCK_M * 2 * 4", *PAIR),
+    Mutant("sums of one CTA for both", AT, "slot * CLUSTER + peer", "slot * CLUSTER", *PAIR),
+    Mutant("barriers that nobody has initialised", AT, "tlx.cluster_barrier()", "pass", *PAIR),
+    Mutant("sums of the bias twice", AT, PARTS, "range(0, tl.cdiv(M, 16), P)", 19, (40, 131064)),
+    Mutant("sums beside dx in their place", AT, "if SUMS > 1:", "if SUMS > 0:", 20, (3, 20001), 2),
+    Mutant("the first chunk for all", AT, "cta * CHUNKS + chunk", "cta * CHUNKS", *LOOSE, 2),
+    Mutant("the weight of the last chunk", AT, f"{WEIGHT} + columns", f"{WEIGHT} + 0 * columns", *LOOSE),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name.replace(" ", "_"))
+def test_a_fault_is_found(fault: Mutant, tmp_path: Path) -> None:
+    assert run_mutant(fault, tmp_path).seen

@@ -1,0 +1,33 @@
+"""What the backward of a norm costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+
+from __future__ import annotations
+
+import math
+
+from tlxgen.arch import Arch
+from tlxgen.plan import Plan
+
+from .spec import NormBwdSpec
+
+
+def flops(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
+    """Additions and multiplications: three an element for xhat and wdy, four for sums of rows, eight for the rest."""
+    return 15.0 * shape[0] * shape[1]
+
+
+def bytes_moved(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
+    """Bytes of x, dy, dx and statistics, each once; weights and their gradients are as nothing to them."""
+    return float(shape[0] * (3 * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
+
+
+def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
+    """Estimated clocks of the plan's kernels on (M, N), as their host function has it."""
+    spec = plan.facts
+    assert isinstance(spec, NormBwdSpec)
+    tile, cluster, copies = spec.tile, spec.cluster.n, spec.rings.rows.stages > 0
+    if spec.columns < shape[1] or copies and shape[1] * spec.dtype.bytes % 16:
+        return math.inf
+    tiles = math.ceil(shape[0] / tile.m)
+    clusters = min(tiles, max(spec.ctas * (sms - 12 * (cluster == 8)) // cluster, 1))
+    moved = tile.m * spec.columns * clusters * 3 * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
+    return math.ceil(tiles / clusters) * (moved + (500 if copies else 4000))

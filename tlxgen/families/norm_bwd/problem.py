@@ -1,0 +1,87 @@
+"""The backward of a norm with numbers in it: inputs, reference and launch; the rest is the forward's. Imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from tlxgen.families.attention.inputs import GAP, strays
+from tlxgen.families.norm_fwd import problem as forward
+from tlxgen.families.norm_fwd.problem import EPS, Shape, Tensors, reproducible
+
+from .spec import NormBwdSpec
+
+__all__ = ["inputs", "launch", "reference", "reproducible", "shapes", "simulated_shapes", "tolerance"]
+
+
+def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
+    """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
+    step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 1
+    given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *forward.SHAPES))
+    return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % step == 0)
+
+
+def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round; one row or element."""
+    step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 3
+    tiles = max(1, spec.ctas * sms // spec.cluster.n) * (1 + spec.rings.rows.stages) + 1
+    yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - step
+    yield 1, step if spec.rings.rows.stages else 1
+
+
+def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
+    """Fresh random arguments of the generated host function, by name; between the rows of x and dy lies NaN."""
+    given = forward.inputs(spec, shape, device)  # type: ignore[arg-type]
+    x = given.pop("x")
+    wide, found = x.double(), {"dy": _around(x)[1].copy_(torch.randn(x.shape, device=device)), "x": x}
+    if "weight" in given:
+        found["weight"] = given["weight"]
+    if "mean" in spec.stats:
+        found["mean"] = wide.mean(-1).float()
+        wide = wide - wide.mean(-1, keepdim=True)
+    return found | {"rstd": (wide.square().mean(-1) + EPS).rsqrt().float()}
+
+
+def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor of NaN, and its part of the shape of `like`, with a gap after each row."""
+    columns = like.shape[-1] + GAP // like.element_size()
+    whole = like.new_full((like.shape[:-1].numel() + 2, columns), float("nan"))
+    return whole, whole[:-2, : like.shape[-1]].unflatten(0, like.shape[:-1] or (1,)).reshape(like.shape)
+
+
+def launch(module: ModuleType, spec: NormBwdSpec, shape: Shape, tensors: Tensors, config: Any) -> tuple[Tensors, int]:
+    """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
+    made = module.outputs(**tensors)
+    names = ("dx", *(f"d{name}" for name in spec.vectors))
+    buffers = {n: _around(t) for n, t in zip(names, made if spec.vectors else (made,), strict=True)}
+    outputs = {name: inside for name, (_, inside) in buffers.items()}
+    getattr(module, spec.name)(**tensors, **outputs, config=config)
+    torch.cuda.synchronize()
+    return outputs, sum(strays(*pair) for pair in buffers.values())
+
+
+def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+    """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
+
+    dx is a difference, of nothing where a row is one element: it is held against a hundredth of its first term, too.
+    """
+    x, dy, rstd = t["x"].double(), t["dy"].double(), t["rstd"].double()[..., None]
+    xhat = (x - t["mean"].double()[..., None] if "mean" in t else x) * rstd
+    wdy = dy * t.get("weight", torch.ones(())).double()
+    dx = wdy - xhat * (wdy * xhat).mean(-1, keepdim=True) - (wdy.mean(-1, keepdim=True) if "mean" in t else 0.0)
+    rows = tuple(range(x.dim() - 1))
+    made = {"dx": dx * rstd, "dweight": (dy * xhat).sum(rows), "dbias": dy.sum(rows)}
+    least = {"dx": float((wdy * rstd).norm()) / 100}
+    names = ("dx", *(f"d{name}" for name in spec.vectors))
+    return {name: (made[name], max(float(made[name].norm()), least.get(name, 0.0))) for name in names}
+
+
+def tolerance(spec: NormBwdSpec, output: str) -> float:
+    """The largest relative error norm that is right: twice what rounding costs."""
+    if spec.check.rtol != "auto":
+        return float(spec.check.rtol)
+    kind = spec.problem.dtype if output == "dx" else spec.vectors["weight"].name
+    return {"bf16": 4e-3, "fp16": 5e-4}.get(kind, 1e-5)

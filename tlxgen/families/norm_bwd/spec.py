@@ -1,0 +1,130 @@
+"""What a norm_bwd spec may say, and which of it only changes constants and launches."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tlxgen.arch import DTYPES, Arch, DType
+from tlxgen.families.kit import Axis, faults
+from tlxgen.families.norm_fwd.spec import Cluster, Problem, TileShape
+from tlxgen.spec import CommonSpec, Fault, SpecModel
+
+AXES = (
+    Axis("tile.m", "BLOCK_M", "rows of a tile"),
+    Axis("tile.n", "BLOCK_N", "columns of a CTA's tile", blame=("registers", "smem")),
+    Axis("tile.chunks", "CHUNKS", "tiles of columns that a CTA has of a row"),
+    Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
+    Axis("rings.rows.stages", "STAGES", "slots for tiles of x and dy; 0: loads straight to registers", default=0),
+    Axis("tasks.reduce.sums", "SUMS", "of the sums for weight and bias, those beside dx", default=2),
+    Axis("tasks.reduce.again", "AGAIN", "whether x, dy and the weight are read again, for dx", default=0),
+    Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
+    Axis("tasks.reduce.registers", option="maxnreg"),
+)
+
+
+class Tile(TileShape):
+    chunks: int = Field(1, ge=1, le=64, description="Tiles of columns that a CTA has of a row, one after the other.")
+
+
+class ReduceTask(SpecModel):
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 16 elements.")
+    registers: int | None = Field(
+        None, description="A thread's at most. CTAs that share an SM follow. Default: for 512 threads an SM."
+    )
+    sums: Literal[2, 1, 0] = Field(
+        2, description="Of the sums for weight and bias, in this order, how many are added up beside dx, in registers."
+    )
+    again: bool = Field(False, description="Read x, dy and the weight again for dx; wide rows do not fit registers.")
+
+
+class Tasks(SpecModel):
+    reduce: ReduceTask = Field(ReduceTask(), description="Loads, reduces, exchanges sums and stores.")
+
+
+class Rows(SpecModel):
+    stages: int = Field(
+        2, ge=0, le=8, description="Slots, filled by cp.async. 0: none; takes rows that are no multiples of 16 bytes."
+    )
+
+
+class Rings(SpecModel):
+    rows: Rows = Field(Rows(), description="Tiles of x and dy on their way to registers.")
+
+
+class Schedule(SpecModel):
+    kind: Literal["persistent"] = Field("persistent", description="Clusters that walk over rows.")
+
+
+class NormBwdSpec(CommonSpec):
+    """dx, dweight and dbias from dy, x, weight and the statistics that a norm_fwd kernel has found."""
+
+    kernel: Literal["norm_bwd"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="What is computed: as in the forward.")
+    tile: Tile = Field(Tile(), description="Extents of a tile.")
+    tasks: Tasks = Field(Tasks(), description="Who does what.")
+    rings: Rings = Field(Rings(), description="Multi-buffered tiles.")
+    cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
+    schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
+
+    @property
+    def dtype(self) -> DType:
+        return DTYPES[self.problem.dtype]
+
+    @property
+    def vectors(self) -> dict[str, DType]:
+        """Weight and bias, if there are any."""
+        names = ("weight",) * (self.problem.weight != "none") + ("bias",) * self.problem.bias
+        return dict.fromkeys(names, DTYPES["fp32"] if self.problem.weight == "fp32" else self.dtype)
+
+    @property
+    def stats(self) -> tuple[str, ...]:
+        return ("mean",) * (self.problem.norm == "layer") + ("rstd",)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What a forward says of itself that goes together with this backward."""
+        p = self.problem
+        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": True}
+
+    @property
+    def warps(self) -> int:
+        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n // 512))
+
+    @property
+    def registers(self) -> int:
+        return self.tasks.reduce.registers or (64 if self.warps == 32 else 128)
+
+    @property
+    def columns(self) -> int:
+        """That a cluster can have."""
+        return self.tile.n * self.tile.chunks * self.cluster.n
+
+    @property
+    def apart(self) -> bool:
+        """Whether another kernel adds up columns that this one has no registers for."""
+        return self.tasks.reduce.sums < len(self.vectors)
+
+    @property
+    def ctas(self) -> int:
+        """That share an SM."""
+        return Arch.registers // (32 * self.warps * self.registers)
+
+    def faults(self) -> list[Fault]:
+        task = self.tasks.reduce
+        held = not task.again or task.sums or self.rings.rows.stages
+        p, rows = self.problem, all(len(shape) == 2 for shape in self.check.shapes)
+        return [
+            *faults.name(self),
+            *faults.guards(self, AXES),
+            *faults.registers({"tasks.reduce.registers": task.registers}),
+            *faults.powers_of_two(self, ("tile.m", "tile.n"), "a tile extent"),
+            *faults.where(
+                ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
+                ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
+                ("problem.stats", p.stats, "the statistics are the forward's results: here they are always arguments"),
+                ("tile.chunks", self.tile.chunks > 1 and held, "chunks are read from memory, and again, for dx alone"),
+                ("check.shapes", not rows, "a shape is M, N: 2 numbers"),
+            ),
+        ]
