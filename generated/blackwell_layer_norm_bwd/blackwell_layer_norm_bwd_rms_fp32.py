@@ -189,12 +189,14 @@ def blackwell_layer_norm_bwd_rms_fp32_finish_kernel(
     dweight_ptr,
     P,
     N,
+    COLUMNS: tl.constexpr,
 ):
     """The gradients by weight: the sums of P clusters, always added in the same order."""
-    columns = tl.program_id(0) * 16 + tl.arange(0, 16)
-    dweight = tl.zeros((128, 16), tl.float32)
-    for first in range(0, P, 128):
-        dweight += load_tile(sums_ptr, N, (first + tl.arange(0, 128)).to(tl.int64), columns, P, N)
+    columns = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    some = tl.arange(0, 2048 // COLUMNS).to(tl.int64)
+    dweight = tl.zeros((2048 // COLUMNS, COLUMNS), tl.float32)
+    for first in range(0, P, 2048 // COLUMNS):
+        dweight += load_tile(sums_ptr, N, first + some, columns, P, N)
     tl.store(dweight_ptr + columns, tl.sum(dweight, 0).to(dweight_ptr.dtype.element_ty), mask=columns < N)
 
 
@@ -288,14 +290,15 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
         config.all_kwargs(),
     )
     launches = [kernel]
+    block = 16 if n <= 8192 else 128  # few columns a program where there are many sums of each, and few programs
     launches.append(
         Launch(
             blackwell_layer_norm_bwd_rms_fp32_finish_kernel,
-            (triton.cdiv(n, 16), 1, 1),
+            (triton.cdiv(n, block), 1, 1),
             [],
             ["sums", "dweight"],
             (clusters, n),
-            {},
+            {"COLUMNS": block},
         )
     )
     return Call(

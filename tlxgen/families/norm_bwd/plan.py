@@ -90,7 +90,8 @@ def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> 
         given = [address("sums_ptr", "fp32", "sums")]
         given += [address(f"d{name}_ptr", kind.signature, f"d{name}") for name, kind in spec.vectors.items()]
         given += [scalar("P", "clusters"), scalar("N", "n", divisible=True)]
-        yield plan.Launch("finish_kernel", tuple(given), (), 4)
+        block = 16 if spec.columns <= 8192 else 128
+        yield plan.Launch("finish_kernel", tuple(given), (("COLUMNS", block),), 4)
 
 
 def _host(spec: NormBwdSpec) -> Iterator[HostArgument]:

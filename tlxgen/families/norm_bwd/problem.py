@@ -10,11 +10,11 @@ import torch
 
 from tlxgen.families.attention.inputs import GAP, strays
 from tlxgen.families.norm_fwd import problem as forward
-from tlxgen.families.norm_fwd.problem import EPS, Shape, Tensors, reproducible
+from tlxgen.families.norm_fwd.problem import EPS, Shape, Tensors
 
 from .spec import NormBwdSpec
 
-__all__ = ["inputs", "launch", "reference", "reproducible", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
 
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
@@ -35,7 +35,7 @@ def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name; between the rows of x and dy lies NaN."""
     given = forward.inputs(spec, shape, device)  # type: ignore[arg-type]
-    x = given.pop("x")
+    x = given["x"]
     wide, found = x.double(), {"dy": _around(x)[1].copy_(torch.randn(x.shape, device=device)), "x": x}
     if "weight" in given:
         found["weight"] = given["weight"]
