@@ -255,11 +255,13 @@ def timed(norms: list[str], shapes: list[Shape], work: Path, given: argparse.Nam
         with (work / f"{of}.log").open("w") as log:
             command = [sys.executable, __file__, "--work", str(work), *call]
             children.append((of, subprocess.Popen(command, stdout=log, stderr=log)))
-    waiting = dict(children)
-    while waiting and time.monotonic() < end and not all(_is_ready(work, child) for child in waiting.values()):
+    while time.monotonic() < end and not all(_is_ready(work, child) for _, child in children):
         time.sleep(0.05)
+    for child in (child for _, child in children if not _is_ready(work, child)):
+        child.kill()  # it would disturb the others
+        child.wait()
     for of, child in children:
-        if _is_ready(work, child) and child.poll() is None:
+        if child.poll() is None:
             (work / f"go_{child.pid}").touch()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(TIMING_S)
