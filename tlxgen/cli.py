@@ -38,6 +38,9 @@ def build(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
@@ -49,8 +52,8 @@ def build(
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
     if verify:
         _require_simulator()
-        raise typer.Exit(verb.run_verified(files, out))
-    raise typer.Exit(verb.run(files, out, check))
+        raise typer.Exit(verb.run_verified(files, out, force))
+    raise typer.Exit(verb.run(files, out, check, force))
 
 
 @app.command(name="list")
