@@ -25,7 +25,7 @@ from tlxgen.files import read_regular, sweep, write_atomic
 from tlxgen.generated import Folder, alone, locks_of
 from tlxgen.loading import HOST
 from tlxgen.lock import DISPATCHER as DISPATCHER
-from tlxgen.project import root_of
+from tlxgen.project import from_here, root_of
 
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
@@ -146,7 +146,7 @@ class Prepared:
             return
         were = "was" if len(edited) == 1 else "were"
         text = f"{', '.join(edited)} {were} edited by hand since the last build"
-        place = self.folder / edited[0]
+        place = from_here(self.folder) / edited[0]
         old, new = self.there.files[edited[0]] or b"", self.files.get(edited[0], b"")
         line = _first_difference(old, new) if self._makes_again(edited[0]) else 1
         remedy = (
@@ -183,6 +183,18 @@ def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step
     folder = folder_of(spec, out)
     made = make(spec, folder, on_step, any_lock=force)
     return Prepared(spec, folder, made, _there(spec, folder, made, force))
+
+
+def contents(spec: Path, on_step: Step | None = None) -> dict[str, bytes]:
+    """The files that a build of the spec would write now, by name, but for the lock. Raises TlxgenError."""
+    folder = folder_of(spec, None)
+    if stamp.is_current(spec, folder, stamp.templates()):
+        made = lock.made(lock.read(folder))
+        files = {name: read_regular(folder / name) for name in made}
+        if all(digest.of_bytes(data) == made[name] for name, data in files.items()):  # still
+            return files
+    files = make(spec, folder, on_step, any_lock=True).files
+    return {name: data for name, data in files.items() if name != lock.NAME}
 
 
 def _there(spec: Path, folder: Path, made: Made, any_lock: bool) -> Folder:

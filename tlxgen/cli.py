@@ -80,13 +80,16 @@ def show_plan(
 
 @app.command(name="compile")
 def compile_specs(
-    specs: Specs,
+    specs: Annotated[
+        list[Path],
+        typer.Argument(metavar="TARGET...", help="Spec files, folders of them, or generated modules as they are."),
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
 ) -> None:
-    """Compile each spec's kernels offline, hold what comes out against the plan, and record it in the lock."""
+    """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
     from tlxgen.verbs import compile as verb
 
     raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache))
@@ -115,7 +118,8 @@ def verify(
     targets: Annotated[
         list[str],
         typer.Argument(
-            metavar="TARGET...", help="SPEC.yaml, a folder of specs, FILE.py[:function] or FILE.verify.yaml"
+            metavar="TARGET...",
+            help="SPEC.yaml, a folder of specs, a generated module, FILE.py[:function] or FILE.verify.yaml",
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,

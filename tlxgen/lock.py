@@ -17,6 +17,7 @@ from tlxgen import digest
 from tlxgen.errors import Location, LockError
 from tlxgen.files import read_regular, write_atomic
 from tlxgen.loading import HOST
+from tlxgen.project import from_here
 
 NAME = "lock.json"
 DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
@@ -33,9 +34,9 @@ def read(folder: Path) -> Lock:
     """The lock in `folder`; an empty one when there is none. Raises LockError for anything else that lies there."""
     found = sides(folder)
     if len(found) > 1:
-        path = folder / NAME
+        where = Location(from_here(folder / NAME).as_posix(), 1, 1)
         remedy = "tlxgen build resolves it: it makes the lock anew and keeps the compile results that still hold"
-        raise LockError("the lock has a merge conflict", location=Location(path.as_posix(), 1, 1), remedy=remedy)
+        raise LockError("the lock has a merge conflict", location=where, remedy=remedy)
     return found[0] if found else {}
 
 
@@ -86,7 +87,7 @@ def _parsed(path: Path, text: str) -> Lock:
 
 def _error(path: Path, line: int, column: int, what: str) -> LockError:
     remedy = "restore it from version control; or build --force makes it anew, without its compile results"
-    where = Location(path.as_posix(), line, column)
+    where = Location(from_here(path).as_posix(), line, column)
     return LockError(f"this is not a lock that tlxgen wrote: {what}", location=where, remedy=remedy)
 
 
