@@ -38,6 +38,9 @@ def build(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
@@ -49,8 +52,8 @@ def build(
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
     if verify:
         _require_simulator()
-        raise typer.Exit(verb.run_verified(files, out))
-    raise typer.Exit(verb.run(files, out, check))
+        raise typer.Exit(verb.run_verified(files, out, force))
+    raise typer.Exit(verb.run(files, out, check, force))
 
 
 @app.command(name="list")
@@ -77,13 +80,16 @@ def show_plan(
 
 @app.command(name="compile")
 def compile_specs(
-    specs: Specs,
+    specs: Annotated[
+        list[Path],
+        typer.Argument(metavar="TARGET...", help="Spec files, folders of them, or generated modules as they are."),
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
 ) -> None:
-    """Compile each spec's kernels offline, hold what comes out against the plan, and record it in the lock."""
+    """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
     from tlxgen.verbs import compile as verb
 
     raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache))
@@ -112,7 +118,8 @@ def verify(
     targets: Annotated[
         list[str],
         typer.Argument(
-            metavar="TARGET...", help="SPEC.yaml, a folder of specs, FILE.py[:function] or FILE.verify.yaml"
+            metavar="TARGET...",
+            help="SPEC.yaml, a folder of specs, a generated module, FILE.py[:function] or FILE.verify.yaml",
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,

@@ -95,6 +95,18 @@ class StepError(TemplateFault):
     """A task of a rendered kernel does not synchronise as its plan says. A fault of a family, not of a spec."""
 
 
+class LockError(TlxgenError):
+    """A lock.json that no build wrote, or that a merge left in conflict."""
+
+
+class EditedError(TlxgenError):
+    """A build would overwrite or remove what somebody edited."""
+
+
+class OvertakenError(SpecError):
+    """A file that a build read is another one by now, so that what it made is of the past."""
+
+
 class ToolchainError(TlxgenError):
     """Triton without TLX, a missing compiler, a wrong torch."""
 

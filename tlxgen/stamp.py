@@ -13,12 +13,14 @@ import os
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from tlxgen import __version__, digest
 from tlxgen.files import write_atomic
 
 PACKAGE = Path(__file__).resolve().parent
 GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
+KEPT = 8  # of the digests that builds gave a file, the last ones
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
 
 
@@ -57,14 +59,40 @@ def is_current(spec: Path, out: Path, templates: Path) -> bool:
 
 
 def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], outputs: Mapping[Path, str]) -> None:
-    """Remembers a build. A cache folder that cannot be written costs time later, nothing else."""
+    """Remembers a build. A cache folder that cannot be written costs time later, nothing else.
+
+    Before its files are written: it is believed once all of them are there, and a build that is killed between two of
+    them has still said what it made.
+    """
+    history = _made(_read(spec, out))
+    for path, new in outputs.items():
+        history[path.name] = [new, *(d for d in history.get(path.name, ()) if d != new)][:KEPT]
     stamp = {
         "generator": _maker(templates),
         "inputs": {str(p.resolve()): d for p, d in inputs.items()},
         "outputs": {str(p.resolve()): d for p, d in outputs.items()},
+        "made": history,
     }
     with contextlib.suppress(OSError):
         write_atomic(_path(spec, out), json.dumps(stamp).encode())
+
+
+def made(spec: Path, out: Path) -> dict[str, frozenset[str]]:
+    """The digests of what builds of `spec` into `out` made here, by file name; empty when nothing is remembered."""
+    return {name: frozenset(digests) for name, digests in _made(_read(spec, out)).items()}
+
+
+def _made(stamp: Any) -> dict[str, list[str]]:
+    found = stamp.get("made") if isinstance(stamp, dict) else None
+    lists = found.items() if isinstance(found, dict) else ()
+    return {name: [d for d in some if isinstance(d, str)] for name, some in lists if isinstance(some, list)}
+
+
+def _read(spec: Path, out: Path) -> Any:
+    try:
+        return json.loads(_path(spec, out).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def renew(spec: Path, out: Path, changed: Path) -> None:

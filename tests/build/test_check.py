@@ -47,11 +47,12 @@ def test_an_edited_module_is_exit_1_with_a_unified_diff_back_to_what_is_built(pr
     result = check()
     assert result.exit_code == 1
     lines = result.output.splitlines()
+    assert lines[1] == "  k.py had been edited by hand since the build before"
     place = lines.index("-import torch  # mine")
     assert lines[place + 1] == "+import torch"
-    assert lines[1].startswith("--- ") and lines[1].endswith("generated/k/k.py (on disk)")
-    assert lines[2].startswith("+++ ") and lines[2].endswith("generated/k/k.py (as built)")
-    assert lines[3].startswith("@@ -")
+    assert lines[2].startswith("--- ") and lines[2].endswith("generated/k/k.py (on disk)")
+    assert lines[3].startswith("+++ ") and lines[3].endswith("generated/k/k.py (as built)")
+    assert lines[4].startswith("@@ -")
     assert project.files() == before
 
 

@@ -47,6 +47,14 @@ class Kernels:
             raise _nothing_left(self)
         return self
 
+    def structure(self, name: str) -> Structure:
+        """The structure of that name. Raises SpecError when the spec makes none."""
+        for structure in self.structures:
+            if structure.name == name:
+                return structure
+        remedy = f"it makes {', '.join(s.name for s in self.structures) or 'none'}"
+        raise SpecError(f"this spec makes no module {name} now", location=self.document.where(()), remedy=remedy)
+
     @property
     def kept(self) -> tuple[Variant, ...]:
         return tuple(v for s in self.structures for v in s.variants)

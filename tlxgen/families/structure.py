@@ -38,6 +38,24 @@ class Structure:
     variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
     tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
 
+    def variant_of(self, constants: Mapping[str, Value]) -> tuple[Variant, bool]:
+        """The variant of a row of CONFIGS, and whether it has just these constants.
+
+        For a row that somebody wrote by hand it is the variant that has most in common with it.
+        """
+
+        def alike(variant: Variant) -> int:
+            own = constants_of(variant)
+            return sum(own.get(name) == value for name, value in constants.items())
+
+        found = max(self.variants, key=alike)
+        return found, constants_of(found) == dict(constants)
+
+
+def constants_of(variant: Variant) -> dict[str, Value]:
+    """What a variant's row of CONFIGS says."""
+    return {p.name: p.value for p in variant.plan.parameters if not p.baked} if variant.plan else {}
+
 
 def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
     """A module name for each structure: the spec's name, and what sets the structure apart."""

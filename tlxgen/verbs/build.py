@@ -9,18 +9,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from tlxgen.build import Built, Step, build, prepare
+from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 
 T = TypeVar("T")
 
 
-def run(specs: list[Path], out: Path | None, check: bool) -> int:
+def run(specs: list[Path], out: Path | None, check: bool, force: bool = False) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
 
     def one(spec: Path, step: Step | None) -> Built:
-        built = build(spec, out=out, check=check, on_step=step)
-        print(_line(built, check))
+        built = build(spec, out=out, check=check, force=force, on_step=step)
+        _tell(built, check)
         return built
 
     done = _each(specs, one)
@@ -30,21 +30,27 @@ def run(specs: list[Path], out: Path | None, check: bool) -> int:
     return int(check and any(not b.up_to_date for b in done))
 
 
-def run_verified(specs: list[Path], out: Path | None) -> int:
+def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> int:
     """Builds the specs if the simulator finds nothing wrong with what would be written; else writes nothing at all.
 
     Returns 0; 1 for findings that are errors, 2 for what could not be run. Raises the errors of all specs at once.
     """
     from tlxgen.verbs import verify
 
-    prepared = _each(specs, lambda spec, step: prepare(spec, out=out, on_step=step))
+    def one(spec: Path, step: Step | None) -> Prepared:
+        made = prepare(spec, out=out, force=force, on_step=step)
+        if not force:
+            made.refuse_edited()
+        return made
+
+    prepared = _each(specs, one)
     with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
         status = verify.prepared_are_clean(prepared, Path(folder), verify.Options())
     if status:
         print("nothing is written")
         return status
-    for one in prepared:
-        print(_line(one.write(), check=False))
+    for made in prepared:
+        _tell(made.write(force=force), check=False)
     return 0
 
 
@@ -78,6 +84,12 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
         return lambda done, total: progress.update(task, completed=done, total=total)
 
     return bar
+
+
+def _tell(built: Built, check: bool) -> None:
+    print(_line(built, check))
+    for note in built.notes:
+        print(f"  {note}")
 
 
 def _line(built: Built, check: bool) -> str:
