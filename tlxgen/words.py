@@ -10,7 +10,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """`text` with each character that is not to be printed as Python would write it (\\x1b), but for those of `keep`."""
+    """`text` with what is not to be printed, but for the characters of `keep`, written as Python does: \\x1b."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or unicodedata.category(c) not in _HIDDEN else _escaped(c) for c in text)

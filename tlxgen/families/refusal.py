@@ -41,9 +41,8 @@ def _where(
     if first.plan is None:
         return document.where(common[0])
     changed = [path for change in found for path in change.values]
-    paths = itertools.chain(
-        changed, (".".join(map(str, path)) for path in common), nearest.unusual(family, document, first)
-    )
+    by_rule = [".".join(map(str, path)) for path in common]
+    paths = itertools.chain(changed, by_rule, nearest.unusual(family, document, first))
     given = (where for path in paths if (where := document.given(path, first.values)))
     return next(given, document.where(("name",)))
 

@@ -81,7 +81,7 @@ def at_point(document: Document, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge(document: Document, model: type[CommonSpec]) -> Callable[[CommonSpec], tuple[str, ...]]:
-    """What says why the document's conditions reject a spec. It raises ExpressionFault where one cannot be evaluated."""
+    """What says why the document's conditions reject a spec; it raises ExpressionFault where it cannot."""
     conditions, _ = _conditions(document, model)
     return lambda spec: tuple(reason for condition in conditions if (reason := condition.reason(spec)))
 
