@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from tlxgen.errors import SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
-from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
+from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
 
 from . import refusal, tuned
 from .kit import Axis, Renamed, config_axes
@@ -157,9 +157,9 @@ class Family:
         """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
 
         `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at. What a file
-        says by an old name is a RenamedWarning.
+        says by an old name is a RenamedWarning, what a parent's arch has other defaults for is a SpecNote.
         """
-        document = renamed.current(document, self.renamed)
+        document = retargeted(renamed.current(document, self.renamed), self.model)
         with _uncollected():
             return self._kernels(document, on_structure)
 
