@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tlxgen.plan import Plan
-from tlxgen.spec import CommonSpec
+from tlxgen.spec import CommonSpec, DataPath
 
 Value = int | bool
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
+    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so.
+
+    `blamed`: of one without a plan, for each of the reasons the path of what brought it, in the document.
+    """
 
     values: Mapping[str, Any]
     spec: CommonSpec | None
     plan: Plan | None
     reasons: tuple[str, ...]
+    blamed: tuple[DataPath, ...] = ()
 
     @property
     def label(self) -> str:
