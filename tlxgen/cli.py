@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from tlxgen import __version__
+from tlxgen import __version__, streams
 from tlxgen.errors import RenamedWarning, SpecError, SpecErrors, TlxgenError
 
 app = typer.Typer(
@@ -313,11 +313,12 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """The console script. A user's error is printed without a traceback; exit status 2."""
     warnings.showwarning = _show_note
-    try:
-        app()
-    except TlxgenError as error:
-        placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
-        print(error if placed else f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.exit(1)
+    with streams.errors():
+        try:
+            with streams.output():
+                app()
+        except TlxgenError as error:
+            placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
+            if not (isinstance(error, streams.OutputError) and error.is_closed):
+                print(error if placed else f"error: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)
