@@ -248,12 +248,9 @@ def diff(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
-    import json
+    from tlxgen.verbs import schema as verb
 
-    from tlxgen import families
-    from tlxgen.spec import json_schema
-
-    print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+    raise typer.Exit(verb.run())
 
 
 def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:

@@ -95,6 +95,10 @@ class StepError(TemplateFault):
     """A task of a rendered kernel does not synchronise as its plan says. A fault of a family, not of a spec."""
 
 
+class FamilyError(TlxgenError):
+    """A kernel family from outside tlxgen does not load. A fault of its package, not of a spec."""
+
+
 class ToolchainError(TlxgenError):
     """Triton without TLX, a missing compiler, a wrong torch."""
 
