@@ -103,6 +103,10 @@ class ToolchainError(TlxgenError):
     """Triton without TLX, a missing compiler, a wrong torch."""
 
 
+class CacheError(TlxgenError):
+    """The cache folder cannot be written, and the verb cannot do without."""
+
+
 class DeviceError(TlxgenError):
     """No GPU, or one of another architecture."""
 
