@@ -28,6 +28,13 @@ Shapes = Annotated[
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
 
 
+def _words(incomplete: str) -> list[str]:
+    """What a shell offers for `explain`."""
+    from tlxgen.verbs.explain import complete
+
+    return complete(incomplete)
+
+
 @app.command()
 def build(
     specs: Specs,
@@ -243,6 +250,25 @@ def diff(
     from tlxgen.review import diff as verb
 
     verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+
+
+@app.command()
+def explain(
+    word: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[WORD]",
+            help="A key (tasks.mma.order), the end of one (order), a value, a rule, or a word such as 'shape class'.",
+            autocompletion=_words,
+        ),
+    ] = None,
+    kernel: Annotated[Optional[str], typer.Option("--kernel", help="Only keys of this kernel family.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a key, a value or a word means, and when to choose which. Without a word: what can be asked."""
+    from tlxgen.verbs import explain as verb
+
+    raise typer.Exit(verb.run(" ".join(word or ()), kernel, as_json))
 
 
 @app.command()

@@ -18,7 +18,6 @@ AXES = (
     Axis("tasks.mma.registers", blame=("registers",)),
     Axis("tasks.mma.replicate", blame=("threads",)),
     Axis("tasks.mma.turns", blame=("named-barriers",)),
-    Axis("tasks.mma.overlap", blame=("overlap",)),
     Axis("rings.s.slices", blame=("slices",)),
     Axis("rings.o.reuse", blame=("alias",)),
 )

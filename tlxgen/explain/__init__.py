@@ -1,0 +1,10 @@
+"""What the keys, values and words of specs, plans and messages mean: `tlxgen explain`.
+
+Keys and values are explained by the JSON Schema's own texts, words by words.md beside this file.
+"""
+
+from .keys import Key, keys_of
+from .topics import Found, find, nearest
+from .words import Word, words
+
+__all__ = ["Found", "Key", "Word", "find", "keys_of", "nearest", "words"]
