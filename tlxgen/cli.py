@@ -35,6 +35,13 @@ def _words(incomplete: str) -> list[str]:
     return complete(incomplete)
 
 
+def _kernels(incomplete: str) -> list[str]:
+    """What a shell offers for a kernel family."""
+    from tlxgen import families
+
+    return [name for name in families.names() if name.startswith(incomplete)]
+
+
 @app.command()
 def build(
     specs: Specs,
@@ -250,6 +257,21 @@ def diff(
     from tlxgen.review import diff as verb
 
     verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to write specs/NAME.yaml into.")] = Path("."),
+    kernel: Annotated[
+        str, typer.Option("--kernel", help="Kernel family; tlxgen explain lists them.", autocompletion=_kernels)
+    ] = "gemm",
+    arch: Annotated[Literal["sm90", "sm100"], typer.Option("--arch", help="Hopper or Blackwell.")] = "sm90",
+    name: Annotated[Optional[str], typer.Option("--name", help="Name of the kernel. Default: my_KERNEL.")] = None,
+) -> None:
+    """Write a spec with comments, and the schema for editors, to begin with. Overwrites nothing."""
+    from tlxgen.verbs import init as verb
+
+    raise typer.Exit(verb.run(folder, kernel, arch, name))
 
 
 @app.command()

@@ -150,10 +150,11 @@ def _at(spec: Any, path: str, node: Schema) -> str:
         if spec is None:  # a task that is not there: what it would have
             return yaml(node["default"]) if "default" in node else ""
         spec = getattr(spec, name, None)
-    return _shown(spec)
+    return shown(spec)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as a spec has it."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
-    return "{}" if value == {} else yaml(value)
+        return f"[{', '.join(map(shown, value))}]"
+    return "{}" if value == {} else '""' if value == "" else yaml(value)

@@ -68,6 +68,7 @@ class Family:
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
+    first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of the spec that `tlxgen init` writes
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
 
     def __init_subclass__(cls) -> None:

@@ -1,0 +1,52 @@
+"""`tlxgen init`: a spec with comments, and the schema beside it, for a folder that has none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tlxgen import families
+from tlxgen.errors import TlxgenError
+from tlxgen.explain import SCHEMA, commented
+from tlxgen.spec.validate import collect
+from tlxgen.verbs.schema import schema
+
+
+def run(folder: Path, kernel: str, arch: str, name: str | None) -> int:
+    """Writes specs/NAME.yaml and the schema that editors check it with; 0. Never overwrites: raises TlxgenError."""
+    if kernel not in families.names():
+        raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
+    family = families.load(kernel)
+    name = name or f"my_{kernel}"
+    text = commented(family, name, arch)
+    _, faults = collect({"kernel": kernel, "name": name, "arch": arch}, family.model)
+    if faults:
+        raise TlxgenError(f"a kernel cannot be called {name!r}: {faults[0].message}")
+    spec, beside = folder / "specs" / f"{name}.yaml", folder / "specs" / SCHEMA
+    described, notes = schema()
+    _write_new(spec, text)
+    print(f"wrote {spec}")
+    if not beside.exists():
+        _write_new(beside, described)
+        print(f"wrote {beside}")
+    elif beside.read_text(encoding="utf-8", errors="replace") != described:
+        print(f"kept {beside}, which differs from this version's: tlxgen schema > {beside} renews it")
+    for note in notes:
+        print(f"note: left out of the schema: {note}", file=sys.stderr)
+    print(f"next: tlxgen build {spec}")
+    return 0
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Raises TlxgenError for a file that is there, and for one that cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        if path.parent.is_dir():
+            text = f"{path} is there already, and is not overwritten"
+            raise TlxgenError(text, remedy="--name gives the new spec another name") from error
+        raise TlxgenError(f"cannot write {path}: {path.parent} is no folder") from error
+    except OSError as error:
+        raise TlxgenError(f"cannot write {path}: {error.strerror or error}") from error
