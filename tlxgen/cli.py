@@ -267,11 +267,14 @@ def init(
     ] = "gemm",
     arch: Annotated[Literal["sm90", "sm100"], typer.Option("--arch", help="Hopper or Blackwell.")] = "sm90",
     name: Annotated[Optional[str], typer.Option("--name", help="Name of the kernel. Default: my_KERNEL.")] = None,
+    like: Annotated[
+        Optional[str], typer.Option("--like", help="Copy this shipped spec instead, such as hopper_gemm_cluster.")
+    ] = None,
 ) -> None:
     """Write a spec with comments, and the schema for editors, to begin with. Overwrites nothing."""
     from tlxgen.verbs import init as verb
 
-    raise typer.Exit(verb.run(folder, kernel, arch, name))
+    raise typer.Exit(verb.run(folder, kernel, arch, name, like))
 
 
 @app.command()

@@ -30,6 +30,11 @@ def templates() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent / "templates"
 
 
+def shipped() -> Path:
+    """The folder of the specs that tlxgen ships: inside the package when installed, beside it in a checkout."""
+    return templates().with_name("specs")
+
+
 def cache_folder() -> Path:
     """Where stamps and compile results are kept."""
     if folder := os.environ.get("TLXGEN_CACHE_DIR"):

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
-from tlxgen import families
+from tlxgen import families, stamp
 from tlxgen.errors import TlxgenError
 from tlxgen.explain import SCHEMA, commented
+from tlxgen.spec import load as read_spec
+from tlxgen.spec.nearest import hint
 from tlxgen.spec.validate import collect
 from tlxgen.verbs.schema import schema
 
 
-def run(folder: Path, kernel: str, arch: str, name: str | None) -> int:
-    """Writes specs/NAME.yaml and the schema that editors check it with; 0. Never overwrites: raises TlxgenError."""
-    if kernel not in families.names():
-        raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
-    family = families.load(kernel)
-    name = name or f"my_{kernel}"
-    text = commented(family, name, arch)
-    _, faults = collect({"kernel": kernel, "name": name, "arch": arch}, family.model)
-    if faults:
-        raise TlxgenError(f"a kernel cannot be called {name!r}: {faults[0].message}")
+def run(folder: Path, kernel: str, arch: str, name: str | None, like: str | None) -> int:
+    """Writes specs/NAME.yaml and the schema that editors check it with; 0. Never overwrites: raises TlxgenError.
+
+    The spec is the one that is shipped as `like`, or, for None, has every key of the family for `arch` in comments.
+    """
+    name, text = _copied(like, name) if like else _commented(kernel, arch, name)
     spec, beside = folder / "specs" / f"{name}.yaml", folder / "specs" / SCHEMA
     described, notes = schema()
     _write_new(spec, text)
@@ -35,6 +34,45 @@ def run(folder: Path, kernel: str, arch: str, name: str | None) -> int:
         print(f"note: left out of the schema: {note}", file=sys.stderr)
     print(f"next: tlxgen build {spec}")
     return 0
+
+
+def _commented(kernel: str, arch: str, name: str | None) -> tuple[str, str]:
+    """Name and text of a spec of the family. Raises TlxgenError."""
+    if kernel not in families.names():
+        raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
+    family = families.load(kernel)
+    name = name or f"my_{kernel}"
+    text = commented(family, name, arch)
+    _require_name(name, family, arch)
+    return name, text
+
+
+def _copied(like: str, name: str | None) -> tuple[str, str]:
+    """Name and text of a shipped spec, under another name if one is given. Raises TlxgenError."""
+    path = stamp.shipped() / f"{like}.yaml"
+    names = sorted(p.stem for p in stamp.shipped().glob("*.yaml"))
+    if like not in names:
+        raise TlxgenError(
+            f"no shipped spec is called {like!r}{hint(like, names, noun='names')}",
+            remedy=f"there are {', '.join(names)}",
+        )
+    document = read_spec(path, tuned=False)
+    needed = [
+        key for key in ("extends", "tuned") if re.search(rf"^{key}:", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    if needed:
+        raise TlxgenError(f"{like} needs another file ({', '.join(needed)})", remedy=f"copy both from {path.parent}")
+    text = path.read_text(encoding="utf-8").replace("$schema=../docs/spec.schema.json", f"$schema={SCHEMA}")
+    if name:
+        _require_name(name, families.of(document), document.data["arch"])
+        text = re.sub(r"^name: .*$", f"name: {name}", text, flags=re.MULTILINE)
+    return name or like, text
+
+
+def _require_name(name: str, family: families.Family, arch: str) -> None:
+    _, faults = collect({"kernel": family.name, "name": name, "arch": arch}, family.model)
+    if faults:
+        raise TlxgenError(f"a kernel cannot be called {name!r}: {faults[0].message}")
 
 
 def _write_new(path: Path, text: str) -> None:
