@@ -18,13 +18,20 @@ from tlxgen.verbs.schema import schema
 def run(folder: Path, kernel: str, arch: str, name: str | None, like: str | None) -> int:
     """Writes specs/NAME.yaml and the schema that editors check it with; 0. Never overwrites: raises TlxgenError.
 
-    The spec is the one that is shipped as `like`, or, for None, has every key of the family for `arch` in comments.
+    The spec is the one that is shipped as `like`, with those that it extends, or, for None, it has every key of the
+    family for `arch` in comments.
     """
-    name, text = _copied(like, name) if like else _commented(kernel, arch, name)
-    spec, beside = folder / "specs" / f"{name}.yaml", folder / "specs" / SCHEMA
+    texts = _copied(like, name) if like else _commented(kernel, arch, name)
     described, notes = schema()
-    _write_new(spec, text)
-    print(f"wrote {spec}")
+    specs = folder / "specs"
+    for file in texts:
+        if (specs / file).exists():
+            text = f"{specs / file} is there already, and is not overwritten"
+            raise TlxgenError(text, remedy="--name gives the new spec another name")
+    for file, text in texts.items():
+        _write_new(specs / file, text)
+        print(f"wrote {specs / file}")
+    beside = specs / SCHEMA
     if not beside.exists():
         _write_new(beside, described)
         print(f"wrote {beside}")
@@ -32,41 +39,41 @@ def run(folder: Path, kernel: str, arch: str, name: str | None, like: str | None
         print(f"kept {beside}, which differs from this version's: tlxgen schema > {beside} renews it")
     for note in notes:
         print(f"note: left out of the schema: {note}", file=sys.stderr)
-    print(f"next: tlxgen build {spec}")
+    print(f"next: tlxgen build {specs / next(iter(texts))}")
     return 0
 
 
-def _commented(kernel: str, arch: str, name: str | None) -> tuple[str, str]:
-    """Name and text of a spec of the family. Raises TlxgenError."""
+def _commented(kernel: str, arch: str, name: str | None) -> dict[str, str]:
+    """The text of a spec of the family, by file name. Raises TlxgenError."""
     if kernel not in families.names():
         raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
     family = families.load(kernel)
     name = name or f"my_{kernel}"
     text = commented(family, name, arch)
     _require_name(name, family, arch)
-    return name, text
+    return {f"{name}.yaml": text}
 
 
-def _copied(like: str, name: str | None) -> tuple[str, str]:
-    """Name and text of a shipped spec, under another name if one is given. Raises TlxgenError."""
-    path = stamp.shipped() / f"{like}.yaml"
-    names = sorted(p.stem for p in stamp.shipped().glob("*.yaml"))
+def _copied(like: str, name: str | None) -> dict[str, str]:
+    """The texts of a shipped spec, under another name if one is given, and of those that it extends, by file name.
+
+    Raises TlxgenError.
+    """
+    folder = stamp.shipped()
+    names = sorted(path.stem for path in folder.glob("*.yaml"))
     if like not in names:
-        raise TlxgenError(
-            f"no shipped spec is called {like!r}{hint(like, names, noun='names')}",
-            remedy=f"there are {', '.join(names)}",
-        )
-    document = read_spec(path, tuned=False)
-    needed = [
-        key for key in ("extends", "tuned") if re.search(rf"^{key}:", path.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    if needed:
-        raise TlxgenError(f"{like} needs another file ({', '.join(needed)})", remedy=f"copy both from {path.parent}")
-    text = path.read_text(encoding="utf-8").replace("$schema=../docs/spec.schema.json", f"$schema={SCHEMA}")
+        near = hint(like, names, noun="names")
+        raise TlxgenError(f"no shipped spec is called {like!r}{near}", remedy=f"there are {', '.join(names)}")
+    document = read_spec(folder / f"{like}.yaml", tuned=False)
+    if document.data.get("tuned"):
+        text = f"{like} is generated from winners that were measured for it"
+        raise TlxgenError(text, remedy=f"begin with another spec; this one is {folder / like}.yaml")
+    texts = {Path(s.path).name: s.text.replace("$schema=../docs/", "$schema=") for s in document.files}
     if name:
         _require_name(name, families.of(document), document.data["arch"])
-        text = re.sub(r"^name: .*$", f"name: {name}", text, flags=re.MULTILINE)
-    return name or like, text
+        own = texts.pop(f"{like}.yaml")
+        texts = {f"{name}.yaml": re.sub(r"^name: .*$", f"name: {name}", own, flags=re.MULTILINE), **texts}
+    return texts
 
 
 def _require_name(name: str, family: families.Family, arch: str) -> None:
