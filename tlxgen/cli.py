@@ -297,6 +297,17 @@ def explain(
 
 
 @app.command()
+def doctor(
+    verb: Annotated[Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is none."""
+    from tlxgen.verbs import doctor as command
+
+    raise typer.Exit(command.run(verb, as_json))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
     from tlxgen.verbs import schema as verb

@@ -1,4 +1,4 @@
-"""The README's first kernel: its spec and its commands, run in an empty folder, and what they print held against the page.
+"""The README's first kernel: its spec and commands, run in an empty folder, and what they print held against the page.
 
 `python -m tests.cli.walkthrough` writes what is printed now into the page. A line that a command no longer prints goes;
 a block that shows all of its output, without "...", is replaced.

@@ -75,7 +75,7 @@ def test_it_is_one_error_with_the_package_and_the_reason(site: Path, name: str) 
     assert error.value.message.startswith("the kernel family 'broken' of broken-family does not load: ")
     good, broken = families.loaded()
     assert set(families.BUILT_IN) <= set(good) and "broken" not in good
-    assert [e.message for e in broken] == [error.value.message]
+    assert {n: e.message for n, e in broken.items()} == {"broken": error.value.message}
     sys.modules.pop("broken_family", None)
 
 

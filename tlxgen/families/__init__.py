@@ -53,21 +53,19 @@ def load(name: str) -> Family:
         package = f" of {point.dist.name}" if point.dist else ""
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message = f"the kernel family {name!r}{package} does not load: {' '.join(text.split())}"
-        raise FamilyError(
-            message, remedy="mend or uninstall the package; tlxgen doctor names all that do not load"
-        ) from error
+        raise FamilyError(message, remedy="mend or uninstall that package") from error
     return family
 
 
-def loaded() -> tuple[dict[str, Family], list[FamilyError]]:
-    """The families that load, by name, and what is wrong with the others."""
+def loaded() -> tuple[dict[str, Family], dict[str, FamilyError]]:
+    """The families that load, by name, and what is wrong with the others, by theirs."""
     good: dict[str, Family] = {}
-    broken: list[FamilyError] = []
+    broken: dict[str, FamilyError] = {}
     for name in names():
         try:
             good[name] = load(name)
         except FamilyError as error:
-            broken.append(error)
+            broken[name] = error
     return good, broken
 
 

@@ -85,7 +85,7 @@ def _families(kernel: str | None) -> dict[str, families.Family]:
             raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
         return {kernel: families.load(kernel)}
     good, broken = families.loaded()
-    for error in broken:
+    for error in broken.values():
         print(f"note: left out: {error.message}", file=sys.stderr)
     return good
 

@@ -21,7 +21,7 @@ def run() -> int:
 def schema() -> tuple[str, list[str]]:
     """The text of the JSON Schema, and a line for each family that it leaves out, because it or its model is broken."""
     good, broken = families.loaded()
-    notes = [error.message for error in broken]
+    notes = [error.message for error in broken.values()]
     models = {name: family.model for name, family in good.items()}
     for name in set(models) & set(families.plug_ins()):
         try:
