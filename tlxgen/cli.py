@@ -16,7 +16,7 @@ app = typer.Typer(
     name="tlxgen",
     help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -33,6 +33,13 @@ def _words(incomplete: str) -> list[str]:
     from tlxgen.verbs.explain import complete
 
     return complete(incomplete)
+
+
+def _verbs(incomplete: str) -> list[str]:
+    """What a shell offers for a verb."""
+    from tlxgen.doctor import NEEDS
+
+    return [name for name in NEEDS if name.startswith(incomplete)]
 
 
 def _kernels(incomplete: str) -> list[str]:
@@ -298,7 +305,9 @@ def explain(
 
 @app.command()
 def doctor(
-    verb: Annotated[Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.")] = None,
+    verb: Annotated[
+        Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=_verbs)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is none."""
@@ -375,7 +384,7 @@ def main() -> None:
     with streams.errors():
         try:
             with streams.output():
-                app()
+                app(prog_name="tlxgen")
         except TlxgenError as error:
             placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
             if not (isinstance(error, streams.OutputError) and error.is_closed):
