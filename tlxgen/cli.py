@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from tlxgen import __version__
+from tlxgen import __version__, streams
 from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
 from tlxgen.words import printable
 
@@ -17,7 +17,7 @@ app = typer.Typer(
     name="tlxgen",
     help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -27,6 +27,27 @@ Shapes = Annotated[
     Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
 ]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
+
+
+def _words(incomplete: str) -> list[str]:
+    """What a shell offers for `explain`."""
+    from tlxgen.verbs.explain import complete
+
+    return complete(incomplete)
+
+
+def _verbs(incomplete: str) -> list[str]:
+    """What a shell offers for a verb."""
+    from tlxgen.doctor import NEEDS
+
+    return [name for name in NEEDS if name.startswith(incomplete)]
+
+
+def _kernels(incomplete: str) -> list[str]:
+    """What a shell offers for a kernel family."""
+    from tlxgen import families
+
+    return [name for name in families.names() if name.startswith(incomplete)]
 
 
 @app.command()
@@ -254,14 +275,61 @@ def diff(
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to write specs/NAME.yaml into.")] = Path("."),
+    kernel: Annotated[
+        str, typer.Option("--kernel", help="Kernel family; tlxgen explain lists them.", autocompletion=_kernels)
+    ] = "gemm",
+    arch: Annotated[Literal["sm90", "sm100"], typer.Option("--arch", help="Hopper or Blackwell.")] = "sm90",
+    name: Annotated[Optional[str], typer.Option("--name", help="Name of the kernel. Default: my_KERNEL.")] = None,
+    like: Annotated[
+        Optional[str], typer.Option("--like", help="Copy this shipped spec instead, such as hopper_gemm_cluster.")
+    ] = None,
+) -> None:
+    """Write a spec with comments, and the schema for editors, to begin with. Overwrites nothing."""
+    from tlxgen.verbs import init as verb
+
+    raise typer.Exit(verb.run(folder, kernel, arch, name, like))
+
+
+@app.command()
+def explain(
+    word: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[WORD]",
+            help="A key (tasks.mma.order), the end of one (order), a value, a rule, or a word such as 'shape class'.",
+            autocompletion=_words,
+        ),
+    ] = None,
+    kernel: Annotated[Optional[str], typer.Option("--kernel", help="Only keys of this kernel family.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a key, a value or a word means, and when to choose which. Without a word: what can be asked."""
+    from tlxgen.verbs import explain as verb
+
+    raise typer.Exit(verb.run(" ".join(word or ()), kernel, as_json))
+
+
+@app.command()
+def doctor(
+    verb: Annotated[
+        Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=_verbs)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is none."""
+    from tlxgen.verbs import doctor as command
+
+    raise typer.Exit(command.run(verb, as_json))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
-    import json
+    from tlxgen.verbs import schema as verb
 
-    from tlxgen import families
-    from tlxgen.spec import json_schema
-
-    print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+    raise typer.Exit(verb.run())
 
 
 def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
@@ -321,11 +389,12 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """The console script. A user's error is printed without a traceback; exit status 2."""
     warnings.showwarning = _show_note
-    try:
-        app()
-    except TlxgenError as error:
-        placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
-        print(error if placed else f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.exit(1)
+    with streams.errors():
+        try:
+            with streams.output():
+                app(prog_name="tlxgen")
+        except TlxgenError as error:
+            placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
+            if not (isinstance(error, streams.OutputError) and error.is_closed):
+                print(error if placed else f"error: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)

@@ -121,8 +121,16 @@ class OvertakenError(SpecError):
     """A file that a build read is another one by now, so that what it made is of the past."""
 
 
+class FamilyError(TlxgenError):
+    """A kernel family from outside tlxgen does not load. A fault of its package, not of a spec."""
+
+
 class ToolchainError(TlxgenError):
     """Triton without TLX, a missing compiler, a wrong torch."""
+
+
+class CacheError(TlxgenError):
+    """The cache folder cannot be written, and the verb cannot do without."""
 
 
 class DeviceError(TlxgenError):

@@ -37,6 +37,25 @@ def read_regular(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def nearest_folder(path: Path) -> Path:
+    """The folder that `path` would be made in: the nearest above it that exists."""
+    return next(folder for folder in path.absolute().parents if folder.exists())
+
+
+def try_to_write(path: Path, size: int = 1) -> None:
+    """Writes so many bytes where the file `path` would be made, and removes them. Raises OSError if that fails.
+
+    What exists is not touched, and no folder is left behind.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    folder = nearest_folder(path)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{path.name}.", suffix=SUFFIX) as file:
+        file.write(b"\0" * size)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def sweep(folder: Path) -> None:
     """Removes what a killed run left behind in `folder`."""
     for leftover in folder.glob(f".*{SUFFIX}"):

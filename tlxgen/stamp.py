@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen import __version__, digest
-from tlxgen.files import write_atomic
+from tlxgen.errors import CacheError
+from tlxgen.files import try_to_write, write_atomic
 
 PACKAGE = Path(__file__).resolve().parent
 GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
 KEPT = 8  # of the digests that builds gave a file, the last ones
+CACHE_BYTES = 4 << 20  # that a verb which cannot do without its cache wants to find room for
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
 
 
@@ -30,6 +32,11 @@ def templates() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent / "templates"
 
 
+def shipped() -> Path:
+    """The folder of the specs that tlxgen ships: inside the package when installed, beside it in a checkout."""
+    return templates().with_name("specs")
+
+
 def cache_folder() -> Path:
     """Where stamps and compile results are kept."""
     if folder := os.environ.get("TLXGEN_CACHE_DIR"):
@@ -37,6 +44,19 @@ def cache_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tlxgen", appauthor=False))
+
+
+def require_cache() -> None:
+    """Raises CacheError unless the cache folder takes a few more megabytes, for a verb that cannot do without it."""
+    folder = cache_folder()
+    try:
+        try_to_write(folder / "probe", CACHE_BYTES)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CacheError(
+            f"the cache folder {folder} cannot be written: {reason}",
+            remedy="make room, or set TLXGEN_CACHE_DIR to a folder that can be written",
+        ) from error
 
 
 @functools.cache

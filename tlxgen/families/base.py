@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tlxgen.errors import SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import FamilyError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
 
 from . import refusal, tuned
+from .interface import NEEDED
 from .kit import Axis, Renamed, config_axes
 from .kit.axes import blame
 from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
 
+INTERFACE = "docs/plugins.md says what the modules of a family have"
 NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tuned"}
 
 
@@ -63,12 +65,8 @@ class Kernels:
 class Family:
     """A template and its parameter model, and modules that are found by their names.
 
-    They lie beside the class, in its package or in that of a class that it inherits from:
-
-    plan       build(spec, guards=, baked=, **common) -> Plan
-    problem    inputs, reference, tolerance, launch; importing it imports torch
-    cost       flops(spec, shape), bytes_moved(spec, shape), clocks(plan, shape, sms); each may be missing
-    benchmark  the calls to time and baselines (see `benchmark`); may be missing
+    They lie beside the class, in its package or in that of a class that it inherits from: `plan`, `problem`, and, to be
+    timed and tuned, `cost` and `benchmark`. The protocols of `families.interface` say what each has.
     """
 
     name: ClassVar[str]
@@ -78,6 +76,7 @@ class Family:
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
+    first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of the spec that `tlxgen init` writes
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
 
     def __init_subclass__(cls) -> None:
@@ -95,8 +94,17 @@ class Family:
         return blame(self.axes)
 
     def part(self, name: str) -> Any:
-        """The family's module of that name; None if there is none."""
+        """The family's module of that name; None if there is none. Raises FamilyError for one that does not import."""
         return _module(self._packages, name)
+
+    def _needed(self, name: str) -> Any:
+        """A module that every family has. Raises FamilyError for one that is missing, or lacks what is needed."""
+        module = self.part(name)
+        lacking = [f for f in NEEDED[name] if not callable(getattr(module, f, None))]
+        if lacking:
+            what = f"its module {name} lacks {', '.join(lacking)}" if module else f"it has no module {name}"
+            raise FamilyError(f"the kernel family {self.name!r} is not complete: {what}", remedy=INTERFACE)
+        return module
 
     @functools.cached_property
     def _packages(self) -> tuple[str, ...]:
@@ -121,12 +129,12 @@ class Family:
 
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         """The plan of one variant."""
-        plan: Plan = self.part("plan").build(spec, guards=guards, baked=baked, **common)
+        plan: Plan = self._needed("plan").build(spec, guards=guards, baked=baked, **common)
         return plan
 
     def problem(self) -> Any:
         """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
-        return self.part("problem")
+        return self._needed("problem")
 
     def benchmark(self) -> Any:
         """The module of the family's calls and baselines; importing it imports torch.
@@ -225,8 +233,19 @@ def _module(packages: tuple[str, ...], name: str) -> Any:
     for package in packages:
         is_package = hasattr(sys.modules[package], "__path__")
         if is_package and importlib.util.find_spec(f"{package}.{name}"):
-            return importlib.import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
     return None
+
+
+def _imported(name: str) -> Any:
+    """The module. Raises FamilyError, for one from outside tlxgen, whatever it does as it is imported."""
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if name.startswith("tlxgen."):
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FamilyError(f"the module {name} of a kernel family does not load: {text}") from error
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 `load` reads a file and what it extends, `validate` turns it into a model, `expand` into the points of its axes.
 """
 
+from tlxgen.spec.choices import Choices, choices
 from tlxgen.spec.document import Document, load
 from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
 from tlxgen.spec.model import Check, CommonSpec, Fault, SpecFault, SpecModel, Variants, filled
@@ -16,6 +17,7 @@ from tlxgen.spec.variants import Expansion, Point, at_point, expand, judge
 
 __all__ = [
     "Check",
+    "Choices",
     "CommonSpec",
     "DataPath",
     "Document",
@@ -31,6 +33,7 @@ __all__ = [
     "Variants",
     "at_point",
     "axis_paths",
+    "choices",
     "compile_expression",
     "expand",
     "filled",

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from tlxgen.arch import DTYPES, Arch, DType
-from tlxgen.families.kit import Axis, faults
-from tlxgen.spec import CommonSpec, Fault, SpecModel
+from tlxgen.families.kit import Axis, faults, meanings
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
@@ -20,9 +20,27 @@ AXES = (
 
 
 class Problem(SpecModel):
-    norm: Literal["layer", "rms"] = Field("layer", description="layer: (x - mean) * rstd; rms: x * rstd.")
-    dtype: Literal["bf16", "fp16", "fp32"] = Field("bf16", description="Element type of x and y.")
-    weight: Literal["same", "fp32", "none"] = Field("same", description="Type of weight and bias: x's, or fp32.")
+    norm: Literal["layer", "rms"] = Field(
+        "layer",
+        description="What a row is normalised by.",
+        json_schema_extra=choices(
+            layer="Layer norm: (x - mean) * rstd, with rstd of x - mean.", rms="RMSNorm: x * rstd, with rstd of x."
+        ),
+    )
+    dtype: Literal["bf16", "fp16", "fp32"] = Field(
+        "bf16",
+        description="Element type of x and y; sums are in fp32.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "bf16", "fp16", fp32="No rounding, at twice the bytes."),
+    )
+    weight: Literal["same", "fp32", "none"] = Field(
+        "same",
+        description="Type of weight and bias.",
+        json_schema_extra=choices(
+            same="That of x.",
+            fp32="fp32, as models that are trained in mixed precision keep them.",
+            none="There are none.",
+        ),
+    )
     bias: bool = Field(False, description="Whether there is a bias: in a layer norm, beside a weight.")
     stats: bool = Field(False, description="Whether rstd, and mean in a layer norm, are results, in fp32.")
 
@@ -49,7 +67,13 @@ class Cluster(SpecModel):
 
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent"] = Field(
-        "grid", description="grid: a tile a CTA. persistent: the next tile is loaded before this one is reduced."
+        "grid",
+        description="Which CTA has which tiles.",
+        json_schema_extra=choices(
+            grid="One tile a CTA; several CTAs share an SM and hide one another's loads. Choose it for short rows.",
+            persistent="CTAs stay, and the next tile is loaded before this one is reduced. Choose it for long rows, of "
+            "which one takes most of an SM.",
+        ),
     )
 
 
