@@ -6,22 +6,26 @@ made and this one does not are removed; files that no build made are left alone.
 
 from __future__ import annotations
 
+import codecs
 import difflib
+import itertools
+import json
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlxgen import __version__, digest, lock, stamp
-from tlxgen.errors import Location, SpecError, TlxgenError
-from tlxgen.files import sweep, write_atomic
+from tlxgen.errors import EditedError, Location, OvertakenError, SpecError, TlxgenError
+from tlxgen.files import read_regular, sweep, write_atomic
+from tlxgen.generated import Folder, alone, locks_of
 from tlxgen.loading import HOST
-from tlxgen.project import root_of
+from tlxgen.lock import DISPATCHER as DISPATCHER
+from tlxgen.project import from_here, root_of
 
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
 Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 CHUNK = 4  # structures a worker takes at a time
-DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Built:
     rejected: int
     changed: tuple[str, ...]
     diff: str = ""
+    notes: tuple[str, ...] = ()  # what else there is to say of what lay there
 
     @property
     def up_to_date(self) -> bool:
@@ -51,9 +55,10 @@ class Built:
 
 @dataclass(frozen=True)
 class Made:
-    """The bytes of a spec's folder, by file name."""
+    """The bytes of a spec's folder, by file name, and what they were made of: digests of texts."""
 
     files: dict[str, bytes]
+    lock: lock.Lock  # without what other verbs found out
     inputs: dict[Path, str]
     variants: int
     rejected: int
@@ -74,66 +79,130 @@ def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
             raise SpecError(f"both this and {other} would be built into {folder}", location=where)
 
 
-def build(spec: Path, *, out: Path | None = None, check: bool = False, on_step: Step | None = None) -> Built:
+def build(
+    spec: Path, *, out: Path | None = None, check: bool = False, force: bool = False, on_step: Step | None = None
+) -> Built:
     """Brings the folder of one spec up to date, or, with `check`, says how it differs and writes nothing.
 
-    `on_step(done, total)` is told of each structure. Raises TlxgenError before anything is written.
+    `force`: also overwrites what somebody edited. `on_step(done, total)` is told of each structure. Raises TlxgenError
+    before anything is written.
     """
     folder = folder_of(spec, out)
     if not check and stamp.is_current(spec, folder, stamp.templates()):
         entry = lock.read(folder)
-        modules = tuple(f"{name}.py" for name in entry.get("structures", {}))
+        modules = tuple(f"{name}.py" for name in entry["structures"])
         variants = sum(s["variants"] for s in entry["structures"].values())
         return Built(spec, folder, modules, variants, entry["rejected"]["count"], ())
-    prepared = prepare(spec, out=out, on_step=on_step)
-    return prepared.compared() if check else prepared.write()
+    prepared = prepare(spec, out=out, force=force, on_step=on_step)
+    return prepared.compared() if check else prepared.write(force=force)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A spec's folder as it will be, in memory; nothing of it is written yet. `before`: what is there, by name."""
+    """A spec's folder as it will be, in memory; nothing of it is written yet. `there`: what lies in it."""
 
     spec: Path
     folder: Path
     made: Made
-    before: dict[str, bytes | None]
+    there: Folder
 
     @property
     def files(self) -> dict[str, bytes]:
-        return self.made.files
+        entry = lock.carry_over(self.made.lock, self.there.locks)
+        return {**self.made.files, lock.NAME: lock.to_bytes(entry)}
 
     @property
     def changed(self) -> tuple[str, ...]:
-        return tuple(sorted(name for name, old in self.before.items() if old != self.files.get(name)))
+        new = self.files
+        return tuple(sorted(name for name, old in self.there.files.items() if old != new.get(name)))
 
     def compared(self) -> Built:
         """How the folder differs from this."""
-        return self._built(_diff(self.folder, self.before, self.files, self.changed))
+        return self._built(_diff(self.folder, self.there.files, self.files, self.changed))
 
-    def write(self) -> Built:
-        """Makes the folder so."""
-        changed = self.changed
-        _write(self.folder, self.files, changed)
-        outputs = {self.folder / name: digest.of_bytes(data) for name, data in self.files.items()}
-        stamp.write(self.spec, self.folder, stamp.templates(), self.made.inputs, outputs)
-        return self._built("")
+    def write(self, *, force: bool = False) -> Built:
+        """Makes the folder so, with the compile results that are there by now.
+
+        Raises EditedError for files that somebody edited, unless `force`, and OvertakenError when the spec has changed
+        since it was read: a build that began later may have written what it says now.
+        """
+        try:
+            with alone(self.folder):
+                self._refuse_overtaken()
+                now = replace(self, there=_there(self.spec, self.folder, self.made, force))
+                if not force:
+                    now.refuse_edited()
+                outputs = {self.folder / name: digest.of_bytes(data) for name, data in now.files.items()}
+                stamp.write(self.spec, self.folder, stamp.templates(), self.made.inputs, outputs)
+                _write(self.folder, now.files, now.changed)
+        except OSError as error:
+            raise TlxgenError(f"cannot write {self.folder}: {error}") from error
+        return now._built("")
+
+    def refuse_edited(self) -> None:
+        """Raises EditedError for files that somebody edited."""
+        edited = self.there.edited(self.files)
+        if not edited:
+            return
+        were = "was" if len(edited) == 1 else "were"
+        text = f"{', '.join(edited)} {were} edited by hand since the last build"
+        place = from_here(self.folder) / edited[0]
+        old, new = self.there.files[edited[0]] or b"", self.files.get(edited[0], b"")
+        line = _first_difference(old, new) if self._makes_again(edited[0]) else 1
+        remedy = (
+            "to keep the edit, say it in the spec or copy the file elsewhere; then, or if nobody edited it and a "
+            f"rebase or a merge left lock.json older than the file:\n    tlxgen build --force {self.spec}"
+        )
+        raise EditedError(text, location=Location(place.as_posix(), line, 1), remedy=remedy)
+
+    def _makes_again(self, name: str) -> bool:
+        """Whether the last build made the same of a file as this one, so that what differs is the edit."""
+        return any(lock.made(one).get(name) == digest.of_bytes(self.files.get(name, b"")) for one in self.there.locks)
+
+    def _refuse_overtaken(self) -> None:
+        for path, read in self.made.inputs.items():
+            if read not in _digests(path):
+                text = "this file has changed since it was read; nothing is written"
+                where = Location(path.as_posix(), 1, 1)
+                raise OvertakenError(text, location=where, remedy="build again, unless another build has done so")
 
     def _built(self, diff: str) -> Built:
-        modules = tuple(name for name in self.files if name.endswith(".py") and name not in (HOST, DISPATCHER))
-        made = self.made
-        return Built(self.spec, self.folder, modules, made.variants, made.rejected, self.changed, diff)
+        made, there, new = self.made, self.there, self.files
+        notes = [f"{name} had been edited by hand since the build before" for name in there.edited(new)]
+        if there.in_conflict:
+            lost = lock.dropped(self.made.lock | json.loads(new[lock.NAME]), there.locks)
+            kept = f"; compile again: {', '.join(lost)}" if lost else "; compile results that hold are kept"
+            notes.append(f"lock.json had a merge conflict{kept}")
+        modules = tuple(name for name in new if name.endswith(".py") and name not in (HOST, DISPATCHER))
+        counts = made.variants, made.rejected
+        return Built(self.spec, self.folder, modules, *counts, self.changed, diff, tuple(notes))
 
 
-def prepare(spec: Path, *, out: Path | None = None, on_step: Step | None = None) -> Prepared:
-    """What `build` would write, made anew. Raises TlxgenError."""
+def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step: Step | None = None) -> Prepared:
+    """What `build` would write, made anew. `force`: whatever the lock is. Raises TlxgenError."""
     folder = folder_of(spec, out)
-    made = make(spec, folder, on_step)
-    before = {name: _read(folder / name) for name in {*made.files, *_made_before(folder)}}
-    return Prepared(spec, folder, made, before)
+    made = make(spec, folder, on_step, any_lock=force)
+    return Prepared(spec, folder, made, _there(spec, folder, made, force))
 
 
-def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
-    """The files of one spec, in memory."""
+def contents(spec: Path, on_step: Step | None = None) -> dict[str, bytes]:
+    """The files that a build of the spec would write now, by name, but for the lock. Raises TlxgenError."""
+    folder = folder_of(spec, None)
+    if stamp.is_current(spec, folder, stamp.templates()):
+        made = lock.made(lock.read(folder))
+        files = {name: read_regular(folder / name) for name in made}
+        if all(digest.of_bytes(data) == made[name] for name, data in files.items()):  # still
+            return files
+    files = make(spec, folder, on_step, any_lock=True).files
+    return {name: data for name, data in files.items() if name != lock.NAME}
+
+
+def _there(spec: Path, folder: Path, made: Made, any_lock: bool) -> Folder:
+    return Folder.read(spec, folder, made.files, any_lock=any_lock)
+
+
+def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: bool = False) -> Made:
+    """The files of one spec, in memory, that are to lie in `folder`. `any_lock`: also beside a lock that is none."""
     from tlxgen import families
     from tlxgen.render.module import shared_host
     from tlxgen.spec import load
@@ -141,19 +210,20 @@ def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     document = load(spec)
     family = families.of(document)
     kernels = family.kernels(document).some()
-    _refuse_foreign(folder, spec)
+    locks = locks_of(folder, any_lock=any_lock)
+    _refuse_foreign(folder, spec, locks)
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
     files[HOST] = shared_host().encode()
     if (chooser := context.dispatcher()) is not None:
         files[DISPATCHER] = chooser.encode()
-    entry = lock.carry_over(context.lock(files), lock.read(folder))
-    files[lock.NAME] = lock.to_bytes(entry)
+    entry = context.lock(files)
+    files[lock.NAME] = lock.to_bytes(lock.carry_over(entry, locks))
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, inputs, len(kernels.kept), len(kernels.rejected))
+    return Made(files, entry, inputs, len(kernels.kept), len(kernels.rejected))
 
 
 def _outside(templates: Path) -> dict[Path, str]:
@@ -249,6 +319,7 @@ class _Context:
             "tlxgen": __version__,
             "spec": self.inputs,
             "templates": self.template_digest,
+            "host": digest.of_bytes(files[HOST]),
             **chooser,
             "rejected": {"count": len(self.kernels.rejected), "rules": count},
             "structures": {
@@ -317,61 +388,45 @@ def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
     return texts
 
 
-def _refuse_foreign(folder: Path, spec: Path) -> None:
+def _refuse_foreign(folder: Path, spec: Path, locks: Sequence[lock.Lock]) -> None:
     """A folder belongs to one spec: two of the same file name cannot share it."""
-    owner = next(iter(lock.read(folder).get("spec") or {}), None)
     mine = Path(os.path.relpath(spec.resolve(), root_of(spec))).as_posix()
-    if owner is not None and owner != mine:
-        raise SpecError(
-            f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them"
-        )
+    for owner in (next(iter(one["spec"]), mine) for one in locks):
+        if owner != mine and (root_of(spec) / owner).exists():
+            raise SpecError(
+                f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them"
+            )
 
 
-def _made_before(folder: Path) -> set[str]:
-    before = lock.read(folder)
-    made = {f"{name}.py" for name in before.get("structures") or {}} | ({HOST} if before else set())
-    return made | ({DISPATCHER} if "dispatcher" in before else set())
-
-
-def _read(path: Path) -> bytes | None:
+def _digests(path: Path) -> set[str]:
+    """Digests of a file's bytes, and of its text, which does not have the mark that it may begin with."""
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TlxgenError(f"cannot read {path}: {error.strerror}") from error
+        data = read_regular(path)
+    except OSError:
+        return set()
+    return {digest.of_bytes(data), digest.of_bytes(data.removeprefix(codecs.BOM_UTF8))}
+
+
+def _first_difference(old: bytes, new: bytes) -> int:
+    """The number of the first line in `old` that `new` does not have there."""
+    pairs = itertools.zip_longest(old.splitlines(), new.splitlines())
+    return next((i for i, (a, b) in enumerate(pairs, start=1) if a != b), 1)
 
 
 def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> None:
     """Modules first, the lock last: a lock never names a module that is not there."""
     if not changed:
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
-            sweep(folder)
-            for name in sorted(changed, key=lambda n: (n == lock.NAME, n)):
-                if name in files:
-                    write_atomic(folder / name, files[name])
-                else:
-                    (folder / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise TlxgenError(f"cannot write {folder}: {error}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    sweep(folder)
+    for name in sorted(changed, key=lambda n: (n == lock.NAME, n)):
+        if name in files:
+            write_atomic(folder / name, files[name])
+        else:
+            (folder / name).unlink(missing_ok=True)
 
 
-def _alone(folder: Path) -> AbstractContextManager[object]:
-    """Keeps other builds from writing to `folder` meanwhile; does without where the cache cannot hold a lock file."""
-    from filelock import FileLock
-
-    path = stamp.cache_folder() / "locks" / f"{digest.of_text(str(folder.resolve()))}.lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return nullcontext()
-    return FileLock(path, timeout=60)
-
-
-def _diff(folder: Path, before: dict[str, bytes | None], files: dict[str, bytes], changed: Sequence[str]) -> str:
+def _diff(folder: Path, before: Mapping[str, bytes | None], files: Mapping[str, bytes], changed: Sequence[str]) -> str:
     parts: list[str] = []
     for name in changed:
         old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before[name], files.get(name)))

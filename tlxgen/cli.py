@@ -9,14 +9,15 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from tlxgen import __version__
-from tlxgen.errors import RenamedWarning, SpecError, SpecErrors, TlxgenError
+from tlxgen import __version__, streams
+from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
+from tlxgen.words import printable
 
 app = typer.Typer(
     name="tlxgen",
     help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -26,6 +27,27 @@ Shapes = Annotated[
     Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
 ]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
+
+
+def _words(incomplete: str) -> list[str]:
+    """What a shell offers for `explain`."""
+    from tlxgen.verbs.explain import complete
+
+    return complete(incomplete)
+
+
+def _verbs(incomplete: str) -> list[str]:
+    """What a shell offers for a verb."""
+    from tlxgen.doctor import NEEDS
+
+    return [name for name in NEEDS if name.startswith(incomplete)]
+
+
+def _kernels(incomplete: str) -> list[str]:
+    """What a shell offers for a kernel family."""
+    from tlxgen import families
+
+    return [name for name in families.names() if name.startswith(incomplete)]
 
 
 @app.command()
@@ -38,6 +60,9 @@ def build(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
@@ -49,8 +74,8 @@ def build(
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
     if verify:
         _require_simulator()
-        raise typer.Exit(verb.run_verified(files, out))
-    raise typer.Exit(verb.run(files, out, check))
+        raise typer.Exit(verb.run_verified(files, out, force))
+    raise typer.Exit(verb.run(files, out, check, force))
 
 
 @app.command(name="list")
@@ -77,13 +102,16 @@ def show_plan(
 
 @app.command(name="compile")
 def compile_specs(
-    specs: Specs,
+    specs: Annotated[
+        list[Path],
+        typer.Argument(metavar="TARGET...", help="Spec files, folders of them, or generated modules as they are."),
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
 ) -> None:
-    """Compile each spec's kernels offline, hold what comes out against the plan, and record it in the lock."""
+    """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
     from tlxgen.verbs import compile as verb
 
     raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache))
@@ -112,7 +140,8 @@ def verify(
     targets: Annotated[
         list[str],
         typer.Argument(
-            metavar="TARGET...", help="SPEC.yaml, a folder of specs, FILE.py[:function] or FILE.verify.yaml"
+            metavar="TARGET...",
+            help="SPEC.yaml, a folder of specs, a generated module, FILE.py[:function] or FILE.verify.yaml",
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,
@@ -246,14 +275,61 @@ def diff(
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to write specs/NAME.yaml into.")] = Path("."),
+    kernel: Annotated[
+        str, typer.Option("--kernel", help="Kernel family; tlxgen explain lists them.", autocompletion=_kernels)
+    ] = "gemm",
+    arch: Annotated[Literal["sm90", "sm100"], typer.Option("--arch", help="Hopper or Blackwell.")] = "sm90",
+    name: Annotated[Optional[str], typer.Option("--name", help="Name of the kernel. Default: my_KERNEL.")] = None,
+    like: Annotated[
+        Optional[str], typer.Option("--like", help="Copy this shipped spec instead, such as hopper_gemm_cluster.")
+    ] = None,
+) -> None:
+    """Write a spec with comments, and the schema for editors, to begin with. Overwrites nothing."""
+    from tlxgen.verbs import init as verb
+
+    raise typer.Exit(verb.run(folder, kernel, arch, name, like))
+
+
+@app.command()
+def explain(
+    word: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[WORD]",
+            help="A key (tasks.mma.order), the end of one (order), a value, a rule, or a word such as 'shape class'.",
+            autocompletion=_words,
+        ),
+    ] = None,
+    kernel: Annotated[Optional[str], typer.Option("--kernel", help="Only keys of this kernel family.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a key, a value or a word means, and when to choose which. Without a word: what can be asked."""
+    from tlxgen.verbs import explain as verb
+
+    raise typer.Exit(verb.run(" ".join(word or ()), kernel, as_json))
+
+
+@app.command()
+def doctor(
+    verb: Annotated[
+        Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=_verbs)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is none."""
+    from tlxgen.verbs import doctor as command
+
+    raise typer.Exit(command.run(verb, as_json))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of specs, for editors."""
-    import json
+    from tlxgen.verbs import schema as verb
 
-    from tlxgen import families
-    from tlxgen.spec import json_schema
-
-    print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
+    raise typer.Exit(verb.run())
 
 
 def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
@@ -300,9 +376,9 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-    """Warnings of ours as notes; all others as Python shows them."""
-    if issubclass(category, RenamedWarning):
-        print(f"note: {message}", file=sys.stderr)
+    """Warnings of ours as notes and warnings; all others as Python shows them."""
+    if issubclass(category, SpecNote):
+        print(printable(f"{category.head}: {message}", keep="\n"), file=sys.stderr)
     else:
         _show_warning(message, category, *place, **options)
 
@@ -313,11 +389,12 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """The console script. A user's error is printed without a traceback; exit status 2."""
     warnings.showwarning = _show_note
-    try:
-        app()
-    except TlxgenError as error:
-        placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
-        print(error if placed else f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.exit(1)
+    with streams.errors():
+        try:
+            with streams.output():
+                app(prog_name="tlxgen")
+        except TlxgenError as error:
+            placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
+            if not (isinstance(error, streams.OutputError) and error.is_closed):
+                print(error if placed else f"error: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)

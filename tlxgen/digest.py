@@ -1,10 +1,12 @@
-"""SHA-256 of texts, files and trees. LEAF module."""
+"""SHA-256 of texts, files and trees. LEAF module: imports nothing of tlxgen but files."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from tlxgen.files import read_regular
 
 
 def of_bytes(data: bytes) -> str:
@@ -19,7 +21,7 @@ def of_text(text: str) -> str:
 def of_file(path: Path) -> str | None:
     """Digest of a file's bytes; None when there is no such file."""
     try:
-        return of_bytes(path.read_bytes())
+        return of_bytes(read_regular(path))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return None
 

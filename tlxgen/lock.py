@@ -1,30 +1,125 @@
-"""The lock of a spec: what was generated from what, and what the compiler made of it. Checked in beside the modules.
+"""The lock of a spec: what was generated from what, and what other verbs found out about it. Checked in beside modules.
 
-`build` writes it; `compile` adds, for each structure, what it measured. A measurement belongs to the device code that
-it was made of, whose digest is `device`: a build keeps it while that digest stands and drops it otherwise. A change
-of a module's host side drops nothing.
+`build` writes it; `compile` and `verify` each add a section to a structure, and only for the module that they read. A
+section belongs to what it was made of: `compiled` to the device code, whose digest is `device`, and `verified` to the
+whole module and the host code beside it. A build keeps a section while that stands and drops it otherwise.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tlxgen.files import write_atomic
+from tlxgen import digest
+from tlxgen.errors import Location, LockError
+from tlxgen.files import read_regular, write_atomic
+from tlxgen.loading import HOST
+from tlxgen.project import from_here
 
 NAME = "lock.json"
+DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
 ONE_LINE = 5  # depth of a compiled kernel's figures: structures, name, compiled, kernels, key
 Lock = dict[str, Any]
 
+# What git leaves where both sides of a merge changed a file; the part in the middle, if any, is their common ancestor.
+_CONFLICT = re.compile(
+    r"^<{7}(?: [^\n]*)?\n(.*?)^(?:\|{7}(?: [^\n]*)?\n.*?^)?={7}\n(.*?)^>{7}(?: [^\n]*)?(?:\n|\Z)", re.M | re.S
+)
+
 
 def read(folder: Path) -> Lock:
-    """The lock in `folder`; an empty one when there is none, or none that can be read."""
+    """The lock in `folder`; an empty one when there is none. Raises LockError for anything else that lies there."""
+    found = sides(folder)
+    if len(found) > 1:
+        where = Location(from_here(folder / NAME).as_posix(), 1, 1)
+        remedy = "tlxgen build resolves it: it makes the lock anew and keeps the compile results that still hold"
+        raise LockError("the lock has a merge conflict", location=where, remedy=remedy)
+    return found[0] if found else {}
+
+
+def sides(folder: Path) -> tuple[Lock, ...]:
+    """The lock in `folder`: none, one, or those of both sides of a merge that left a conflict in it.
+
+    Raises LockError for a file that is none of these.
+    """
+    path = folder / NAME
     try:
-        lock = json.loads((folder / NAME).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return lock if isinstance(lock, dict) else {}
+        text = read_regular(path).decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except UnicodeDecodeError:
+        raise _error(path, 1, 1, "it is not UTF-8") from None
+    except OSError as error:
+        raise _error(path, 1, 1, error.strerror or str(error)) from None
+    if not _CONFLICT.search(text):
+        return (_parsed(path, text),)
+    both = [_CONFLICT.sub(lambda found, n=n: found[n], text) for n in (1, 2)]  # type: ignore[misc]
+    found: list[Lock] = []
+    for text in both:
+        try:
+            found.append(_parsed(path, text))
+        except LockError:
+            continue
+    if not found:
+        raise _error(path, 1, 1, "it has a merge conflict, and neither side of it can be read alone")
+    return (found[0], found[-1])
+
+
+def conflicts(data: bytes) -> bool:
+    """Whether a merge left a conflict in a file."""
+    return _CONFLICT.search(data.decode(errors="replace").replace("\r\n", "\n")) is not None
+
+
+def _parsed(path: Path, text: str) -> Lock:
+    try:
+        lock = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _error(path, error.lineno, error.colno, f"it is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise _error(path, 1, 1, "it is nested too deep") from None
+    if fault := _fault(lock):
+        raise _error(path, 1, 1, fault)
+    return lock  # type: ignore[no-any-return]
+
+
+def _error(path: Path, line: int, column: int, what: str) -> LockError:
+    remedy = "restore it from version control; or build --force makes it anew, without its compile results"
+    where = Location(from_here(path).as_posix(), line, column)
+    return LockError(f"this is not a lock that tlxgen wrote: {what}", location=where, remedy=remedy)
+
+
+def _fault(lock: Any) -> str:
+    """What keeps a JSON value from having the shape of a lock; empty for nothing."""
+    if not isinstance(lock, dict):
+        return "it is not a mapping"
+    for key in ("spec", "structures", "rejected"):
+        if not isinstance(lock.get(key), dict):
+            return f"{key!r} is not a mapping"
+    if not isinstance(lock["rejected"].get("count"), int):
+        return "'rejected.count' is not a number"
+    for name, entry in lock["structures"].items():
+        where = f"structures.{name}"
+        if not isinstance(entry, dict):
+            return f"{where!r} is not a mapping"
+        if not isinstance(entry.get("source"), str) or not isinstance(entry.get("variants"), int):
+            return f"{where!r} has no 'source' that is text, or no 'variants' that is a number"
+        for key in ("values", "baked", "compiled", "verified"):
+            if not isinstance(entry.get(key, {}), dict):
+                return f"'{where}.{key}' is not a mapping"
+    return ""
+
+
+def made(lock: Lock) -> dict[str, str | None]:
+    """The files that a build made, by name, with their digests; None where an older lock does not say."""
+    files: dict[str, str | None] = {f"{name}.py": entry["source"] for name, entry in lock.get("structures", {}).items()}
+    if lock:
+        files[HOST] = lock.get("host")
+    if "dispatcher" in lock:
+        files[DISPATCHER] = lock["dispatcher"]
+    return files
 
 
 def to_bytes(lock: Lock) -> bytes:
@@ -44,11 +139,48 @@ def write(folder: Path, lock: Lock) -> None:
     write_atomic(folder / NAME, to_bytes(lock))
 
 
-def carry_over(new: Lock, old: Lock) -> Lock:
-    """`new` with the compile results of `old` whose device code is still the same."""
-    before = old.get("structures") or {}
+def sealed(entry: Mapping[str, Any], compiled: Mapping[str, Any]) -> dict[str, Any]:
+    """Compile results of a structure, with a seal: a digest of them and of the device code that they are of.
+
+    A merge of two locks may put lines of both into one structure without a conflict. The seal is broken then.
+    """
+    plain = {key: value for key, value in compiled.items() if key != "seal"}
+    return {**plain, "seal": digest.of_text(json.dumps([entry.get("device"), plain]))}
+
+
+def carry_over(new: Lock, old: Sequence[Lock]) -> Lock:
+    """`new` with the sections of `old` (of the first lock that has them) that are of what `new` has, too."""
+    structures = {name: dict(entry) for name, entry in new["structures"].items()}
+    for name, entry in structures.items():
+        for section, holds in _SECTIONS.items():
+            entries = (lock.get("structures", {}).get(name, {}) for lock in old)
+            if found := next((e[section] for e in entries if section in e and holds(new, entry, e)), None):
+                entry[section] = sealed(entry, found) if section == "compiled" else found
+    return {**new, "structures": structures}
+
+
+def _is_compiled(new: Lock, entry: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    compiled = old["compiled"]
+    whole = "seal" not in compiled or compiled == sealed(old, compiled)  # an older lock has no seal
+    return bool(whole and old.get("device") == entry["device"])
+
+
+def _is_verified(new: Lock, entry: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    found = old["verified"]
+    return bool(found.get("source") == entry["source"] and found.get("host") == new.get("host"))
+
+
+_SECTIONS: dict[str, Callable[[Lock, Mapping[str, Any], Mapping[str, Any]], bool]] = {
+    "compiled": _is_compiled,
+    "verified": _is_verified,
+}
+
+
+def dropped(new: Lock, old: Sequence[Lock]) -> list[str]:
+    """The structures of `new` whose compile results in `old` could not be kept though their device code stands."""
+    lost = []
     for name, entry in new["structures"].items():
-        last = before.get(name) or {}
-        if last.get("device") == entry["device"] and "compiled" in last:
-            entry["compiled"] = last["compiled"]
-    return new
+        before = [e for lock in old if (e := lock.get("structures", {}).get(name, {})).get("compiled")]
+        if "compiled" not in entry and any(e.get("device") == entry["device"] for e in before):
+            lost.append(name)
+    return lost

@@ -1,4 +1,4 @@
-"""The root of a project: what its `generated/` and `tuned/` are relative to. LEAF module."""
+"""The root of a project: what its `generated/` and `tuned/` are relative to; and paths in messages. LEAF module."""
 
 from __future__ import annotations
 
@@ -9,3 +9,9 @@ def root_of(spec: Path) -> Path:
     """The folder that generated and tuned paths are relative to: the one that holds `specs/`, or the spec's own."""
     folder = spec.resolve().parent
     return folder.parent if folder.name == "specs" else folder
+
+
+def from_here(path: Path) -> Path:
+    """A path as people in the current folder call it: relative when it lies below."""
+    absolute, here = path.resolve(), Path.cwd()
+    return absolute.relative_to(here) if absolute.is_relative_to(here) else path

@@ -13,12 +13,16 @@ import os
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from tlxgen import __version__, digest
-from tlxgen.files import write_atomic
+from tlxgen.errors import CacheError
+from tlxgen.files import try_to_write, write_atomic
 
 PACKAGE = Path(__file__).resolve().parent
 GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
+KEPT = 8  # of the digests that builds gave a file, the last ones
+CACHE_BYTES = 4 << 20  # that a verb which cannot do without its cache wants to find room for
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
 
 
@@ -28,6 +32,11 @@ def templates() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent / "templates"
 
 
+def shipped() -> Path:
+    """The folder of the specs that tlxgen ships: inside the package when installed, beside it in a checkout."""
+    return templates().with_name("specs")
+
+
 def cache_folder() -> Path:
     """Where stamps and compile results are kept."""
     if folder := os.environ.get("TLXGEN_CACHE_DIR"):
@@ -35,6 +44,19 @@ def cache_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tlxgen", appauthor=False))
+
+
+def require_cache() -> None:
+    """Raises CacheError unless the cache folder takes a few more megabytes, for a verb that cannot do without it."""
+    folder = cache_folder()
+    try:
+        try_to_write(folder / "probe", CACHE_BYTES)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CacheError(
+            f"the cache folder {folder} cannot be written: {reason}",
+            remedy="make room, or set TLXGEN_CACHE_DIR to a folder that can be written",
+        ) from error
 
 
 @functools.cache
@@ -57,14 +79,40 @@ def is_current(spec: Path, out: Path, templates: Path) -> bool:
 
 
 def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], outputs: Mapping[Path, str]) -> None:
-    """Remembers a build. A cache folder that cannot be written costs time later, nothing else."""
+    """Remembers a build. A cache folder that cannot be written costs time later, nothing else.
+
+    Before its files are written: it is believed once all of them are there, and a build that is killed between two of
+    them has still said what it made.
+    """
+    history = _made(_read(spec, out))
+    for path, new in outputs.items():
+        history[path.name] = [new, *(d for d in history.get(path.name, ()) if d != new)][:KEPT]
     stamp = {
         "generator": _maker(templates),
         "inputs": {str(p.resolve()): d for p, d in inputs.items()},
         "outputs": {str(p.resolve()): d for p, d in outputs.items()},
+        "made": history,
     }
     with contextlib.suppress(OSError):
         write_atomic(_path(spec, out), json.dumps(stamp).encode())
+
+
+def made(spec: Path, out: Path) -> dict[str, frozenset[str]]:
+    """The digests of what builds of `spec` into `out` made here, by file name; empty when nothing is remembered."""
+    return {name: frozenset(digests) for name, digests in _made(_read(spec, out)).items()}
+
+
+def _made(stamp: Any) -> dict[str, list[str]]:
+    found = stamp.get("made") if isinstance(stamp, dict) else None
+    lists = found.items() if isinstance(found, dict) else ()
+    return {name: [d for d in some if isinstance(d, str)] for name, some in lists if isinstance(some, list)}
+
+
+def _read(spec: Path, out: Path) -> Any:
+    try:
+        return json.loads(_path(spec, out).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def renew(spec: Path, out: Path, changed: Path) -> None:

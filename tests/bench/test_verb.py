@@ -106,7 +106,11 @@ def test_tritonbench_can_load_the_operator_and_call_it(
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setitem(sys.modules, "tritonbench.utils.triton_op", stand_in)
     path = tmp_path / "operator.py"
-    assert verb.run(spec, [(64, 72, 40)], None, False, 5, verb.Outputs(tritonbench=path)) == 0
+    outputs = verb.Outputs(tritonbench=path)
+    with pytest.raises(TlxgenError, match="is not built"):
+        verb.run(spec, [(64, 72, 40)], None, False, 5, outputs)
+    build(spec)
+    assert verb.run(spec, [(64, 72, 40)], None, False, 5, outputs) == 0
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), str(path), "exec"), scope)
     assert benchmarks == {"torch": True, "g_in_flight0": False, "g_in_flight1": False}

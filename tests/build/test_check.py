@@ -24,7 +24,7 @@ def test_nothing_stale_is_exit_0_and_no_diff(project: Project, check: Check) -> 
     project.spec("k", "")
     project.build("k")
     result = check()
-    assert (result.exit_code, result.output) == (0, "specs/k.yaml: up to date (1 modules, 1 variants, 0 rejected)\n")
+    assert (result.exit_code, result.output) == (0, "specs/k.yaml: up to date (1 module, 1 variant, 0 rejected)\n")
 
 
 def test_nothing_built_is_exit_1_and_all_of_it_is_the_diff(project: Project, check: Check) -> None:
@@ -47,11 +47,12 @@ def test_an_edited_module_is_exit_1_with_a_unified_diff_back_to_what_is_built(pr
     result = check()
     assert result.exit_code == 1
     lines = result.output.splitlines()
+    assert lines[1] == "  k.py had been edited by hand since the build before"
     place = lines.index("-import torch  # mine")
     assert lines[place + 1] == "+import torch"
-    assert lines[1].startswith("--- ") and lines[1].endswith("generated/k/k.py (on disk)")
-    assert lines[2].startswith("+++ ") and lines[2].endswith("generated/k/k.py (as built)")
-    assert lines[3].startswith("@@ -")
+    assert lines[2].startswith("--- ") and lines[2].endswith("generated/k/k.py (on disk)")
+    assert lines[3].startswith("+++ ") and lines[3].endswith("generated/k/k.py (as built)")
+    assert lines[4].startswith("@@ -")
     assert project.files() == before
 
 

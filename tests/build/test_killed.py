@@ -16,7 +16,7 @@ from tlxgen.loading import HOST
 
 from .project import TWO, Project
 
-# Stops for good just before the n-th file takes its place, with its new bytes written beside it.
+# Stops for good just before the n-th file takes its place, with its bytes written beside it. The first is the stamp.
 STOPS_BEFORE_REPLACE = """
 import os, sys, time
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_every_file_is_the_old_or_the_new_one_and_the_next_build_mends_it(
     changed = {name for name in new if old[name] != new[name]}
     assert changed == set(new) - {HOST}
 
-    kill_before_replace(spec, number, tmp_path / "mark")
+    kill_before_replace(spec, number + 1, tmp_path / "mark")
 
     order = sorted(changed, key=lambda name: (name == "lock.json", name))  # the lock comes last
     found = {p.name: p.read_bytes() for p in folder.iterdir()}
@@ -73,3 +73,14 @@ def test_every_file_is_the_old_or_the_new_one_and_the_next_build_mends_it(
     project.build("k")
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == new
     assert os.listdir(folder) and project.build("k").up_to_date
+
+
+def test_what_a_killed_build_wrote_is_no_edit_though_the_spec_has_changed_again(
+    project: Project, tmp_path: Path
+) -> None:
+    project.spec("k")
+    project.build("k")
+    spec = project.spec("k", "rings: {ab: {stages: 3}}\n" + TWO)
+    kill_before_replace(spec, 2, tmp_path / "mark")
+    project.spec("k", "rings: {ab: {stages: 5}}\n" + TWO)
+    assert "k_in_flight0.py" in project.build("k").changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from pathlib import Path
 
@@ -94,6 +95,13 @@ def test_large_file_is_refused_unread(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="larger than 256 KiB"):
         read(path)
     assert time.process_time() - started < 0.05
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "s.yaml")
+    for path in (tmp_path / "s.yaml", Path("/dev/null")):
+        with pytest.raises(SpecError, match="this is a pipe or a device, not a spec file"):
+            read(path)
 
 
 def test_values_and_places(tmp_path: Path) -> None:

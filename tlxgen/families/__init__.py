@@ -1,21 +1,23 @@
 """The kernel families. One from outside is a package with an entry point in the group `tlxgen.families`.
 
 The entry point names a Family; its templates lie in a folder `templates` beside the module of its class, or, for the
-families here, in the project's templates.
+families here, in the project's templates. One that does not load harms nothing but itself: whatever needs it says so.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
+from typing import Any
 
-from tlxgen.errors import SpecError
-from tlxgen.spec import Document
+from tlxgen.errors import FamilyError, SpecError
+from tlxgen.spec import CommonSpec, Document
 from tlxgen.spec import load as read_spec
 
 from .base import Family, Kernels, Structure, Variant
+from .kit import Axis
 from .kit.names import folder
 
 BUILT_IN = {
@@ -30,18 +32,69 @@ BUILT_IN = {
 
 def names() -> list[str]:
     """The names of all families, sorted."""
-    return sorted({*BUILT_IN, *(e.name for e in entry_points(group="tlxgen.families"))})
+    return sorted({*BUILT_IN, *(e.name for e in _plug_ins())})
+
+
+def plug_ins() -> list[str]:
+    """The names of the families from outside, sorted."""
+    return sorted({e.name for e in _plug_ins()} - set(BUILT_IN))
 
 
 def load(name: str) -> Family:
-    """The family of that name. Raises KeyError when there is none."""
+    """The family of that name. Raises KeyError when there is none, FamilyError for one from outside that is broken."""
     if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-    else:
-        found = next(e for e in entry_points(group="tlxgen.families", name=name)).load()
+        return _made(_attribute(BUILT_IN[name]))
+    point = next((e for e in _plug_ins() if e.name == name), None)
+    if point is None:
+        raise KeyError(name)
+    try:
+        family = _made(point.load())
+        _check(family, name)
+    except (Exception, SystemExit) as error:  # whatever the package does as it is imported
+        package = f" of {point.dist.name}" if point.dist else ""
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        message = f"the kernel family {name!r}{package} does not load: {' '.join(text.split())}"
+        raise FamilyError(message, remedy="mend or uninstall that package") from error
+    return family
+
+
+def loaded() -> tuple[dict[str, Family], dict[str, FamilyError]]:
+    """The families that load, by name, and what is wrong with the others, by theirs."""
+    good: dict[str, Family] = {}
+    broken: dict[str, FamilyError] = {}
+    for name in names():
+        try:
+            good[name] = load(name)
+        except FamilyError as error:
+            broken[name] = error
+    return good, broken
+
+
+def _plug_ins() -> EntryPoints:
+    return entry_points(group="tlxgen.families")
+
+
+def _attribute(place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _made(found: Any) -> Family:
     family: Family = found() if isinstance(found, type) else found
     return family
+
+
+def _check(family: Any, name: str) -> None:
+    """Raises TypeError for what an entry point may not name."""
+    if not isinstance(family, Family):
+        raise TypeError(f"the entry point names {type(family).__name__}, which is no tlxgen.families.Family")
+    model = getattr(family, "model", None)
+    if not (isinstance(model, type) and issubclass(model, CommonSpec)):
+        raise TypeError(f"{type(family).__name__}.model is no tlxgen.spec.CommonSpec")
+    if not all(isinstance(axis, Axis) for axis in getattr(family, "axes", (None,))):
+        raise TypeError(f"{type(family).__name__}.axes is no tuple of tlxgen.families.kit.Axis")
+    if family.name != name:
+        raise TypeError(f"{type(family).__name__}.name is {family.name!r}, and the entry point says {name!r}")
 
 
 def of(document: Document) -> Family:
@@ -54,7 +107,10 @@ def of(document: Document) -> Family:
         meant = f"; did you mean {near[0]!r}?" if near else ""
         where = document.where(("kernel",))
         raise SpecError(f"no kernel family {name!r}{meant}", location=where, remedy=f"families: {', '.join(names())}")
-    return load(name)
+    try:
+        return load(name)
+    except FamilyError as error:
+        raise FamilyError(error.message, location=document.where(("kernel",)), remedy=error.remedy) from error
 
 
 def kernels_of(spec: Path) -> Kernels:
@@ -68,4 +124,16 @@ def templates(family: Family) -> Path:
     return folder(type(family).__module__)
 
 
-__all__ = ["Family", "Kernels", "Structure", "Variant", "kernels_of", "load", "names", "of", "templates"]
+__all__ = [
+    "Family",
+    "Kernels",
+    "Structure",
+    "Variant",
+    "kernels_of",
+    "load",
+    "loaded",
+    "names",
+    "of",
+    "plug_ins",
+    "templates",
+]

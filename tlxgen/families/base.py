@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError, SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import FamilyError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
-from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
+from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
 
-from . import tuned
+from . import refusal, tuned
+from .interface import NEEDED
 from .kit import Axis, Renamed, config_axes
 from .kit.axes import blame
 from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
 
+INTERFACE = "docs/plugins.md says what the modules of a family have"
 NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tuned"}
 
 
@@ -44,8 +46,16 @@ class Kernels:
     def some(self) -> Kernels:
         """Itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
         if not self.structures:
-            raise _nothing_left(self)
+            raise refusal.nothing_left(self.family, self.document, self.rejected)
         return self
+
+    def structure(self, name: str) -> Structure:
+        """The structure of that name. Raises SpecError when the spec makes none."""
+        for structure in self.structures:
+            if structure.name == name:
+                return structure
+        remedy = f"it makes {', '.join(s.name for s in self.structures) or 'none'}"
+        raise SpecError(f"this spec makes no module {name} now", location=self.document.where(()), remedy=remedy)
 
     @property
     def kept(self) -> tuple[Variant, ...]:
@@ -55,12 +65,8 @@ class Kernels:
 class Family:
     """A template and its parameter model, and modules that are found by their names.
 
-    They lie beside the class, in its package or in that of a class that it inherits from:
-
-    plan       build(spec, guards=, baked=, **common) -> Plan
-    problem    inputs, reference, tolerance, launch; importing it imports torch
-    cost       flops(spec, shape), bytes_moved(spec, shape), clocks(plan, shape, sms); each may be missing
-    benchmark  the calls to time and baselines (see `benchmark`); may be missing
+    They lie beside the class, in its package or in that of a class that it inherits from: `plan`, `problem`, and, to be
+    timed and tuned, `cost` and `benchmark`. The protocols of `families.interface` say what each has.
     """
 
     name: ClassVar[str]
@@ -70,6 +76,7 @@ class Family:
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
+    first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of the spec that `tlxgen init` writes
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
 
     def __init_subclass__(cls) -> None:
@@ -87,8 +94,17 @@ class Family:
         return blame(self.axes)
 
     def part(self, name: str) -> Any:
-        """The family's module of that name; None if there is none."""
+        """The family's module of that name; None if there is none. Raises FamilyError for one that does not import."""
         return _module(self._packages, name)
+
+    def _needed(self, name: str) -> Any:
+        """A module that every family has. Raises FamilyError for one that is missing, or lacks what is needed."""
+        module = self.part(name)
+        lacking = [f for f in NEEDED[name] if not callable(getattr(module, f, None))]
+        if lacking:
+            what = f"its module {name} lacks {', '.join(lacking)}" if module else f"it has no module {name}"
+            raise FamilyError(f"the kernel family {self.name!r} is not complete: {what}", remedy=INTERFACE)
+        return module
 
     @functools.cached_property
     def _packages(self) -> tuple[str, ...]:
@@ -113,12 +129,12 @@ class Family:
 
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         """The plan of one variant."""
-        plan: Plan = self.part("plan").build(spec, guards=guards, baked=baked, **common)
+        plan: Plan = self._needed("plan").build(spec, guards=guards, baked=baked, **common)
         return plan
 
     def problem(self) -> Any:
         """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
-        return self.part("problem")
+        return self._needed("problem")
 
     def benchmark(self) -> Any:
         """The module of the family's calls and baselines; importing it imports torch.
@@ -157,16 +173,16 @@ class Family:
         """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
 
         `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at. What a file
-        says by an old name is a RenamedWarning.
+        says by an old name is a RenamedWarning, what a parent's arch has other defaults for is a SpecNote.
         """
-        document = renamed.current(document, self.renamed)
+        document = retargeted(renamed.current(document, self.renamed), self.model)
         with _uncollected():
             return self._kernels(document, on_structure)
 
     def _kernels(self, document: Document, on_structure: Callable[[Structure], object]) -> Kernels:
-        expansion = expand(document, self.model)
-        _check_constants(self, document)
-        rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
+        expansion = _expanded(self, document)
+        refused = [p for p in expansion.points if p.spec is None or p.rejected]
+        rejected = [Variant(p.values, None, None, p.rejected, p.blamed) for p in refused]
         structures: list[Structure] = []
         groups = _groups(self, expansion)
         apart = [_apart(points[0], self) for points in groups.values()]
@@ -217,8 +233,19 @@ def _module(packages: tuple[str, ...], name: str) -> Any:
     for package in packages:
         is_package = hasattr(sys.modules[package], "__path__")
         if is_package and importlib.util.find_spec(f"{package}.{name}"):
-            return importlib.import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
     return None
+
+
+def _imported(name: str) -> Any:
+    """The module. Raises FamilyError, for one from outside tlxgen, whatever it does as it is imported."""
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if name.startswith("tlxgen."):
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FamilyError(f"the module {name} of a kernel family does not load: {text}") from error
 
 
 @contextlib.contextmanager
@@ -240,18 +267,28 @@ def _task(role: Role) -> str:
     return f"{role.name}: {replicas}{role.warps} warp{'s' * (role.warps > 1)}{registers}{guard}"
 
 
-def _check_constants(family: Family, document: Document) -> None:
-    """Raises SpecErrors for an entry of `bake` or `keep` that names no axis of constants."""
-    faults = []
-    for key in ("bake", "keep"):
-        for i, path in enumerate(document.data.get(key) or ()):
-            if path not in family.config_axes:
-                near = difflib.get_close_matches(str(path), family.config_axes, n=1)
-                meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
-                text = f"{path!r} is not an axis that only changes constants{meant}"
-                faults.append(SpecError(text, location=document.where((key, i))))
+def _expanded(family: Family, document: Document) -> Expansion:
+    """The points of a document's axes. Raises SpecErrors for all that is wrong with it."""
+    faults = list(_wrong_constants(family, document))
+    try:
+        expansion = expand(document, family.model)
+    except SpecErrors as found:
+        raise SpecErrors([*found.errors, *faults]) from None
     if faults:
         raise SpecErrors(faults)
+    return expansion
+
+
+def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
+    """An error for each entry of `bake` or `keep` that names no axis of constants."""
+    for key in ("bake", "keep"):
+        given = document.data.get(key)
+        for i, path in enumerate(given if isinstance(given, list) else ()):
+            if isinstance(path, str) and path not in family.config_axes:
+                near = difflib.get_close_matches(path, family.config_axes, n=1)
+                meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
+                text = f"{path!r} is not an axis that only changes constants{meant}"
+                yield SpecError(text, location=document.where((key, i)))
 
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
@@ -288,26 +325,6 @@ def _apart(point: Any, family: Family) -> dict[str, Any]:
     """The values of the axes, key by key, that are not constants only."""
     given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
     return {p: v for p, v in given.items() if p not in family.config_axes or p in point.spec.bake}
-
-
-def _nothing_left(kernels: Kernels) -> NoVariantError:
-    name, rejected = kernels.name, kernels.rejected
-    where = kernels.document.where(("name",))
-    if len(rejected) == 1:
-        rule = rejected[0].reasons[0].partition(":")[0]
-        path = kernels.family.blame.get(rule, "").split(".")
-        if path[0] in kernels.document.data:
-            where = kernels.document.where(tuple(path))
-        return NoVariantError(f"{name} cannot be built: {'; '.join(rejected[0].reasons)}", location=where)
-    remedy = "\n".join(_examples(rejected)).strip()
-    return NoVariantError(f"all {len(rejected)} variants of {name} are rejected", location=where, remedy=remedy)
-
-
-def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
-    for variant in rejected[:most]:
-        yield f"    {variant.label}: {'; '.join(variant.reasons)}"
-    if len(rejected) > most:
-        yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
 
 
 __all__ = ["Family", "Kernels", "Structure", "Value", "Variant", "structure_key"]

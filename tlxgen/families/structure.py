@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tlxgen.plan import Plan
-from tlxgen.spec import CommonSpec
+from tlxgen.spec import CommonSpec, DataPath
 
 Value = int | bool
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
+    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so.
+
+    `blamed`: of one without a plan, for each of the reasons the path of what brought it, in the document.
+    """
 
     values: Mapping[str, Any]
     spec: CommonSpec | None
     plan: Plan | None
     reasons: tuple[str, ...]
+    blamed: tuple[DataPath, ...] = ()
 
     @property
     def label(self) -> str:
@@ -37,6 +41,24 @@ class Structure:
     baked: Mapping[str, Value]  # parameters that the source holds as constants
     variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
     tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
+
+    def variant_of(self, constants: Mapping[str, Value]) -> tuple[Variant, bool]:
+        """The variant of a row of CONFIGS, and whether it has just these constants.
+
+        For a row that somebody wrote by hand it is the variant that has most in common with it.
+        """
+
+        def alike(variant: Variant) -> int:
+            own = constants_of(variant)
+            return sum(own.get(name) == value for name, value in constants.items())
+
+        found = max(self.variants, key=alike)
+        return found, constants_of(found) == dict(constants)
+
+
+def constants_of(variant: Variant) -> dict[str, Value]:
+    """What a variant's row of CONFIGS says."""
+    return {p.name: p.value for p in variant.plan.parameters if not p.baked} if variant.plan else {}
 
 
 def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:

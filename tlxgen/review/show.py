@@ -13,7 +13,10 @@ from .tables import Table, show
 
 
 def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
-    """Prints every variant: kept with its structure and SMEM, rejected with its reasons."""
+    """Prints every variant: kept with its structure and SMEM, rejected with its reasons.
+
+    Raises NoVariantError, after that, when none is kept.
+    """
     kernels = kernels_of(spec)
     kept = Table(f"{len(kernels.kept)} kept", ("variant", "structure", "SMEM B", "registers"))
     if not only_rejected:
@@ -25,6 +28,7 @@ def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
     for variant in kernels.rejected:
         rejected.add(variant.label, "\n".join(variant.reasons))
     show([kept, rejected])
+    kernels.some()
 
 
 def print_plans(spec: Path, only: str | None = None) -> None:

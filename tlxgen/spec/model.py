@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
+from tlxgen.spec.choices import choices
 from tlxgen.spec.source import DataPath
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
@@ -133,7 +134,13 @@ class CommonSpec(SpecModel):
     name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=60), AfterValidator(_no_keyword)] = Field(
         description="Name of the kernel and of its file: a-z, 0-9 and _, at most 60 characters."
     )
-    arch: Literal["sm90", "sm100"] = Field(description="Target: sm90 is Hopper, sm100 is Blackwell.")
+    arch: Literal["sm90", "sm100"] = Field(
+        description="Target: sm90 is Hopper, sm100 is Blackwell.",
+        json_schema_extra=choices(
+            sm90="Hopper (H100, H200): wgmma by warpgroups, accumulators in registers.",
+            sm100="Blackwell (B200, GB200): tcgen05 by one thread, accumulators in tensor memory.",
+        ),
+    )
     description: str = Field(default="", description="A sentence for the generated file's docstring.")
     guards: dict[GuardName, bool | Literal["keep"]] = Field(
         default={},

@@ -7,6 +7,7 @@ lists and the places of aliases, and only events let depth and size be bounded w
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,8 +140,11 @@ def _read_bytes(path: Path, name: str) -> bytes:
     try:
         if path.is_dir():
             raise SpecError("this is a directory, not a spec file", location=start)
-        too_large = path.stat().st_size > MAX_BYTES
-        with path.open("rb") as file:  # a pipe or a device has no size: read one byte more than allowed
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # reading would wait for whoever writes, and it can be read only once
+            raise SpecError("this is a pipe or a device, not a spec file", location=start)
+        too_large = about.st_size > MAX_BYTES
+        with path.open("rb") as file:  # which may grow meanwhile
             content = b"" if too_large else file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise SpecError("no such file", location=start) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -19,19 +19,23 @@ from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
 MAX_POINTS = 1_000_000
+MAX_TRIED = 1000  # values of an axis that are tried where the rest of the spec is wrong
 _AXES: DataPath = ("variants", "axes")
+_CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))
 
 
 @dataclass(frozen=True)
 class Point:
     """One combination of the axes' values.
 
-    It has either a spec, of which `variants` is empty, or the reasons for its rejection.
+    It has either a spec, of which `variants` is empty, or the reasons for its rejection; `blamed`: for each of them the
+    path, in the document, of what brought it.
     """
 
     values: dict[str, Any]
     spec: CommonSpec | None
     rejected: tuple[str, ...] = ()
+    blamed: tuple[DataPath, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ def expand(document: Document, model: type[CommonSpec]) -> Expansion:
     """Every point of the document's axes, validated by `model` and held against `require` and `exclude`.
 
     A combination that a model validator or a condition refuses is a rejected point. Everything else is raised as
-    SpecErrors: wrong fields, axes that the model does not have, values that no field takes, conditions that cannot be
-    evaluated. Without axes an illegal combination is an error of the spec itself, and raised too.
+    SpecErrors, all of it at once: wrong fields, axes that the model does not have, values that no field takes,
+    conditions that cannot be evaluated, and an illegal combination that is one at every point.
     """
     _, faults = collect(document.data, model)
     axes = _raw_axes(document.data)
@@ -64,8 +68,22 @@ def expand(document: Document, model: type[CommonSpec]) -> Expansion:
     conditions, faulty = _conditions(document, model)
     errors += faulty
     if errors:
-        raise SpecErrors(errors)
+        raise SpecErrors([*errors, *_value_errors(document, model, axes)])
     return _Expander(document, model, axes, conditions).run()
+
+
+def at_point(document: Document, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The document's data with these values of its axes, or of other paths, and without `variants`."""
+    data = {key: value for key, value in document.data.items() if key != "variants"}
+    for path, value in values.items():
+        data = _with_value(data, tuple(path.split(".")), value)
+    return data
+
+
+def judge(document: Document, model: type[CommonSpec]) -> Callable[[CommonSpec], tuple[str, ...]]:
+    """What says why the document's conditions reject a spec; it raises ExpressionFault where it cannot."""
+    conditions, _ = _conditions(document, model)
+    return lambda spec: tuple(reason for condition in conditions if (reason := condition.reason(spec)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +125,7 @@ class _Expander:
         self.axes = [_Axis(path, tuple(path.split(".")), tuple(values)) for path, values in axes.items()]
         self.conditions = conditions
         self.base = {key: value for key, value in document.data.items() if key != "variants"}
-        self.errors: dict[tuple[Location, str], SpecError] = {}
+        self.errors: dict[tuple[Location | None, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
         self.broken: set[DataPath] = set()  # conditions that already gave an error
         # (axis, value) pairs that no point has shown to be legal by themselves yet
@@ -135,14 +153,16 @@ class _Expander:
             if self.wrong and any(pair in self.wrong for pair in enumerate(indices)):
                 continue
             points.append(self._point(indices, dict(zip(paths, combination, strict=True))))
+        for message, path in [] if self.errors else _everywhere(points):
+            self._error(message, self.document.where(path, key=path[:2] != _AXES))
         if self.errors:
             raise SpecErrors(self.errors.values())
         return Expansion({axis.path: axis.values for axis in self.axes}, points)
 
     def _point(self, indices: tuple[int, ...], values: dict[str, Any]) -> Point:
-        judged = not self.unseen or self.unseen.isdisjoint(enumerate(indices))
-        if judged and (early := self._early(indices)):
-            return Point(values, None, early)
+        known = not self.unseen or self.unseen.isdisjoint(enumerate(indices))
+        if known and (early := self._early(indices)):
+            return Point(values, None, *zip(*early, strict=True))
         data: dict[str, Any] = self.base
         for axis in self.axes:
             data = _with_value(data, axis.keys, values[axis.path])
@@ -153,21 +173,33 @@ class _Expander:
                 self._blame(fault, indices)
             if not plain:
                 self.unseen.difference_update(enumerate(indices))
-            return Point(values, None, tuple(dict.fromkeys(fault.message for fault in faults)))
+            found = {fault.message: self._brought(fault.path, indices) for fault in faults}
+            return Point(values, None, tuple(found), tuple(found.values()))
         self.unseen.difference_update(enumerate(indices))
-        reasons = [reason for condition in self.conditions if (reason := self._judge(condition, spec))]
-        return Point(values, None if reasons else spec, tuple(reasons))
+        reasons = [(reason, c.place) for c in self.conditions if (reason := self._judge(c, spec))]
+        return Point(values, None, *zip(*reasons, strict=True)) if reasons else Point(values, spec)
 
-    def _early(self, indices: tuple[int, ...]) -> tuple[str, ...]:
-        """The reasons of those conditions that need nothing but the axes' values."""
+    def _early(self, indices: tuple[int, ...]) -> list[tuple[str, DataPath]]:
+        """The reasons of those conditions that need nothing but the axes' values, and where these stand."""
         reasons = []
         for condition, axes, key_of, known in self.early:
             key = key_of(indices)
             if key not in known:
                 known[key] = self._by_axes(condition, axes, indices)
             if reason := known[key]:
-                reasons.append(reason)
-        return tuple(reasons)
+                reasons.append((reason, condition.place))
+        return reasons
+
+    def _brought(self, path: DataPath, indices: tuple[int, ...]) -> DataPath:
+        """Where the document has what a point has at `path`: at an axis' value, or there."""
+        return next(
+            (
+                (*_AXES, axis.path, index, *path[len(axis.keys) :])
+                for axis, index in zip(self.axes, indices, strict=True)
+                if path[: len(axis.keys)] == axis.keys
+            ),
+            path,
+        )
 
     def _by_axes(self, condition: _Condition, axes: tuple[int, ...], indices: tuple[int, ...]) -> str | None:
         data: dict[str, Any] = {}
@@ -193,17 +225,27 @@ class _Expander:
     def _blame(self, fault: Fault, indices: tuple[int, ...]) -> None:
         """Places a field's fault at the axis value that brought it, else where the document has the field."""
         for number, (axis, index) in enumerate(zip(self.axes, indices, strict=True)):
-            length = len(axis.keys)
-            if fault.path[:length] == axis.keys:
+            if fault.path[: len(axis.keys)] == axis.keys:
                 self.wrong.add((number, index))
-                place = (*_AXES, axis.path, index, *fault.path[length:])
-                inside = fault.key and len(fault.path) > length
-                self._error(f"{fault.message} ({axis.path})", self.document.where(place, key=inside))
+                self._add(_of_value(self.document, axis.path, index, fault))
                 return
         self._error(fault.message, self.document.where(fault.path, key=fault.key))
 
     def _error(self, message: str, location: Location) -> None:
-        self.errors.setdefault((location, message), SpecError(message, location=location))
+        self._add(SpecError(message, location=location))
+
+    def _add(self, error: SpecError) -> None:
+        self.errors.setdefault((error.location, error.message), error)
+
+
+def _everywhere(points: Sequence[Point]) -> list[tuple[str, DataPath]]:
+    """What makes every point none, and is no condition, with its place: a fault of the spec."""
+    common = dict.fromkeys(zip(points[0].rejected, points[0].blamed, strict=True)) if points else {}
+    for point in points:
+        common = {each: None for each in common if each[0] in point.rejected and each[1] in point.blamed}
+        if not common:
+            break
+    return [(text, path) for text, path in common if path[:2] not in _CONDITIONS]
 
 
 def _with_value(data: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -222,6 +264,28 @@ def _raw_axes(data: Mapping[str, Any]) -> dict[str, Any]:
     variants = data.get("variants")
     axes = variants.get("axes") if isinstance(variants, dict) else None
     return axes if isinstance(axes, dict) else {}
+
+
+def _value_errors(document: Document, model: type[CommonSpec], axes: Mapping[str, Any]) -> list[SpecError]:
+    """The axes' values that no field takes, of a document that is wrong elsewhere: each is tried on its own."""
+    valid = axis_paths(model)
+    errors: list[SpecError] = []
+    for path, values in axes.items():
+        keys = tuple(path.split("."))
+        if not matches(path, valid) or not isinstance(values, list):
+            continue
+        for index, value in enumerate(values[:MAX_TRIED]):
+            _, faults = collect(_with_value(document.data, keys, value), model)
+            inside = [f for f in faults if f.path[: len(keys)] == keys and not f.cross]
+            errors += [_of_value(document, path, index, fault) for fault in inside]
+    return errors
+
+
+def _of_value(document: Document, path: str, index: int, fault: Fault) -> SpecError:
+    """What is wrong with a value of an axis."""
+    inner = fault.path[len(path.split(".")) :]
+    location = document.where((*_AXES, path, index, *inner), key=fault.key and bool(inner))
+    return SpecError(f"{fault.message} ({path})", location=location)
 
 
 def _supplied(missing: DataPath | None, axes: Iterable[str]) -> bool:

@@ -216,7 +216,8 @@ class _Module:
             template=self.template,
             for_people=False,
         )
-        write_atomic(self.path, f"{text}# {self.name}\n".encode())
+        with contextlib.suppress(OSError):  # a cache folder that cannot be written costs time later, nothing else
+            write_atomic(self.path, f"{text}# {self.name}\n".encode())
         return text
 
 

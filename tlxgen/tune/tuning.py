@@ -5,6 +5,7 @@ Classes are independent of each other, so that the result is the same whatever t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
@@ -138,7 +139,8 @@ def device(module: str = worker.MODULE, asked: Future[dict[str, Any]] | None = N
     if not found:
         found = asked.result() if asked else worker.describe_task({"limit_s": worker.START_S, "module": module})
     if identity := _identity():
-        write_atomic(_kept(identity), json.dumps(found).encode())
+        with contextlib.suppress(OSError):
+            write_atomic(_kept(identity), json.dumps(found).encode())
     return Device.from_json(found)
 
 

@@ -13,15 +13,15 @@ from tlxgen.bench.comparison import Row, time_problem
 from tlxgen.bench.device import describe
 from tlxgen.bench.operator import source
 from tlxgen.bench.report import COLUMNS, Record, cells
-from tlxgen.bench.spec import Bench
+from tlxgen.bench.spec import Bench, Shape
 from tlxgen.bounded import cpus
-from tlxgen.build import build
 from tlxgen.check import require_device
 from tlxgen.compile import check_torch, check_triton
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
 from tlxgen.tune.ahead import Target, compile_ahead
+from tlxgen.working import Working, of_spec
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,26 @@ def run(
     outputs: Outputs,
     workers: int | None = None,
 ) -> int:
-    """Builds what is stale and times it; 0 unless something failed or gave wrong numbers."""
+    """Times what the spec gives now; 0 unless something failed or gave wrong numbers."""
     check_torch()
-    built = build(spec)
-    bench = Bench(spec, built.folder, baselines=baselines, every_config=every_config)
-    chosen = tuple(shapes) or bench.shapes
+    with of_spec(spec) as work:
+        bench = Bench(spec, work.folder, baselines=baselines, every_config=every_config)
+        return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus())
+
+
+def _run(bench: Bench, work: Working, chosen: Sequence[Shape], turns: int, outputs: Outputs, workers: int) -> int:
     if outputs.tritonbench:
+        if line := work.difference():
+            raise TlxgenError(
+                f"an operator for TritonBench loads what is built: {line.partition(': ')[0]}",
+                remedy=f"tlxgen build {bench.spec}",
+            )
         check_triton()
         if len(bench.apart()) > 1:
             text = f"the variants of {bench.kernels.name} compute different things; an operator computes one"
             raise TlxgenError(text, remedy="give the axis that decides what is computed one value")
         named = [(case.name, case.baseline) for case in bench.cases(chosen[0])]
-        text = source(bench.kernels.name, spec, built.folder, chosen, named)
+        text = source(bench.kernels.name, bench.spec, work.generated, chosen, named)
         write_atomic(outputs.tritonbench, text.encode())
         print(f"wrote {outputs.tritonbench}; TritonBench wants it at operators/{bench.kernels.name}/__init__.py")
         if outputs == Outputs(tritonbench=outputs.tritonbench):
@@ -63,7 +71,7 @@ def run(
     arch = bench.kernels.structures[0].plan.arch
     require_device(arch.name, arch.capability, "bench")
     check_triton()
-    record = _time(bench, chosen, turns, workers or cpus())
+    record = _time(bench, chosen, turns, workers)
     record.write(json_path=outputs.json, csv_path=outputs.csv, markdown=outputs.markdown, plot=outputs.plot)
     return int(any(row.error for row in record.rows))
 

@@ -9,18 +9,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from tlxgen.build import Built, Step, build, prepare
+from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.words import counted, printable
 
 T = TypeVar("T")
 
 
-def run(specs: list[Path], out: Path | None, check: bool) -> int:
+def run(specs: list[Path], out: Path | None, check: bool, force: bool = False) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
 
     def one(spec: Path, step: Step | None) -> Built:
-        built = build(spec, out=out, check=check, on_step=step)
-        print(_line(built, check))
+        built = build(spec, out=out, check=check, force=force, on_step=step)
+        _tell(built, check)
         return built
 
     done = _each(specs, one)
@@ -30,21 +31,27 @@ def run(specs: list[Path], out: Path | None, check: bool) -> int:
     return int(check and any(not b.up_to_date for b in done))
 
 
-def run_verified(specs: list[Path], out: Path | None) -> int:
+def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> int:
     """Builds the specs if the simulator finds nothing wrong with what would be written; else writes nothing at all.
 
     Returns 0; 1 for findings that are errors, 2 for what could not be run. Raises the errors of all specs at once.
     """
     from tlxgen.verbs import verify
 
-    prepared = _each(specs, lambda spec, step: prepare(spec, out=out, on_step=step))
+    def one(spec: Path, step: Step | None) -> Prepared:
+        made = prepare(spec, out=out, force=force, on_step=step)
+        if not force:
+            made.refuse_edited()
+        return made
+
+    prepared = _each(specs, one)
     with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
         status = verify.prepared_are_clean(prepared, Path(folder), verify.Options())
     if status:
         print("nothing is written")
         return status
-    for one in prepared:
-        print(_line(one.write(), check=False))
+    for made in prepared:
+        _tell(made.write(force=force), check=False)
     return 0
 
 
@@ -80,7 +87,20 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
     return bar
 
 
+def _tell(built: Built, check: bool) -> None:
+    print(_line(built, check))
+    for note in built.notes:
+        print(f"  {note}")
+
+
 def _line(built: Built, check: bool) -> str:
-    state = "up to date" if built.up_to_date else ("stale" if check else f"{len(built.changed)} files written")
-    variants = f"{built.variants} variants, {built.rejected} rejected"
-    return f"{built.spec}: {state} ({len(built.modules)} modules, {variants})"
+    written = f"{counted(len(built.changed), 'file')} written to {_from_here(built.folder)}"
+    state = "up to date" if built.up_to_date else ("stale" if check else written)
+    modules, variants = counted(len(built.modules), "module"), counted(built.variants, "variant")
+    return printable(f"{built.spec}: {state} ({modules}, {variants}, {built.rejected} rejected)")
+
+
+def _from_here(folder: Path) -> Path:
+    """A folder as people in the current one call it."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
 
-from tlxgen import __version__, lock
-from tlxgen.build import build
+from tlxgen import __version__
 from tlxgen.check import Job, Result, check_all, require_device
 from tlxgen.compile import check_torch, check_triton
 from tlxgen.families import kernels_of
 from tlxgen.files import write_atomic
 from tlxgen.review.tables import Table, show
+from tlxgen.working import of_spec
 
 
 def run(
     specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, peers: bool, results: Path | None
 ) -> int:
-    """Builds what is stale, checks it, prints a table; 0 when all cases pass, else 1."""
+    """Checks what the specs give now, prints a table; 0 when all cases pass, else 1."""
     check_torch()
     arches = {spec: kernels_of(spec).some().structures[0].plan.arch for spec in specs}
     for arch in dict.fromkeys(arches.values()):
         device = require_device(arch.name, arch.capability)
     check_triton()
     jobs = []
-    for spec in specs:
-        built = build(spec)
-        names = lock.read(built.folder)["structures"]
-        jobs += [Job(spec, built.folder, name, repeats, seed, peers=peers) for name in names]
-    cases = check_all(jobs, workers=workers, timeout_s=timeout_s, on_done=_progress)
+    with ExitStack() as copies:
+        for spec in specs:
+            work = copies.enter_context(of_spec(spec))
+            names = [s.name for s in kernels_of(spec).structures]
+            jobs += [Job(spec, work.folder, name, repeats, seed, peers=peers) for name in names]
+        cases = check_all(jobs, workers=workers, timeout_s=timeout_s, on_done=_progress)
     _print(cases)
     if results:
         write_atomic(results, _record(cases, device).encode())

@@ -1,23 +1,26 @@
 """`tlxgen compile`: every config of every structure to a cubin, with no GPU, and held against the plan.
 
-What came out goes into the lock: digests of PTX and SASS, and the resource figures.
+What came out goes into the lock: digests of PTX and SASS, and the resource figures. A generated module that is named
+itself is compiled as it lies there, with the rows that its table CONFIGS has.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tlxgen import lock, stamp
-from tlxgen.build import build
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
-from tlxgen.families import Kernels, Variant, kernels_of
+from tlxgen.errors import Location, SpecError
+from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
 from tlxgen.review.tables import Table, show
+from tlxgen.working import Working, config_rows, of_module, of_spec
 
 OPCODES = {
     "MMA": ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCOMMA"),
@@ -30,12 +33,12 @@ OPCODES = {
 class Kernel:
     """One kernel of one variant of one spec: what is compiled, and what it should look like."""
 
-    spec: Path
-    folder: Path
+    work: Working
     structure: str
     variant: Variant
     launch: Launch
     job: Job
+    planned: bool = True  # False for a row of CONFIGS that somebody wrote by hand: the plan is of another
 
     @property
     def plan(self) -> Plan:
@@ -45,7 +48,7 @@ class Kernel:
     @property
     def is_main(self) -> bool:
         """Whether this is the kernel that the plan describes; a split-K reduction, say, is not."""
-        return self.launch == self.plan.launches[0]
+        return self.launch.kernel == self.plan.launches[0].kernel
 
 
 @dataclass(frozen=True)
@@ -57,29 +60,60 @@ class Finding:
     hard: bool
 
 
-def run(specs: Sequence[Path], strict: bool, workers: int | None, timeout_s: float, no_cache: bool) -> int:
-    """Builds and compiles; prints a table; 0 if all compiled as planned (and, with `strict`, without a spill)."""
+def run(targets: Sequence[Path], strict: bool, workers: int | None, timeout_s: float, no_cache: bool) -> int:
+    """Compiles specs and generated modules; prints a table; 0 if all compiled as planned (with `strict`, no spill)."""
     version = check_triton()
-    kernels = [k for spec in specs for k in _kernels(spec)]
-    cache = None if no_cache else stamp.cache_folder() / "compiled"
-    outcomes = compile_all([k.job for k in kernels], workers=workers, timeout_s=timeout_s, cache=cache)
-    findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
-    for spec in specs:
-        _record(spec, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.spec == spec], version)
+    with ExitStack() as copies:
+        works = [_work(target, copies) for target in dict.fromkeys(targets)]
+        kernels = [kernel for work in works for kernel in _kernels(work)]
+        for line in filter(None, (work.difference() for work in works)):
+            print(line)
+        cache = None if no_cache else stamp.cache_folder() / "compiled"
+        outcomes = compile_all([k.job for k in kernels], workers=workers, timeout_s=timeout_s, cache=cache)
+        outcomes = [replace(o, error=k.work.shown(o.error)) for k, o in zip(kernels, outcomes, strict=True)]
+        findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
+        for work in works:
+            _record(work, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.work is work], version)
     _print(kernels, outcomes, findings)
     return int(any(f.hard or strict for f in findings))
 
 
-def _kernels(spec: Path) -> list[Kernel]:
-    built = build(spec)
-    kernels: Kernels = kernels_of(spec)
+def _work(target: Path, copies: ExitStack) -> Working:
+    """The modules that a target names. Raises TlxgenError."""
+    if target.suffix != ".py":
+        return copies.enter_context(of_spec(target))
+    where = Location(target.as_posix(), 1, 1)
+    if not target.is_file():
+        raise SpecError("no such file", location=where)
+    if (work := of_module(target)) is None:
+        raise SpecError("this is no generated module, so nothing says how its kernels are launched", location=where)
+    return work
+
+
+def _kernels(work: Working) -> list[Kernel]:
+    kernels: Kernels = kernels_of(work.spec).some()
+    if work.structure:
+        return list(_edited(work, kernels.structure(work.structure)))
     return [
-        Kernel(spec, built.folder, s.name, v, launch, job_of(built.folder / f"{s.name}.py", v, launch))
+        Kernel(work, s.name, v, launch, job_of(work.path(s.name), v, launch))
         for s in kernels.structures
         for v in s.variants
         for launch in (v.plan.launches if v.plan else ())
         if launch.launched
     ]
+
+
+def _edited(work: Working, structure: Structure) -> Iterator[Kernel]:
+    """The kernels of a module that somebody may have edited: those of the rows that it has."""
+    path = work.path(structure.name)
+    for row in config_rows(path):
+        variant, same = structure.variant_of(row)
+        label = variant.label if same else ", ".join(f"{name}={value}" for name, value in row.items())
+        for launch in variant.plan.launches if variant.plan else ():
+            if launch.launched:
+                its = replace(launch, constants=tuple((n, row.get(n, v)) for n, v in launch.constants))
+                job = replace(job_of(path, variant, its), id=f"{path.stem} | {its.kernel} | {label}")
+                yield Kernel(work, structure.name, variant, its, job, same)
 
 
 def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
@@ -113,7 +147,7 @@ def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
         yield Finding(kernel, f"keeps {found.stack_bytes} B on the stack", False)
     if found.smem_bytes > kernel.plan.arch.smem_bytes:
         yield Finding(kernel, f"takes {found.smem_bytes} B of SMEM; a CTA has {kernel.plan.arch.smem_bytes}", True)
-    if kernel.is_main:
+    if kernel.is_main and kernel.planned:
         for what, planned, is_ in _against_plan(kernel.plan, found):
             yield Finding(kernel, f"{what}: planned {planned}, compiled {is_}", True)
 
@@ -150,23 +184,16 @@ def _moves(moves: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{action} {count}" for action, count in moves) or "none"
 
 
-def _record(spec: Path, pairs: Sequence[tuple[Kernel, Outcome]], version: str) -> None:
-    """Puts what was compiled into the spec's lock."""
-    if not pairs:
-        return
-    folder = pairs[0][0].folder
-    entry = lock.read(folder)
-    for name, structure in entry["structures"].items():
+def _record(work: Working, pairs: Sequence[tuple[Kernel, Outcome]], version: str) -> None:
+    """Puts what was compiled into the lock, for the modules there that were compiled."""
+    results: dict[str, dict[str, Any] | None] = {}
+    entries = lock.read(work.generated).get("structures", {})
+    for name in dict.fromkeys(k.structure for k, _ in pairs):
         mine = [(k, o.resources) for k, o in pairs if k.structure == name]
-        if all(found for _, found in mine):
-            structure["compiled"] = {
-                "fbtriton": version,
-                "kernels": {_key(k): _figures(found) for k, found in mine if found},
-            }
-        else:
-            structure.pop("compiled", None)
-    lock.write(folder, entry)
-    stamp.renew(spec, folder, folder / lock.NAME)
+        figures = {_key(k): _figures(found) for k, found in mine if found}
+        compiled = lock.sealed(entries.get(name, {}), {"fbtriton": version, "kernels": figures})
+        results[name] = compiled if all(found for _, found in mine) else None
+    work.record("compiled", results)
 
 
 def _key(kernel: Kernel) -> str:
@@ -201,7 +228,7 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
             _range(r.smem_bytes for r in main),
             "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),
             *(_range(_count(r, *opcodes) for r in main) for opcodes in OPCODES.values()),
-            "yes" if not wrong else f"{wrong} findings",
+            f"{wrong} findings" if wrong else _as_planned([k for k in kernels if k.structure == name]),
         )
     faults = Table("Findings", ("structure", "kernel", "variant", "what"))
     for f in findings:
@@ -211,6 +238,11 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
     cached = sum(o.cached for o in outcomes)
     done = f"{sum(o.ok for o in outcomes)} of {len(outcomes)} kernels compiled ({cached} known from before)"
     print(f"{done}, {seconds:.0f} s of compiling")
+
+
+def _as_planned(kernels: Sequence[Kernel]) -> str:
+    others = sum(not kernel.planned for kernel in kernels)
+    return f"{others} have no plan: the spec has no such config" if others else "yes"
 
 
 def _count(found: Resources, *opcodes: str) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tlxgen import families, stamp
 from tlxgen.bounded import cpus
 from tlxgen.errors import TlxgenError
-from tlxgen.files import write_atomic
+from tlxgen.files import try_to_write, write_atomic
 from tlxgen.project import root_of
 from tlxgen.review.tables import Table, show
 from tlxgen.spec import load
@@ -49,6 +49,9 @@ class Options:
 def run(spec: Path, options: Options) -> int:
     """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
     document, workers = load(spec, tuned=False), options.workers or cpus()
+    stamp.require_cache()  # the child that measures finds there what others have compiled
+    if options.out:
+        _require_writable(options.out)
     with ExitStack() as stack:
         family = families.of(document).name
         if options.dask:
@@ -65,6 +68,7 @@ def run(spec: Path, options: Options) -> int:
         require(space, found)
         shapes = _shapes(space, options.shapes)
         path = options.out or default_path(root_of(spec), found.name, spec)
+        _require_writable(path)
         before = earlier.read(path, space, found)
         results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
         limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
@@ -85,6 +89,14 @@ def run(spec: Path, options: Options) -> int:
         + (f"; {missing} shape classes got nothing of the budget" if missing else "")
     )
     return int(missing > 0)
+
+
+def _require_writable(path: Path) -> None:
+    """Raises TlxgenError, before there is anything to lose, unless the file can be written."""
+    try:
+        try_to_write(path)
+    except OSError as error:
+        raise TlxgenError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def dry_run(spec: Path, options: Options) -> int:

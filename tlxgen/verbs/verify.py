@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlxgen import __version__, lock
-from tlxgen.build import Prepared, build
+from tlxgen import __version__
+from tlxgen.build import Prepared
+from tlxgen.cases import sidecar
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
+from tlxgen.loading import HOST
 from tlxgen.verify import (
     SCHEDULES,
     Arch,
@@ -30,6 +33,8 @@ from tlxgen.verify import (
     jobs_of,
     verify_all,
 )
+from tlxgen.verify.verification import error_from_json, error_to_json
+from tlxgen.working import Working, config_rows, of_module, of_spec
 
 CASE_SECONDS = 30.0  # that the search of all orders of one case may take
 RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
@@ -61,21 +66,31 @@ class Options:
 
 
 def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
-    """Runs the targets: every structure of a spec, built if stale, and hand-written files (see `is_hand_written`).
+    """Runs the targets: every structure of a spec, generated modules, and hand-written files (see `is_hand_written`).
 
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
-    for target in targets:
-        try:
-            jobs += _jobs(target, options)
-        except TlxgenError as error:
-            faults.append(error)
-    if faults:
-        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
-    results = execute(_replayed(list(dict.fromkeys(jobs)), options), options)
+    with ExitStack() as copies:
+        works: dict[Path, Working] = {}
+        for target in dict.fromkeys(targets):
+            try:
+                some, work = _jobs(target, options, copies)
+            except TlxgenError as error:
+                faults.append(error)
+                continue
+            jobs += some
+            if work is not None:
+                works[work.folder] = work
+        if faults:
+            raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+        for line in filter(None, (work.difference() for work in works.values())):
+            print(line)
+        wanted = _replayed(list(dict.fromkeys(jobs)), options)
+        results = execute(wanted, options, works)
+        _record(wanted, results, options, works)
     if record:
         write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
     return exit_code(results)
@@ -84,20 +99,24 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
 def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:
     """Runs modules that are not written yet, from copies below `folder`; the exit status, as `run`."""
     jobs: list[Job] = []
+    works: dict[Path, Working] = {}
     for one in prepared:
         copies = folder / str(len(jobs)) / one.spec.stem
         copies.mkdir(parents=True)
         for name, data in one.files.items():
             (copies / name).write_bytes(data)
-        jobs += _structures(one.spec, copies, options)
-    return exit_code(execute(jobs, options))
+        works[copies] = Working(one.spec, copies, one.folder, {})
+        jobs += _structures(works[copies], options)
+    return exit_code(execute(jobs, options, works))
 
 
-def execute(jobs: Sequence[Job], options: Options) -> list[Result]:
-    """Runs the jobs, and prints each result as its turn comes, then what was covered."""
+def execute(jobs: Sequence[Job], options: Options, works: Mapping[Path, Working]) -> list[Result]:
+    """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders."""
     results: list[Result] = []
     with closing(verify_all(jobs, options.ways, options.limits, options.workers, options.trace)) as coming:
-        for result in coming:
+        for job, result in zip(jobs, coming, strict=True):
+            if isinstance(job, StructureJob):
+                _rename(result, works[job.module.parent])
             _print(result)
             results.append(result)
     findings = sum(len(r.findings) for r in results)
@@ -143,17 +162,49 @@ def _replayed(jobs: list[Job], options: Options) -> list[Job]:
     return found
 
 
-def _jobs(target: str, options: Options) -> Sequence[Job]:
-    if is_hand_written(target):
-        return jobs_of(target, options.config, options.arch)
-    return _structures(Path(target), build(Path(target)).folder, options)
+def _jobs(target: str, options: Options, copies: ExitStack) -> tuple[Sequence[Job], Working | None]:
+    """What there is to run of a target, and the modules that a spec or a generated module stands for."""
+    if not is_hand_written(target):
+        work = copies.enter_context(of_spec(Path(target)))
+        return _structures(work, options), work
+    if target.endswith(".py") and not sidecar(Path(target)).exists() and (lying := of_module(Path(target))):
+        return _structures(lying, options), lying
+    return jobs_of(target, options.config, options.arch), None
 
 
-def _structures(spec: Path, folder: Path, options: Options) -> list[StructureJob]:
-    kernels: Kernels = kernels_of(spec).some()
-    names = set(lock.read(folder)["structures"])
-    structures = [s for s in kernels.structures if s.name in names]
-    return [StructureJob(spec, s.name, folder / f"{s.name}.py", options.config) for s in structures]
+def _structures(work: Working, options: Options) -> list[StructureJob]:
+    kernels: Kernels = kernels_of(work.spec).some()
+    names = [s.name for s in kernels.structures]
+    if work.structure:
+        names = [kernels.structure(work.structure).name]
+        config_rows(work.path(work.structure))  # raises for a module that cannot be run
+    return [StructureJob(work.spec, name, work.path(name), options.config) for name in names]
+
+
+def _rename(result: Result, work: Working) -> None:
+    """Gives the lines of a result the path in generated/ instead of that of a copy."""
+    result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
+    if result.error:
+        result.error = error_from_json(json.loads(work.shown(json.dumps(error_to_json(result.error)))))
+
+
+def _record(jobs: Sequence[Job], results: Sequence[Result], options: Options, works: Mapping[Path, Working]) -> None:
+    """Puts what was found into the locks, of structures of which all was run: some schedules or configs say less."""
+    if options.schedule or options.config is not None or options.replay is not None:
+        return
+    for folder, work in works.items():
+        own = {
+            job.structure: _verdict(work, job, result)
+            for job, result in zip(jobs, results, strict=True)
+            if isinstance(job, StructureJob) and job.module.parent == folder and result.error is None
+        }
+        work.record("verified", own)
+
+
+def _verdict(work: Working, job: StructureJob, result: Result) -> dict[str, Any]:
+    read = {"source": work.digests[job.module.name], "host": work.digests.get(HOST)}
+    counts = Counter(finding["severity"] for finding in result.findings)
+    return {**read, "runs": result.runs, "errors": counts["error"], "warnings": counts["warning"]}
 
 
 def _way(kind: str, value: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlxgen.cases.foreign import importing
 from tlxgen.check import numerics
 from tlxgen.families import kernels_of
 from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
@@ -18,20 +19,20 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
-    structure = next(s for s in kernels.structures if s.name == name)
-    problem, module = kernels.family.problem(), load_module(path, structure.plan.arch.name)
-    count = len(structure.variants)
+    structure = kernels.structure(name)
+    with importing(path):  # somebody may have edited it
+        problem, module = kernels.family.problem(), load_module(path, structure.plan.arch.name)
+    count = len(module.CONFIGS)
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
-    points = [(v.spec, c.kwargs) for v, c in zip(structure.variants, module.CONFIGS, strict=True)]
-    cases = cases_of(problem, points, config)
+    variants = [structure.variant_of(c.kwargs)[0].spec for c in module.CONFIGS]
+    cases = cases_of(problem, [(v, c.kwargs) for v, c in zip(variants, module.CONFIGS, strict=True)], config)
 
     def run(way: Way) -> Report:
         report = Report()
         for number, (i, shape) in enumerate(cases):
             if not isinstance(way, Script) or way.part == number:
-                variant = structure.variants[i].spec
-                case = (problem, module, variant, shape, module.CONFIGS[i], numerics.compare)
+                case = (problem, module, variants[i], shape, module.CONFIGS[i], numerics.compare)
                 report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
         return report
 

@@ -13,6 +13,7 @@ from tlxgen.families import Kernels, kernels_of
 from tlxgen.sim import RUNS, load_module, verify_case
 from tlxgen.verbs.compile import Kernel as Compiled
 from tlxgen.verbs.compile import job_of, judge
+from tlxgen.working import Working
 
 TEXT = """
 kernel: gemm
@@ -83,7 +84,7 @@ def test_each_structure_is_clean_in_the_simulator(
 def test_each_structure_compiles_as_planned(built: dict[str, tuple[Path, Path, Kernels]], arch: str) -> None:
     spec, folder, kernels = built[arch]
     compiled = [
-        Compiled(spec, folder, s.name, v, launch, job_of(folder / f"{s.name}.py", v, launch))
+        Compiled(Working(spec, folder, folder, {}), s.name, v, launch, job_of(folder / f"{s.name}.py", v, launch))
         for s in kernels.structures
         for v in s.variants[-1:]
         for launch in (v.plan.launches if v.plan else ())

@@ -18,5 +18,6 @@ class AttentionBwd(Family):
     name = "attention_bwd"
     model: ClassVar[type[BackwardSpec]] = AttentionBwdSpec
     axes: ClassVar[tuple[Axis, ...]] = AXES
+    first_axes = {"mask.kind": ("none", "causal")}
     shapes = SHAPES
     computes = ("problem", "mask")

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from tlxgen.families import kit
 from tlxgen.families.attention.common import shape_faults
-from tlxgen.spec import CommonSpec, Fault, SpecModel
+from tlxgen.families.kit import meanings
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 
 class Operands(SpecModel):
@@ -17,7 +18,11 @@ class Operands(SpecModel):
     Multi-head, grouped-query and multi-query attention are one kernel: Hkv is an argument.
     """
 
-    dtype: Literal["fp16", "bf16"] = Field("bf16", description="Element type of Q, K, V, O and of all gradients.")
+    dtype: Literal["fp16", "bf16"] = Field(
+        "bf16",
+        description="Element type of Q, K, V, O and of all gradients.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16"),
+    )
     head_dim: Literal[64, 128] = Field(128, description="D: elements of a row of Q, K, V and O.")
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
@@ -25,18 +30,30 @@ class Operands(SpecModel):
 class Problem(Operands):
     gradients: Literal["qkv", "kv"] = Field(
         "qkv",
-        description="qkv: all three; the parts of dQ are added up by TMA in no fixed order. kv: dK and dV, the same "
-        "bits every time; the family attention_bwd_dq makes dQ.",
+        description="Which gradients the kernel makes.",
+        json_schema_extra=choices(
+            qkv="All three, in 5 products; the parts of dQ are added up by TMA in no fixed order. The fastest.",
+            kv="dK and dV, the same bits every time; the family attention_bwd_dq makes dQ, at 7 products in all. "
+            "Choose it where runs must be reproducible.",
+        ),
     )
 
 
 class Mask(SpecModel):
     """Which keys a query sees, besides those past the end of the sequence, which none does."""
 
-    kind: Literal["none", "causal"] = Field("none", description="causal: keys up to the query's own.")
+    kind: Literal["none", "causal"] = Field(
+        "none",
+        description="Which keys a query sees.",
+        json_schema_extra=choices(
+            none="All keys: encoders and cross-attention.",
+            causal="Keys up to the query's own; tiles of which no query sees a key are skipped.",
+        ),
+    )
     align: Literal["top_left", "bottom_right"] = Field(
         "top_left",
-        description="Where Nq and Nk differ: query i stands at key i, as in torch's is_causal, or at i + Nk - Nq.",
+        description="At which key query i stands where Nq and Nk differ.",
+        json_schema_extra=meanings.ALIGN,
     )
 
 
@@ -61,8 +78,12 @@ class MmaTask(SpecModel):
     )
     meet: Literal["named", "mbarrier"] = Field(
         "mbarrier",
-        description="How consumers hear that the dS of a step is stored. named: all stop at a barrier. mbarrier: each "
-        "arrives and goes on with dK, and waits where it needs the others' dS.",
+        description="How consumers hear that the dS of a step is stored.",
+        json_schema_extra=choices(
+            named="All stop at a named barrier: no memory, four syncs a step.",
+            mbarrier="Each arrives and goes on with dK, and waits where it needs the others' dS: two syncs a step. "
+            "Choose it unless measured otherwise; tasks.mma.ahead needs it.",
+        ),
     )
     ahead: bool | None = Field(
         None,
@@ -73,6 +94,12 @@ class MmaTask(SpecModel):
         None,
         description="Whose rows stay in registers, as left operands of wgmma that take nothing out of SMEM. Default: v "
         "for head_dim 64, unless consumers meet at a named barrier.",
+        json_schema_extra=choices(
+            none="None: all operands are read out of SMEM. For head_dim 128, whose registers are full.",
+            k="K of the consumer's keys.",
+            v="V of the consumer's keys: the fastest for head_dim 64.",
+            kv="Both, where registers are left.",
+        ),
     )
 
 
@@ -99,7 +126,9 @@ class Rings(SpecModel):
     do: StepRing = Field(StepRing(), description="Tiles of dO, and rowsum(O * dO) of their rows.")
     dq: PartRing = Field(PartRing(), description="Parts of dQ on their way out, and dK and dV at the end.")
     empty: Literal["warp", "leader"] = Field(
-        "warp", description="How a slot is released: one arrival a thread, or one a task after a task-wide sync."
+        "warp",
+        description="How a slot is released: one arrival a thread, or one a task after a task-wide sync.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 

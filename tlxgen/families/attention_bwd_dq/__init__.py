@@ -14,3 +14,4 @@ class AttentionBwdDq(AttentionBwd):
     name = "attention_bwd_dq"
     model = AttentionBwdDqSpec
     axes = AXES
+    first_axes = {"mask.kind": ("none", "causal")}

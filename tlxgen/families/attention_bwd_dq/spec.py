@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tlxgen.families import kit
 from tlxgen.families.attention_bwd.spec import BackwardSpec, StepRing, Tasks, faults_of
+from tlxgen.families.kit import meanings
 from tlxgen.spec import Fault, SpecModel
 
 
@@ -19,7 +20,9 @@ class TileShape(SpecModel):
 class Rings(SpecModel):
     kv: StepRing = Field(StepRing(), description="Tiles of K and of V.")
     empty: Literal["warp", "leader"] = Field(
-        "warp", description="How a slot is released: one arrival a thread, or one a task after a task-wide sync."
+        "warp",
+        description="How a slot is released: one arrival a thread, or one a task after a task-wide sync.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 

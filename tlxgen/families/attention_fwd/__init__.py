@@ -15,5 +15,6 @@ class AttentionFwd(Family):
     name = "attention_fwd"
     model = AttentionSpec
     axes = AXES
+    first_axes = {"mask.kind": ("none", "causal")}
     shapes = SHAPES
     computes = ("problem", "mask", "softmax")

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tlxgen.spec import CommonSpec, SpecModel
+from tlxgen.families.kit import meanings
+from tlxgen.spec import CommonSpec, SpecModel, choices
 
 HeadDim = Literal[64, 128, 256]
 Eviction = Literal["none", "evict_first", "evict_last"]
@@ -22,13 +23,18 @@ class Problem(SpecModel):
         "bf16",
         description="Element type of Q, K and V, to which probabilities are rounded, and of O; O is bf16 for e4m3. "
         "e4m3 is of sm90.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
     )
     head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K.")
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
         "dense",
-        description="dense: all sequences are as long as the tensor. keys: an argument says how many keys of each "
-        "batch entry are there. packed: (T, H, D) tensors of sequences end to end, with cu_seqlens.",
+        description="How long the sequences are.",
+        json_schema_extra=choices(
+            dense="All sequences are as long as the tensor: training on whole batches.",
+            keys="An argument says how many keys of each batch entry are there: a padded batch, or a cache that fills.",
+            packed="(T, H, D) tensors of sequences end to end, with cu_seqlens: batches without padding.",
+        ),
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, softmax and accumulator.")
 
@@ -37,11 +43,18 @@ class Mask(SpecModel):
     """Which keys a query sees, besides those past the end of the sequence, which none does."""
 
     kind: Literal["none", "causal", "window"] = Field(
-        "none", description="causal: keys up to the query's own. window: so many to its left and right, as arguments."
+        "none",
+        description="Which keys a query sees.",
+        json_schema_extra=choices(
+            none="All keys: encoders and cross-attention.",
+            causal="Keys up to the query's own; tiles of keys that no query sees are skipped.",
+            window="So many keys to the query's left and right, as arguments: sliding-window attention.",
+        ),
     )
     align: Literal["top_left", "bottom_right"] = Field(
         "top_left",
-        description="Where Nq and Nk differ: query i stands at key i, as in torch's is_causal, or at i + Nk - Nq.",
+        description="At which key query i stands where Nq and Nk differ.",
+        json_schema_extra=meanings.ALIGN,
     )
 
 
@@ -51,8 +64,12 @@ class Softmax(SpecModel):
     lse: bool = Field(True, description="Whether the log-sum-exp of each row is an output, in fp32.")
     rescale: Literal["always", "lazy"] = Field(
         "always",
-        description="sm100: O is multiplied by what its maximum has risen at every tile, or (lazy) only at those where "
-        "one of its rows has risen by more than a factor of 2**8, which probabilities then exceed 1 by.",
+        description="sm100: when O is multiplied by what its maximum has risen by.",
+        json_schema_extra=choices(
+            always="At every tile of keys: exact in the usual sense, one pass over O a tile.",
+            lazy="Only at tiles where one of its rows has risen by more than a factor of 2**8, which probabilities may "
+            "then exceed 1 by: fewer passes over O. Choose it for long sequences.",
+        ),
     )
 
 
@@ -92,15 +109,30 @@ class MmaTask(SpecModel):
         True,
         description="Scores of the next tile and the product with V run on the tensor cores under the softmax; sm100: "
         "by interleaving the groups, Q0 K, P1 V of the tile before, Q1 K, P0 V.",
+        json_schema_extra=choices(
+            {
+                True: "products run under the softmax; scores of two tiles take registers.",
+                False: "one tile after the other, with fewer registers: for a head_dim of 256.",
+            }
+        ),
     )
     turns: Literal["none", "named", "mbarrier"] = Field(
         "named",
         description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products.",
+        json_schema_extra=choices(
+            none="No turns: consumers issue as they come. For one consumer.",
+            named="Turns by named barriers of the SM, without memory. Choose it unless the 16 of a CTA run out.",
+            mbarrier="Turns by barriers in SMEM. Choose it where a variant is rejected for named-barriers.",
+        ),
     )
     keep: Literal["none", "q"] = Field(
         "q",
-        description="q: a consumer's Q stays in registers, so that its wgmmas take only K and V out of SMEM. sm100, "
-        "and a head_dim of 256, whose registers are full: none by default.",
+        description="Whose rows a consumer keeps in registers. sm100, and a head_dim of 256, whose registers are full: "
+        "none by default.",
+        json_schema_extra=choices(
+            none="None: wgmma reads Q out of SMEM for every tile of keys. Choose it where registers spill.",
+            q="Q stays in registers, so that wgmma takes only K and V out of SMEM. Choose it where registers are left.",
+        ),
     )
 
 
@@ -132,12 +164,19 @@ class QueryRing(SpecModel):
 class KeyValueRing(SpecModel):
     stages: int = Field(2, ge=1, le=16, description="Slots of K and of V, or of both together where they share a ring.")
     storage: Literal["separate", "shared"] = Field(
-        "separate", description="K and V in a ring each, or tiles of both in one."
+        "separate",
+        description="Where tiles of K and V lie.",
+        json_schema_extra=choices(
+            separate="K and V have a ring each, of as many slots: the simplest.",
+            shared="Tiles of both take turns in one ring, so that an odd number of slots fits. Choose it where two "
+            "rings of the next depth do not fit into SMEM.",
+        ),
     )
     empty: Literal["leader", "warp"] = Field(
         "warp",
         description="How a slot is released: one arrival a task, or one a thread without a task-wide sync; sm100: "
         "leader, by the tensor core.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 
@@ -151,14 +190,19 @@ class ScoreRing(SpecModel):
         "leader",
         description="How softmax and correction hand a tile on: one arrival a task, or one a thread without a "
         "task-wide sync.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 
 class OutputRing(SpecModel):
     reuse: Literal["q", "none"] = Field(
         "none",
-        description="none: O has buffers of its own. q: it leaves through the buffer of its Q, which saves memory and "
-        "costs a fence before every wgmma that reads Q.",
+        description="Whose buffers O leaves through.",
+        json_schema_extra=choices(
+            none="O has buffers of its own. Choose it where they fit: it is 2 to 4 % faster.",
+            q="O leaves through the buffer of its Q, which saves memory and costs a fence before every wgmma that "
+            "reads Q. Choose it where SMEM does not suffice for one more slot of K and V.",
+        ),
     )
 
 
@@ -172,15 +216,15 @@ class Rings(SpecModel):
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent", "clc"] = Field(
         "persistent",
-        description="Tile source: one tile of queries a CTA, CTAs that stay and walk the tiles, or (sm100) CTAs that "
-        "take over the tiles of CTAs that have not started, by cluster launch control.",
+        description="Where a CTA's tiles of queries come from: the work list.",
+        json_schema_extra=meanings.KIND,
     )
 
 
 class Cache(SpecModel):
-    q: Eviction = Field("none", description="L2 hint of the loads of Q.")
-    kv: Eviction = Field("none", description="L2 hint of the loads of K and V.")
-    o: Eviction = Field("none", description="L2 hint of the stores of O.")
+    q: Eviction = Field("none", description="L2 hint of the loads of Q.", json_schema_extra=meanings.EVICTION)
+    kv: Eviction = Field("none", description="L2 hint of the loads of K and V.", json_schema_extra=meanings.EVICTION)
+    o: Eviction = Field("none", description="L2 hint of the stores of O.", json_schema_extra=meanings.EVICTION)
 
 
 class AttentionKeys(CommonSpec):

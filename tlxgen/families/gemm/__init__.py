@@ -18,6 +18,7 @@ class Gemm(Family):
     name = "gemm"
     model = GemmSpec
     axes = AXES
+    first_axes = {"tile.n": (128, 256), "rings.ab.stages": (3, 4)}
     shapes = SHAPES
     computes = ("problem", "epilogue.ops")
 

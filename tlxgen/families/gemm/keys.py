@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tlxgen.spec import CommonSpec, SpecModel
+from tlxgen.families.kit import meanings
+from tlxgen.spec import CommonSpec, SpecModel, choices
 
 Operand16 = Literal["fp16", "bf16"]
 OperandType = Literal["fp16", "bf16", "e4m3", "e5m2", "e2m1"]
@@ -16,15 +17,27 @@ Op = Literal["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise
 
 class Operand(SpecModel):
     dtype: OperandType = Field(
-        "bf16", description="Element type of the operand. e2m1, for scaling mx: two values a byte of torch.uint8."
+        "bf16",
+        description="Element type of the operand. e2m1, for scaling mx: two values a byte of torch.uint8.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3", "e5m2", "e2m1"),
     )
     layout: Literal["row", "col"] = Field(
-        "row", description="Major order of the tensor as the caller holds it: row (last dimension contiguous) or col."
+        "row",
+        description="Major order of the tensor as the caller holds it.",
+        json_schema_extra=choices(
+            row="The last dimension is contiguous, as torch makes tensors.",
+            col="The first dimension is contiguous: a transposed view, such as weight.t() of a linear layer's weight. "
+            "fp8 on sm90 takes K-major operands only: a in row, b in col.",
+        ),
     )
 
 
 class Output(SpecModel):
-    dtype: Literal["fp16", "bf16", "fp32"] = Field("bf16", description="Element type of C, which is row-major.")
+    dtype: Literal["fp16", "bf16", "fp32"] = Field(
+        "bf16",
+        description="Element type of C, which is row-major.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "fp32"),
+    )
 
 
 class Problem(SpecModel):
@@ -35,8 +48,12 @@ class Problem(SpecModel):
     c: Output = Field(Output(), description="C: (M, N).")
     scaling: Literal["none", "mx"] = Field(
         "none",
-        description="mx (sm100): a power of two scales each 32 elements of A and of B along K; packed as tcgen05 reads "
-        "them, which is torchao's blocked layout.",
+        description="Block scales of the operands.",
+        json_schema_extra=choices(
+            none="No scales, or those of epilogue.ops (scale, scale_rowwise).",
+            mx="sm100: a power of two scales each 32 elements of A and of B along K, packed as tcgen05 reads them, "
+            "which is torchao's blocked layout. For MXFP8 and MXFP4 checkpoints.",
+        ),
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of the accumulator.")
 
@@ -72,13 +89,35 @@ class MmaTask(SpecModel):
     )
     split: Literal["cooperative", "pingpong"] = Field(
         "cooperative",
-        description="cooperative: the replicas share a tile's rows. pingpong: each owns a tile, one's epilogue under "
-        "the other's wgmma.",
+        description="How the two consumers share the work.",
+        json_schema_extra=choices(
+            cooperative="The replicas share a tile's rows, so that a tile may be 128 x 256. Choose it for "
+            "large shapes, whose K loop is long beside the epilogue.",
+            pingpong="Each replica owns a tile, and one's epilogue runs under the other's wgmma. Choose it for short K "
+            "or a long epilogue; tiles are smaller, since a replica keeps a whole tile in its registers.",
+        ),
     )
     order: Literal["named", "mbarrier"] = Field(
-        "named", description="What orders pingpong replicas: named barriers, or mbarriers."
+        "named",
+        description="What orders pingpong replicas, who multiply in turns. Without pingpong it has no effect.",
+        json_schema_extra=choices(
+            named="Named barriers of the SM: bar.sync and bar.arrive, without memory. Choose it unless the 16 named "
+            "barriers of a CTA run out.",
+            mbarrier="Barriers in SMEM, two of 8 bytes. Choose it where a variant is rejected for named-barriers.",
+        ),
     )
-    in_flight: Literal[0, 1] = Field(1, description="wgmma groups left in flight when a slot is released.")
+    in_flight: Literal[0, 1] = Field(
+        1,
+        description="wgmma groups left in flight when a slot is released.",
+        json_schema_extra=choices(
+            {
+                0: "Each product is awaited before the next is issued: a slot goes back at once, and the tensor core "
+                "idles between products. Needed for a ring of one slot.",
+                1: "The next product is issued before the last is awaited, and slots go back one step later. Choose it "
+                "unless the ring is too shallow.",
+            }
+        ),
+    )
     promote: bool = Field(
         False,
         description="fp8 on sm90: wgmma keeps some 14 bits of a sum's mantissa; true adds the products of each slot to "
@@ -102,7 +141,14 @@ class SchedulerTask(SpecModel):
 
 class Tasks(SpecModel):
     specialized: bool = Field(
-        True, description="True: async tasks for loads and wgmma. False: one task that does both, pipelined."
+        True,
+        description="Whether loads and products have tasks of their own.",
+        json_schema_extra=choices(
+            {
+                True: "async tasks for loads and for wgmma: the fast form for all but small problems.",
+                False: "one task does both, pipelined: fewer threads, no hand-off; for small tiles and grids.",
+            }
+        ),
     )
     load: LoadTask = Field(LoadTask(), description="TMA producer.")
     mma: MmaTask = Field(MmaTask(), description="Who multiplies.")
@@ -115,18 +161,30 @@ class Tasks(SpecModel):
 class OperandRing(SpecModel):
     stages: int = Field(4, ge=1, le=64, description="Slots of the A and B ring: K tiles in flight.")
     full: Literal["shared", "separate"] = Field(
-        "shared", description="A and B arrive on one full barrier, or on one each."
+        "shared",
+        description="On which barriers A and B arrive.",
+        json_schema_extra=choices(
+            shared="A and B of a slot complete one full barrier: one wait a slot. Choose it unless measured otherwise.",
+            separate="One full barrier each: a consumer may begin with what came first, and waits twice a slot.",
+        ),
     )
     empty: Literal["leader", "warp"] = Field(
-        "leader", description="How a slot is released: one arrival a task, or one a thread without a task-wide sync."
+        "leader",
+        description="How a slot is released: one arrival a task, or one a thread without a task-wide sync.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 
 class ScaleRing(SpecModel):
     space: Literal["smem", "tmem"] = Field(
         "smem",
-        description="Where MX scales are multiplied from. smem: the compiler copies them to tensor memory before each "
-        "product, always to the same columns. tmem: the kernel does, each slot of the operands has columns of its own.",
+        description="Where MX scales are multiplied from.",
+        json_schema_extra=choices(
+            smem="The compiler copies them to tensor memory before each product, always to the same columns: no "
+            "columns of the plan's are taken.",
+            tmem="The kernel copies them, and each slot of the operands has columns of its own, so that a copy does "
+            "not wait for the product before. Choose it where columns are left (tlxgen show prints them).",
+        ),
     )
 
 
@@ -134,7 +192,11 @@ class OutputRing(SpecModel):
     stages: int = Field(
         1, ge=1, le=8, description="Staging buffers of C for each replica, a subtile each; sm100: 2 by default."
     )
-    empty: Literal["leader", "warp"] = Field("leader", description="Barrier kind between consumers and the store task.")
+    empty: Literal["leader", "warp"] = Field(
+        "leader",
+        description="How a slot is handed on between consumers and the store task.",
+        json_schema_extra=meanings.EMPTY,
+    )
 
 
 class AccumulatorRing(SpecModel):
@@ -142,6 +204,7 @@ class AccumulatorRing(SpecModel):
     empty: Literal["leader", "warp"] = Field(
         "leader",
         description="How the epilogue releases one: one arrival a task, or one a thread without a task-wide sync.",
+        json_schema_extra=meanings.EMPTY,
     )
 
 
@@ -154,9 +217,7 @@ class Rings(SpecModel):
 
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent", "clc"] = Field(
-        "persistent",
-        description="Tile source: one tile a CTA, CTAs that stay and walk the tiles, or (sm100) CTAs that take over "
-        "the tiles of CTAs that have not started, by cluster launch control.",
+        "persistent", description="Where a CTA's tiles come from: the work list.", json_schema_extra=meanings.KIND
     )
     group_m: int = Field(8, ge=1, le=1024, description="Tile rows a swizzle group walks before the next column. Tiles.")
     split_k: int = Field(
@@ -164,16 +225,26 @@ class Schedule(SpecModel):
     )
     tail: Literal["whole", "split", "helped"] = Field(
         "whole",
-        description="sm90, persistent: what becomes of the tiles that are left over when all CTAs have had as many. "
-        "whole: some CTAs take one more. split: they are cut along K, as far as it is worth it, for all CTAs to share, "
-        "and summed by CTAs that start as the first end. helped: some CTAs take one more, but for the end of K, which "
-        "the others multiply for them, as far as it is worth it; a row of a subtile, in fp32, then has the bytes of K "
-        "in a slot.",
+        description="sm90, persistent: what becomes of the tiles of the last, partial wave.",
+        json_schema_extra=choices(
+            whole="Some CTAs take one more tile, and the others wait. Choose it where the tiles fill their waves.",
+            split="The tiles of the last wave are cut along K, as far as it is worth it, for all CTAs to share, and "
+            "summed by CTAs that start as the first end. Choose it where few tiles are left over and K is long.",
+            helped="Some CTAs take one more tile, and idle ones multiply the end of its K for them, as far as it is "
+            "worth it (a hybrid of data-parallel and stream-K). Choose it where most SMs have a tile of the last wave; "
+            "a row of a subtile, in fp32, then has the bytes of K in a slot.",
+        ),
     )
     pdl: bool = Field(
         False,
-        description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
-        "wait for its end before they touch memory.",
+        description="Programmatic dependent launch.",
+        json_schema_extra=choices(
+            {
+                False: "a launch begins when the kernel before it in the stream has ended.",
+                True: "CTAs start while the kernel before still runs, and wait for its end before they touch memory. "
+                "Choose it for short kernels that follow one another.",
+            }
+        ),
     )
     prefetch: int = Field(
         0,
@@ -195,23 +266,45 @@ class Cluster(SpecModel):
         "distributed shared memory, each its columns of the tile.",
     )
     multicast: tuple[Literal["a", "b"], ...] | None = Field(
-        None, description="Operands loaded once for the cluster. Default: the shared one."
+        None,
+        description="Operands loaded once for the cluster. Default: the shared one.",
+        json_schema_extra=choices(
+            a="The CTAs of a cluster along N (cluster.n 2) share a tile of A.",
+            b="The CTAs of a cluster along M (cluster.m 2) share a tile of B.",
+        ),
     )
     protocol: Literal["leader", "rendezvous"] = Field(
         "leader",
-        description="sm100, how the first of two CTAs learns that it may multiply for both. leader: the loads of both "
-        "complete on its barrier. rendezvous: each waits for its own and tells it.",
+        description="sm100, cluster.m 2: how the first of two CTAs learns that it may multiply for both.",
+        json_schema_extra=choices(
+            leader="The loads of both CTAs complete on the first one's barrier, which counts the bytes of both: no hop "
+            "more. Choose it unless measured otherwise.",
+            rendezvous="Each CTA waits for its own loads, and the second tells the first: one arrival across the "
+            "cluster a slot, and each barrier counts its own bytes only.",
+        ),
     )
 
 
 class Cache(SpecModel):
-    a: Eviction = Field("none", description="L2 hint of the loads of A.")
-    b: Eviction = Field("none", description="L2 hint of the loads of B.")
-    c: Eviction = Field("none", description="L2 hint of the stores of C.")
+    a: Eviction = Field("none", description="L2 hint of the loads of A.", json_schema_extra=meanings.EVICTION)
+    b: Eviction = Field("none", description="L2 hint of the loads of B.", json_schema_extra=meanings.EVICTION)
+    c: Eviction = Field("none", description="L2 hint of the stores of C.", json_schema_extra=meanings.EVICTION)
 
 
 class Epilogue(SpecModel):
-    ops: tuple[Op, ...] = Field((), description="Applied to the accumulator in this order, in fp32.")
+    ops: tuple[Op, ...] = Field(
+        (),
+        description="Applied to the accumulator in this order, in fp32.",
+        json_schema_extra=choices(
+            bias="Adds a vector of N elements, an argument of the host function.",
+            relu="max(x, 0).",
+            gelu="x * Phi(x), by erf: torch's default gelu. It takes many registers of a large subtile.",
+            silu="x * sigmoid(x).",
+            residual="Adds a matrix (M, N), an argument, read as C is written.",
+            scale="Multiplies by one number, an argument: the scale of fp8 tensors.",
+            scale_rowwise="Multiplies by a number for each row and one for each column: fp8 with rowwise scales.",
+        ),
+    )
     subtiles: Literal[1, 2, 4, 8] = Field(
         2,
         description="Column slices in which a tile of C is converted and stored; sm100 also has 8, and 4 by default.",
@@ -219,10 +312,22 @@ class Epilogue(SpecModel):
     interleave: bool = Field(False, description="sm100, two row groups: store their subtiles in turns.")
     rounding: Literal["nearest", "stochastic"] = Field(
         "nearest",
-        description="How fp32 becomes C's type. stochastic (sm100): up or down by chance, as far as it is from either; "
-        "the host function takes a seed, and the same seed gives the same bits.",
+        description="How fp32 becomes C's type.",
+        json_schema_extra=choices(
+            nearest="To the nearest value, ties to even, as torch does.",
+            stochastic="sm100: up or down by chance, as far as it is from either; the host function takes a seed, and "
+            "the same seed gives the same bits. For sums over many steps in low precision.",
+        ),
     )
-    store: Literal["tma", "direct"] = Field("tma", description="By TMA from staging buffers, or from registers.")
+    store: Literal["tma", "direct"] = Field(
+        "tma",
+        description="How C leaves.",
+        json_schema_extra=choices(
+            tma="By TMA from staging buffers in SMEM: whole lines, and the task goes on meanwhile. Choose it unless "
+            "SMEM is needed for the ring. Rows of C must lie at multiples of 16 bytes.",
+            direct="From registers, masked: no staging buffers, any row stride, and stores that are not coalesced.",
+        ),
+    )
 
 
 class GemmKeys(CommonSpec):

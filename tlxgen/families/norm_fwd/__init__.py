@@ -15,6 +15,7 @@ class NormFwd(Family):
     name = "norm_fwd"
     model = NormSpec
     axes = AXES
+    first_axes = {"problem.norm": ("layer", "rms"), "tile.n": (4096, 8192)}
     shapes = ((8192, 8192), (4096, 32768), (1024, 131072), (32768, 1024), (65536, 512), (3000, 5000))
 
     def fullest(self, specs: Sequence[NormSpec]) -> NormSpec:

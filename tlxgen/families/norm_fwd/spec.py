@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from tlxgen.arch import DTYPES, Arch, DType
-from tlxgen.families.kit import Axis, faults
-from tlxgen.spec import CommonSpec, Fault, SpecModel
+from tlxgen.families.kit import Axis, faults, meanings
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
@@ -22,9 +22,27 @@ AXES = (
 
 
 class Problem(SpecModel):
-    norm: Literal["layer", "rms"] = Field("layer", description="layer: (x - mean) * rstd; rms: x * rstd.")
-    dtype: Literal["bf16", "fp16", "fp32"] = Field("bf16", description="Element type of x and y.")
-    weight: Literal["same", "fp32", "none"] = Field("same", description="Type of weight and bias: x's, or fp32.")
+    norm: Literal["layer", "rms"] = Field(
+        "layer",
+        description="What a row is normalised by.",
+        json_schema_extra=choices(
+            layer="Layer norm: (x - mean) * rstd, with rstd of x - mean.", rms="RMSNorm: x * rstd, with rstd of x."
+        ),
+    )
+    dtype: Literal["bf16", "fp16", "fp32"] = Field(
+        "bf16",
+        description="Element type of x and y; sums are in fp32.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "bf16", "fp16", fp32="No rounding, at twice the bytes."),
+    )
+    weight: Literal["same", "fp32", "none"] = Field(
+        "same",
+        description="Type of weight and bias.",
+        json_schema_extra=choices(
+            same="That of x.",
+            fp32="fp32, as models that are trained in mixed precision keep them.",
+            none="There are none.",
+        ),
+    )
     bias: bool = Field(False, description="Whether there is a bias: in a layer norm, beside a weight.")
     stats: bool = Field(False, description="Whether rstd, and mean in a layer norm, are results, in fp32.")
 
@@ -63,9 +81,17 @@ class Rings(SpecModel):
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent", "looped", "staged"] = Field(
         "grid",
-        description="grid: a tile a CTA, held in registers. persistent: the next tile is loaded before this one is "
-        "reduced. looped: a tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. "
-        "staged: a tile a CTA, which asynchronous copies bring to SMEM: rows begin at multiples of 16 bytes.",
+        description="Which CTA has which tiles, and where x lies between its sums and y.",
+        json_schema_extra=choices(
+            grid="One tile a CTA, in registers; several CTAs share an SM and hide one another's loads. Choose it for short "
+            "rows.",
+            persistent="CTAs stay, and the next tile is loaded before this one is reduced. Choose it for long rows, of "
+            "which one takes most of an SM.",
+            looped="One tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. Choose it for "
+            "rows that nothing else holds, or that begin anywhere.",
+            staged="One tile a CTA, which asynchronous copies bring to SMEM; rows begin at multiples of 16 bytes. Choose "
+            "it for rows that registers do not hold.",
+        ),
     )
     pdl: bool = Field(
         False,

@@ -1,0 +1,116 @@
+"""Standard streams that may be full, closed, or not there: one error, and no second one as Python ends.
+
+LEAF module: imports nothing of tlxgen but its errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO, cast
+
+from tlxgen.errors import TlxgenError
+
+
+class OutputError(TlxgenError):
+    """What a verb prints could not be written. `is_closed`: its reader has ended, as `head` does, and wants no more."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"cannot write the output: {error.strerror or error}")
+        self.is_closed = isinstance(error, BrokenPipeError)
+
+
+class Output:
+    """A text stream whose writes raise OutputError, so that no library takes their failure for one of its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            raise OutputError(error) from error
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise OutputError(error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Errors:
+    """A text stream for messages: those that cannot be written are lost, and the exit status still tells."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def errors() -> Iterator[None]:
+    """Puts an Errors in the place of sys.stderr, and the null device in those of standard streams that are not there.
+
+    A stream that is not there leaves its number to the next file that is opened, and a child's prints would go into
+    that file.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    before = sys.stderr
+    sys.stderr = cast(TextIO, Errors(before or io.StringIO()))
+    try:
+        yield
+    finally:
+        sys.stderr = before
+
+
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """Puts an Output in the place of sys.stdout, and flushes it at the end.
+
+    Raises OutputError, and TlxgenError when the process was started without a standard output.
+    """
+    before = sys.stdout
+    if before is None:
+        raise TlxgenError("standard output is closed", remedy="send it to a file, or to /dev/null")
+    sys.stdout = cast(TextIO, Output(before))
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OutputError:
+        _give_up(before)
+        raise
+    finally:
+        sys.stdout = before
+
+
+def _give_up(stdout: TextIO) -> None:
+    """Lets nothing more be written: what is left in the buffer would fail again as Python ends."""
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no number
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stdout.fileno())
+        os.close(null)

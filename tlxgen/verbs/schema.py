@@ -1,0 +1,32 @@
+"""`tlxgen schema`: what editors complete and check specs with."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tlxgen import families
+from tlxgen.spec import json_schema
+
+
+def run() -> int:
+    """Prints the JSON Schema of all families that load, and names the others on standard error; 0."""
+    text, notes = schema()
+    print(text, end="")
+    for note in notes:
+        print(f"note: left out: {note}", file=sys.stderr)
+    return 0
+
+
+def schema() -> tuple[str, list[str]]:
+    """The text of the JSON Schema, and a line for each family that it leaves out, because it or its model is broken."""
+    good, broken = families.loaded()
+    notes = [error.message for error in broken.values()]
+    models = {name: family.model for name, family in good.items()}
+    for name in set(models) & set(families.plug_ins()):
+        try:
+            json_schema({name: models[name]})
+        except Exception as error:  # whatever the annotations of a package's model do
+            del models[name]
+            notes.append(f"the kernel family {name!r} has no JSON Schema: {' '.join(str(error).split())}")
+    return json.dumps(json_schema(models), indent=2) + "\n", sorted(notes)
