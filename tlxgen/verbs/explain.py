@@ -13,6 +13,7 @@ from tlxgen import families
 from tlxgen.errors import TlxgenError
 from tlxgen.explain import Found, Key, Word, find, keys_of, nearest, words
 from tlxgen.explain.topics import alike
+from tlxgen.record import head
 
 MOST = 110  # columns that still read well
 AFTER = "tlxgen explain WORD: a key of a spec (tasks.mma.order), the end of one (order), a value, or one of the above"
@@ -43,8 +44,7 @@ def complete(incomplete: str) -> list[str]:
 def to_json(text: str, found: Found) -> dict[str, Any]:
     """The same as data; docs/cli.md describes it."""
     return {
-        "version": 1,
-        "verb": "explain",
+        **head("explain"),
         "asked": text,
         "words": [{"names": list(w.names), "text": w.text} for w in found.words],
         "families": [{"name": f.name, "keys": [k.path for k in keys_of(f)]} for f in found.families],
@@ -71,8 +71,7 @@ def _key_to_json(key: Key) -> dict[str, Any]:
 
 def _topics(known: dict[str, families.Family]) -> dict[str, Any]:
     return {
-        "version": 1,
-        "verb": "explain",
+        **head("explain"),
         "families": {name: [k.path for k in keys_of(family)] for name, family in known.items()},
         "words": [list(word.names) for word in words()],
     }
