@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from tlxgen import __version__, streams
+from tlxgen import __version__, streams, terminal
 from tlxgen.errors import RenamedWarning, SpecError, SpecErrors, TlxgenError
 
 app = typer.Typer(
@@ -370,7 +370,7 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
     """Warnings of ours as notes; all others as Python shows them."""
     if issubclass(category, RenamedWarning):
-        print(f"note: {message}", file=sys.stderr)
+        print(terminal.emphasised(f"note: {message}", sys.stderr), file=sys.stderr)
     else:
         _show_warning(message, category, *place, **options)
 
@@ -388,5 +388,6 @@ def main() -> None:
         except TlxgenError as error:
             placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
             if not (isinstance(error, streams.OutputError) and error.is_closed):
-                print(error if placed else f"error: {error}", file=sys.stderr)
+                told = str(error) if placed else f"error: {error}"
+                print(terminal.emphasised(told, sys.stderr), file=sys.stderr)
             sys.exit(error.exit_code)

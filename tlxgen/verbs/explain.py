@@ -14,6 +14,7 @@ from tlxgen.errors import TlxgenError
 from tlxgen.explain import Found, Key, Word, find, keys_of, nearest, words
 from tlxgen.explain.topics import alike
 from tlxgen.record import head
+from tlxgen.terminal import emphasised
 
 MOST = 110  # columns that still read well
 AFTER = "tlxgen explain WORD: a key of a spec (tasks.mma.order), the end of one (order), a value, or one of the above"
@@ -85,7 +86,7 @@ def _families(kernel: str | None) -> dict[str, families.Family]:
         return {kernel: families.load(kernel)}
     good, broken = families.loaded()
     for error in broken.values():
-        print(f"note: left out: {error.message}", file=sys.stderr)
+        print(emphasised(f"note: left out: {error.message}", sys.stderr), file=sys.stderr)
     return good
 
 
