@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from tlxgen import __version__, streams
+from tlxgen import __version__, streams, terminal
 from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
 from tlxgen.words import printable
 
@@ -378,7 +378,8 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
     """Warnings of ours as notes and warnings; all others as Python shows them."""
     if issubclass(category, SpecNote):
-        print(printable(f"{category.head}: {message}", keep="\n"), file=sys.stderr)
+        text = printable(f"{category.head}: {message}", keep="\n")
+        print(terminal.emphasised(text, sys.stderr), file=sys.stderr)
     else:
         _show_warning(message, category, *place, **options)
 
@@ -396,5 +397,6 @@ def main() -> None:
         except TlxgenError as error:
             placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
             if not (isinstance(error, streams.OutputError) and error.is_closed):
-                print(error if placed else f"error: {error}", file=sys.stderr)
+                told = str(error) if placed else f"error: {error}"
+                print(terminal.emphasised(told, sys.stderr), file=sys.stderr)
             sys.exit(error.exit_code)

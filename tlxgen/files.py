@@ -20,7 +20,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o644)
+        os.chmod(name, 0o644)  # by name: Windows has no fchmod
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

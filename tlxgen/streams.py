@@ -23,6 +23,14 @@ class OutputError(TlxgenError):
         self.is_closed = isinstance(error, BrokenPipeError)
 
 
+def _write(stream: TextIO, text: str) -> int:
+    """Writes, with a question mark for what the stream's encoding does not have."""
+    try:
+        return stream.write(text)
+    except UnicodeEncodeError as error:
+        return stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
+
+
 class Output:
     """A text stream whose writes raise OutputError, so that no library takes their failure for one of its own."""
 
@@ -31,7 +39,7 @@ class Output:
 
     def write(self, text: str) -> int:
         try:
-            return self._stream.write(text)
+            return _write(self._stream, text)
         except OSError as error:
             raise OutputError(error) from error
 
@@ -57,7 +65,7 @@ class Errors:
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
-            self._stream.write(text)
+            _write(self._stream, text)
         return len(text)
 
     def flush(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tlxgen import cli
 from tlxgen.cli import app
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
@@ -20,10 +21,13 @@ def tlxgen(folder: Path, *words: str, **environment: str) -> subprocess.Complete
 
 
 @pytest.mark.parametrize("verb", [[], *([v] for v in VERBS)], ids=lambda verb: " ".join(verb) or "none")
-def test_h_is_help(tmp_path: Path, verb: list[str]) -> None:
-    done = tlxgen(tmp_path, *verb, "-h")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split()[:2] == ["Usage:", "tlxgen"] and "-h, --help" in done.stdout
+def test_h_is_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["tlxgen", *verb, "-h"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    output, errors = capsys.readouterr()
+    assert (end.value.code, errors) == (0, "")
+    assert output.split()[:2] == ["Usage:", "tlxgen"] and "-h, --help" in output
 
 
 @pytest.mark.parametrize(

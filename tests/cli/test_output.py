@@ -23,6 +23,7 @@ VERBS = (
     ["explain", "order", "--json"],
 )
 each_verb = pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+some_verbs = pytest.mark.parametrize("verb", [["--version"], ["build", "g.yaml"], ["schema"]], ids=" ".join)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ def test_a_full_disk_is_one_line(verb: list[str]) -> None:
     assert (done.returncode, done.stderr) == (2, "error: cannot write the output: No space left on device\n")
 
 
-@each_verb
+@some_verbs
 def test_a_reader_that_has_ended_is_no_error_to_tell(verb: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -58,7 +59,7 @@ def test_a_reader_that_has_ended_is_no_error_to_tell(verb: list[str]) -> None:
     assert (done.returncode, done.stderr) == (2, "")
 
 
-@each_verb
+@some_verbs
 def test_without_a_standard_output_it_is_one_error(verb: list[str], folder: Path) -> None:
     done = shell(verb, ">&-")
     assert done.returncode == 2
@@ -71,3 +72,22 @@ def test_without_a_standard_output_it_is_one_error(verb: list[str], folder: Path
 def test_an_error_that_nobody_can_read_is_still_exit_2(verb: list[str], where: str) -> None:
     done = shell(verb, where)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("verb", "shown"), [(["init", "caf\u00e9"], "wrote caf?/specs/my_gemm.yaml"), (["list", "g.yaml"], "kept")]
+)
+def test_what_an_encoding_does_not_have_is_a_question_mark(verb: list[str], shown: str) -> None:
+    words = [sys.executable, "-m", "tlxgen", *verb]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and shown in done.stdout
+
+
+def test_files_are_written_where_there_is_no_fchmod(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    from tlxgen.files import write_atomic
+
+    monkeypatch.delattr(os, "fchmod")
+    write_atomic(folder / "a" / "b", b"text")
+    assert (folder / "a" / "b").read_bytes() == b"text" and (folder / "a" / "b").stat().st_mode & 0o777 == 0o644

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from tlxgen import __version__
 from tlxgen.doctor import NEEDS, Check, examine, lacking
 from tlxgen.errors import TlxgenError
+from tlxgen.record import head
 
 
 def run(verb: str | None, as_json: bool) -> int:
@@ -23,9 +23,7 @@ def run(verb: str | None, as_json: bool) -> int:
 def to_json(checks: Sequence[Check]) -> dict[str, object]:
     """The same as data; docs/cli.md describes it."""
     return {
-        "version": 1,
-        "verb": "doctor",
-        "tlxgen": __version__,
+        **head("doctor"),
         "checks": [asdict(check) for check in checks],
         "verbs": {verb: {"works": not (less := lacking(verb, checks)), "lacking": less} for verb in NEEDS},
     }

@@ -13,6 +13,8 @@ from tlxgen import families
 from tlxgen.errors import TlxgenError
 from tlxgen.explain import Found, Key, Word, find, keys_of, nearest, words
 from tlxgen.explain.topics import alike
+from tlxgen.record import head
+from tlxgen.terminal import emphasised
 
 MOST = 110  # columns that still read well
 AFTER = "tlxgen explain WORD: a key of a spec (tasks.mma.order), the end of one (order), a value, or one of the above"
@@ -43,8 +45,7 @@ def complete(incomplete: str) -> list[str]:
 def to_json(text: str, found: Found) -> dict[str, Any]:
     """The same as data; docs/cli.md describes it."""
     return {
-        "version": 1,
-        "verb": "explain",
+        **head("explain"),
         "asked": text,
         "words": [{"names": list(w.names), "text": w.text} for w in found.words],
         "families": [{"name": f.name, "keys": [k.path for k in keys_of(f)]} for f in found.families],
@@ -71,8 +72,7 @@ def _key_to_json(key: Key) -> dict[str, Any]:
 
 def _topics(known: dict[str, families.Family]) -> dict[str, Any]:
     return {
-        "version": 1,
-        "verb": "explain",
+        **head("explain"),
         "families": {name: [k.path for k in keys_of(family)] for name, family in known.items()},
         "words": [list(word.names) for word in words()],
     }
@@ -86,7 +86,7 @@ def _families(kernel: str | None) -> dict[str, families.Family]:
         return {kernel: families.load(kernel)}
     good, broken = families.loaded()
     for error in broken.values():
-        print(f"note: left out: {error.message}", file=sys.stderr)
+        print(emphasised(f"note: left out: {error.message}", sys.stderr), file=sys.stderr)
     return good
 
 

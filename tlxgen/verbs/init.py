@@ -12,6 +12,7 @@ from tlxgen.explain import SCHEMA, commented
 from tlxgen.spec import load as read_spec
 from tlxgen.spec.nearest import hint
 from tlxgen.spec.validate import collect
+from tlxgen.terminal import emphasised
 from tlxgen.verbs.schema import schema
 
 
@@ -38,7 +39,7 @@ def run(folder: Path, kernel: str, arch: str, name: str | None, like: str | None
     elif beside.read_text(encoding="utf-8", errors="replace") != described:
         print(f"kept {beside}, which differs from this version's: tlxgen schema > {beside} renews it")
     for note in notes:
-        print(f"note: left out of the schema: {note}", file=sys.stderr)
+        print(emphasised(f"note: left out of the schema: {note}", sys.stderr), file=sys.stderr)
     print(f"next: tlxgen build {specs / next(iter(texts))}")
     return 0
 

@@ -7,6 +7,7 @@ import sys
 
 from tlxgen import families
 from tlxgen.spec import json_schema
+from tlxgen.terminal import emphasised
 
 
 def run() -> int:
@@ -14,7 +15,7 @@ def run() -> int:
     text, notes = schema()
     print(text, end="")
     for note in notes:
-        print(f"note: left out: {note}", file=sys.stderr)
+        print(emphasised(f"note: left out: {note}", sys.stderr), file=sys.stderr)
     return 0
 
 

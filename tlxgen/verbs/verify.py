@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
 from tlxgen.loading import HOST
+from tlxgen.terminal import emphasised
 from tlxgen.verify import (
     SCHEDULES,
     Arch,
@@ -214,7 +216,7 @@ def _way(kind: str, value: Any) -> dict[str, Any]:
 def _print(result: Result) -> None:
     print(f"{result.target}: {result.covered}", flush=True)
     for finding in result.findings:
-        print(f"  {_line(finding)}", flush=True)
+        print(emphasised(f"  {_line(finding)}", sys.stdout), flush=True)
         if "witness" in finding:
             story = f"{finding['witness']}\nreplay: --replay {shlex.quote(result.target + '=' + finding['replay'])}"
             print(textwrap.indent(story, "    "), flush=True)

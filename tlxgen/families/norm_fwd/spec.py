@@ -83,14 +83,14 @@ class Schedule(SpecModel):
         "grid",
         description="Which CTA has which tiles, and where x lies between its sums and y.",
         json_schema_extra=choices(
-            grid="One tile a CTA, in registers; several CTAs share an SM and hide one another's loads. Choose it for short "
-            "rows.",
+            grid="One tile a CTA, in registers; several CTAs share an SM and hide one another's loads. Choose it for "
+            "short rows.",
             persistent="CTAs stay, and the next tile is loaded before this one is reduced. Choose it for long rows, of "
             "which one takes most of an SM.",
-            looped="One tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. Choose it for "
-            "rows that nothing else holds, or that begin anywhere.",
-            staged="One tile a CTA, which asynchronous copies bring to SMEM; rows begin at multiples of 16 bytes. Choose "
-            "it for rows that registers do not hold.",
+            looped="One tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. Choose it "
+            "for rows that nothing else holds, or that begin anywhere.",
+            staged="One tile a CTA, which asynchronous copies bring to SMEM; rows begin at multiples of 16 bytes. "
+            "Choose it for rows that registers do not hold.",
         ),
     )
     pdl: bool = Field(

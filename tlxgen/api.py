@@ -1,0 +1,187 @@
+"""tlxgen from Python: `from tlxgen.api import build, compile, plan, verify`. docs/api.md has examples.
+
+Nothing here prints, ends the process, or changes what a spec's folder holds, but for `build`. What a user can mend is a
+TlxgenError, with `message`, `remedy` and, where there is a file, `location`; several at once are a SpecErrors. A key
+that has another name by now is a Python warning (RenamedWarning).
+
+Torch and Triton are imported by child processes only, so that a program may import this module where they are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from tlxgen import stamp
+from tlxgen.build import Built, folder_of, prepare
+from tlxgen.build import build as _build
+from tlxgen.compile import Outcome, Resources, check_torch, check_triton, compile_all
+from tlxgen.errors import NoVariantError, RenamedWarning, SpecError, SpecErrors, TlxgenError, ToolchainError
+from tlxgen.families import Kernels, Structure, Variant, kernels_of
+from tlxgen.plan import Plan
+from tlxgen.verbs import compile as _compiling
+from tlxgen.verbs.verify import runs_of
+from tlxgen.verify import SCHEDULES, Job, Limits, Result, StructureJob, Way, is_hand_written, jobs_of, verify_all
+
+__all__ = [
+    "Built",
+    "Compiled",
+    "Kernels",
+    "NoVariantError",
+    "Plan",
+    "RenamedWarning",
+    "Resources",
+    "Result",
+    "SpecError",
+    "SpecErrors",
+    "Structure",
+    "TlxgenError",
+    "ToolchainError",
+    "Variant",
+    "build",
+    "compile",
+    "plan",
+    "verify",
+]
+
+Source = str | PathLike[str]
+TEMPORARY = "tlxgen-"  # what folders of copies begin with
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One kernel of one variant, compiled offline.
+
+    `resources`: registers a thread, bytes of SMEM a CTA, spills and the rest; None with an `error` of one line.
+    `findings`: what is not as the plan says, spills among them; empty where all is as planned.
+    """
+
+    structure: str
+    kernel: str
+    variant: Variant
+    resources: Resources | None
+    error: str
+    findings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether it compiled, as planned and without a spill."""
+        return self.resources is not None and not self.findings
+
+
+def plan(spec: Source) -> Kernels:
+    """What a spec stands for: structures, each with a plan and its variants, and what was rejected, with reasons.
+
+    A spec of which nothing fits has no structures. Raises SpecError or SpecErrors for a faulty spec.
+    """
+    return kernels_of(Path(spec))
+
+
+def build(spec: Source, *, out: Source | None = None, check: bool = False) -> Built:
+    """Writes the modules and the lock of a spec, as `tlxgen build` does; with `check` it only compares.
+
+    `out` is the folder of generated/NAME, by default beside specs/. The result says what was changed, and, with
+    `check`, has the difference as text. Raises SpecError or SpecErrors for a faulty spec, NoVariantError where nothing
+    fits, and TlxgenError for a folder that cannot be written; nothing is written then.
+    """
+    return _build(Path(spec), out=None if out is None else Path(out), check=check)
+
+
+def verify(
+    target: Source,
+    *,
+    seeds: int = 2,
+    config: int | None = None,
+    arch: Literal["sm90", "sm100"] = "sm90",
+    workers: int | None = None,
+    timeout_s: float = 300,
+    memory_gib: float = 4,
+) -> list[Result]:
+    """Runs the kernels of a target on the CPU: a result for each structure of a spec, case of a file, or function.
+
+    `target` is a spec, FILE.py, FILE.py:function or FILE.verify.yaml. A spec's kernels are run as they would be built
+    now, from copies; nothing is written. `config` is an index into CONFIGS, by default the first and the last; `arch`
+    is what a function runs on. A result's `status` is clean, findings or error (it could not be run to its end, and
+    `error` says why). Raises SpecError or SpecErrors for a faulty spec or declaration, ToolchainError without torch
+    or fbtriton, and ValueError for `seeds` or `workers` below 1.
+    """
+    if seeds < 1 or (workers is not None and workers < 1):
+        raise ValueError("seeds and workers are at least 1")
+    check_torch()
+    check_triton()
+    ways, limits = runs_of(seeds, SCHEDULES), Limits(timeout_s, memory_gib)
+    text = str(target)
+    if is_hand_written(text):
+        return _results(jobs_of(text, config, arch), ways, limits, workers)
+    with _copies(Path(target)) as (kernels, folder):
+        jobs = [StructureJob(Path(target), s.name, folder / f"{s.name}.py", config) for s in kernels.structures]
+        results = _results(jobs, ways, limits, workers)
+    for result in results:
+        _name_as_built(result, folder_of(Path(target), None))
+    return results
+
+
+def compile(spec: Source, *, workers: int | None = None, timeout_s: float = 120, cached: bool = True) -> list[Compiled]:
+    """Compiles every kernel of a spec to a cubin, with no GPU, and holds what comes out against its plan.
+
+    The modules are as they would be built now, from copies; nothing is recorded in the lock. `timeout_s` is for one
+    kernel. With `cached` what was compiled before is known from the cache folder. A kernel that does not compile is a
+    result with an error. Raises SpecError or SpecErrors for a faulty spec, NoVariantError where nothing fits, and
+    ToolchainError without fbtriton.
+    """
+    check_triton()
+    with _copies(Path(spec)) as (kernels, folder):
+        each = [
+            _compiling.Kernel(
+                Path(spec), folder, s.name, v, launch, _compiling.job_of(folder / f"{s.name}.py", v, launch)
+            )
+            for s in kernels.structures
+            for v in s.variants
+            for launch in (v.plan.launches if v.plan else ())
+            if launch.launched
+        ]
+        cache = stamp.cache_folder() / "compiled" if cached else None
+        outcomes = compile_all([k.job for k in each], workers=workers, timeout_s=timeout_s, cache=cache)
+    return [_compiled(kernel, outcome) for kernel, outcome in zip(each, outcomes, strict=True)]
+
+
+def _compiled(kernel: _compiling.Kernel, outcome: Outcome) -> Compiled:
+    findings = tuple(finding.text for finding in _compiling.judge(kernel, outcome))
+    return Compiled(
+        structure=kernel.structure,
+        kernel=kernel.launch.kernel,
+        variant=kernel.variant,
+        resources=outcome.resources,
+        error=outcome.error,
+        findings=findings,
+    )
+
+
+def _results(jobs: Sequence[Job], ways: Sequence[Way], limits: Limits, workers: int | None) -> list[Result]:
+    with closing(verify_all(jobs, ways, limits, workers, None)) as coming:
+        return list(coming)
+
+
+def _name_as_built(result: Result, folder: Path) -> None:
+    """Gives the lines of findings the path that their module has, or would have, in generated/."""
+    for place in (place for finding in result.findings for place in finding["places"]):
+        path = Path(place["path"])
+        if path.parent.name == folder.name and path.parent.parent.name.startswith(TEMPORARY):
+            place["path"] = str(folder / path.name)
+
+
+@contextmanager
+def _copies(spec: Path) -> Iterator[tuple[Kernels, Path]]:
+    """The kernels of a spec, and a folder with the modules that a build would write now."""
+    kernels = kernels_of(spec).some()
+    with TemporaryDirectory(prefix=TEMPORARY) as name:
+        folder = Path(name) / spec.stem
+        folder.mkdir()
+        for file, data in prepare(spec).files.items():
+            (folder / file).write_bytes(data)
+        yield kernels, folder
