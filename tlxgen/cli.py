@@ -41,19 +41,32 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
     ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Also remove folders in generated/ whose spec is gone.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
+    from tlxgen.project import root_of
     from tlxgen.verbs import build as verb
 
-    files = _files(specs)
+    if prune and check:
+        raise typer.BadParameter("--check writes nothing, so there is nothing to --prune")
+    if prune and out:
+        raise typer.BadParameter("--prune knows the specs of generated/ beside them, not whose folders are in --out")
+    if verify and (prune or as_json):
+        raise typer.BadParameter("--verify prints what the simulator finds; --prune and --json go with a build alone")
+    folders = [path for path in specs if path.is_dir()]
+    files = _files([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
     refuse_shared(files, out)
     if check and verify:
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
     if verify:
         _require_simulator()
         raise typer.Exit(verb.run_verified(files, out, force))
-    raise typer.Exit(verb.run(files, out, check, force))
+    roots = () if out else tuple(dict.fromkeys(map(root_of, [*files, *(path / "any.yaml" for path in folders)])))
+    raise typer.Exit(verb.run(files, verb.Options(out, check, force, prune, as_json, roots)))
 
 
 @app.command(name="list")
