@@ -258,11 +258,13 @@ def diff(
     b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],
     form: Annotated[Literal["table", "markdown"], typer.Option("--format", help="How to print.")] = "table",
     no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
 ) -> None:
     """Say what differs between two specs or generated modules: tasks, rings, barriers, bytes, registers, source."""
     from tlxgen.review import diff as verb
 
-    verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+    differs = verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+    raise typer.Exit(int(exit_code and differs))
 
 
 @app.command()

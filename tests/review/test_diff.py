@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from tlxgen import cli, lock
 from tlxgen.build import build, folder_of
-from tlxgen.errors import ReviewError
+from tlxgen.errors import ReviewError, SpecErrors, TlxgenError
 from tlxgen.review import diff, revision, source
-from tlxgen.review.differences import differences, figures
+from tlxgen.review.differences import differences, figures, sequences
+from tlxgen.review.revision import Repository, Snapshot
 
+ROOT = Path(__file__).resolve().parents[2]
 BASE = """kernel: gemm
 name: demo
 arch: sm90
@@ -85,7 +88,7 @@ def test_stages_tile_and_registers_of_a_parent_at_a_revision(repo: Path, said: S
     assert "2 of 2 configs that both have differ" in text
     assert {
         ("ab slots", "4", "3", "-1"),
-        ("ab tile b", "64 x 128", "64 x 256", ""),
+        ("ab tile b", "64 x 128", "64 x 256", "changed"),
         ("ab bytes", "131072", "147456", "+16384"),
         ("ab_full how many", "4", "3", "-1"),
         ("ab_full bytes", "32768", "49152", "+16384"),
@@ -139,6 +142,58 @@ def test_an_axis_of_one_side_meets_the_other_sides_default(repo: Path, said: Sai
     assert ("", "", "demo_pingpong, 1 configs", "added") in found
     assert ("schedule.group_m=16", "kept, SMEM 147776 B", "", "removed") in found
     assert not any(row[0].startswith("schedule.group_m=8") for row in found)  # 8 is the default: on both sides
+
+
+def test_a_step_that_changes_is_a_row_and_no_row_lacks_its_change(repo: Path, said: Said) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "tasks: {mma: {in_flight: 0}}\n")
+    text = said("HEAD", "specs/demo.yaml", markdown=True, with_source=False)
+    steps = [row for row in rows(text) if " step " in row[0]]
+    assert steps and all(row[0].startswith("mma step ") and row[3] in ("changed", "added", "removed") for row in steps)
+    assert max(len(cell) for row in steps for cell in row) < 100 and ";" not in "".join(map("".join, steps))
+    assert all(row[-1] for row in rows(text))
+
+
+def test_lists_are_compared_item_by_item() -> None:
+    assert sequences("s", ["a", "b", "c"], ["a", "x", "c", "d"]) == [
+        ("s 2", "b", "x", "changed"),
+        ("s 4", "", "d", "added"),
+    ]
+    assert sequences("s", ["a", "b"], ["b"]) == [("s 1", "a", "", "removed")]
+
+
+def test_a_tuned_file_is_that_of_the_revision(repo: Path, said: Said) -> None:
+    for name in ("hopper_gemm_tuned", "hopper_gemm"):
+        shutil.copy(ROOT / "specs" / f"{name}.yaml", repo / "specs")
+    tuned = repo / "tuned" / "h200" / "hopper_gemm_tuned.yaml"
+    tuned.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "tuned" / "h200" / "hopper_gemm_tuned.yaml", tuned)
+    commit(repo)
+    snapshot = Snapshot.take(Repository(repo), "HEAD", "specs/hopper_gemm_tuned.yaml", repo.parent / "into")
+    assert (snapshot.at("tuned/h200/hopper_gemm_tuned.yaml")).read_bytes() == tuned.read_bytes()
+    tuned.unlink()
+    commit(repo)
+    with pytest.raises(TlxgenError, match=r"HEAD:specs/hopper_gemm_tuned\.yaml.*tuned: no file"):
+        said("HEAD:specs/hopper_gemm_tuned.yaml", "specs/demo.yaml", with_source=False)
+
+
+@pytest.mark.parametrize("with_source", [True, False])
+def test_specs_that_cannot_be_built_have_the_reasons_of_both(repo: Path, with_source: bool) -> None:
+    too_big = BASE.replace("128}", "256}") + "rings: {ab: {stages: 7}}\n"
+    for name in ("a", "b"):
+        (repo / "specs" / f"{name}.yaml").write_text(too_big)
+    with pytest.raises(TlxgenError) as caught:
+        diff.run("specs/a.yaml", "specs/b.yaml", with_source=with_source)
+    assert all(f"specs/{name}.yaml" in str(caught.value) for name in ("a", "b")) and "smem" in str(caught.value)
+    commit(repo)
+    with pytest.raises(TlxgenError, match="HEAD:specs/a.yaml") as caught:
+        diff.run("HEAD:specs/a.yaml", "specs/demo.yaml", with_source=with_source)
+
+
+def test_faults_of_both_specs_are_told_at_once(repo: Path) -> None:
+    for name in ("a", "b"):
+        (repo / "specs" / f"{name}.yaml").write_text("kernel: gemm\nnam: x\n")
+    with pytest.raises(SpecErrors, match=r"specs/a\.yaml:(.|\n)*specs/b\.yaml:"):
+        diff.run("specs/a.yaml", "specs/b.yaml")
 
 
 def test_identical_specs_differ_in_nothing(repo: Path, said: Said) -> None:
@@ -202,7 +257,7 @@ def test_generated_modules_and_folders(repo: Path, said: Said) -> None:
         text = said(a, b, markdown=True)
         assert {
             ("mma registers", "232", "224", "-8"),
-            ("a_tiles how many", "STAGES * 2", "STAGES", ""),
+            ("a_tiles how many", "STAGES * 2", "STAGES", "changed"),
             ("ab_empty arrive_count", "2", "1", "-1"),
             ("wait on id 4 + replica", "", "threads 256", "added"),
         } <= rows(text)
@@ -273,10 +328,10 @@ def test_figures_meet_by_constants_then_in_order() -> None:
 def test_differences_tell_numbers_from_text() -> None:
     a, b = {"r": {"": True, "n": 1, "f": 1.5, "t": "x"}}, {"r": {"": False, "n": 3, "f": 1.0, "t": "y"}, "s": {"": 2}}
     expected = [
-        ("r", "True", "False", ""),
+        ("r", "True", "False", "changed"),
         ("r n", "1", "3", "+2"),
         ("r f", "1.5", "1.0", "-0.5"),
-        ("r t", "x", "y", ""),
+        ("r t", "x", "y", "changed"),
     ]
     assert differences(a, b) == [*expected, ("s", "", "2", "added")]
 
@@ -354,16 +409,24 @@ def test_a_folder_without_the_lock_is_known_by_its_modules(repo: Path, said: Sai
     assert said("HEAD", folder) == "no difference\n"
 
 
-@pytest.mark.parametrize(("a", "status"), [("HEAD", 0), ("nope", 2)])
+@pytest.mark.parametrize(
+    ("a", "options", "status"),
+    [("HEAD", [], 0), ("HEAD", ["--exit-code"], 1), ("specs/demo.yaml", ["--exit-code"], 0), ("nope", [], 2)],
+)
 def test_exit_status(
-    repo: Path, a: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repo: Path,
+    a: str,
+    options: list[str],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (repo / "common" / "base.yaml").write_text(BASE + "tasks: {mma: {registers: 224}}\n")
-    arguments = ["tlxgen", "diff", a, "specs/demo.yaml", "--format", "markdown", "--no-source"]
+    arguments = ["tlxgen", "diff", a, "specs/demo.yaml", "--format", "markdown", "--no-source", *options]
     monkeypatch.setattr("sys.argv", arguments)
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code == status
     out, err = capsys.readouterr()
-    assert (out.startswith("### ") and "```" not in out) if status == 0 else err.startswith("error: 'nope' is neither")
+    assert (out.startswith("### ") and "```" not in out) if status < 2 else err.startswith("error: 'nope' is neither")
     assert json.dumps(out)  # no lone surrogates: it can be posted

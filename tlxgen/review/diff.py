@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from tlxgen import digest, lock
 from tlxgen.build import folder_of, make, plan_digest
-from tlxgen.errors import ReviewError, TlxgenError
+from tlxgen.errors import LockError, NoVariantError, ReviewError, SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 
 from . import compare, source
@@ -75,9 +75,14 @@ class Found:
     patch: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.tables or self.patch)
 
-def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True) -> None:
-    """Prints what differs between `a` and `b`; "no difference" if nothing does.
+
+def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True) -> bool:
+    """Prints what differs between `a` and `b`, "no difference" if nothing does; whether anything does.
 
     Each is a file, a generated folder or REV:path; `a` may be a revision alone, which stands for `b` at that revision.
     Raises ReviewError for what does not exist or cannot be compared, and what the spec loader raises.
@@ -92,6 +97,7 @@ def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True) -> 
         else:
             found = _generated(left, right, with_source)
     _print(f"tlxgen diff {left.shown} -> {right.shown}", found, markdown, with_source)
+    return found.any
 
 
 def _sides(a: str, b: str, temporary: Path) -> tuple[Side, Side]:
@@ -154,13 +160,20 @@ def _modules(folder: Path) -> list[Path]:
 
 
 def _specs(a: Side, b: Side, with_source: bool, unused: Path) -> Found:
-    kernels, files, found = list[Kernels](), list[dict[str, str]](), Found()
+    kernels, files, faults = list[Kernels](), list[dict[str, str]](), list[TlxgenError]()
     for side in (a, b):
-        with side.reading():
-            kernels.append(kernels_of(side.path))
-            # Into a folder that is not there: whatever else has been generated beside the spec is of no concern here.
-            made = make(side.path, unused).files if with_source else {}
+        try:
+            with side.reading():
+                kernels.append(_kernels(side))
+                # Into a folder that is not there: whatever else has been generated beside the spec is of no concern.
+                made = make(side.path, unused).files if with_source else {}
+        except TlxgenError as error:
+            faults.append(error)
+            continue
         files.append({name.removesuffix(".py"): data.decode() for name, data in made.items() if name.endswith(".py")})
+    if faults:
+        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+    found = Found()
     compiled = [_compiled(side, k, found) for side, k in zip((a, b), kernels, strict=True)]
     found.tables = compare.tables(kernels[0], kernels[1], compiled[0], compiled[1])
     if with_source:
@@ -168,6 +181,16 @@ def _specs(a: Side, b: Side, with_source: bool, unused: Path) -> Found:
             names = (pair.a.name if pair.a else None, pair.b.name if pair.b else None)
             found.patch += _patch((a, b), names, files)
     return found
+
+
+def _kernels(side: Side) -> Kernels:
+    """The kernels of a spec. Raises NoVariantError, with the spec's name before the reasons, when none is left."""
+    kernels = kernels_of(side.path)
+    try:
+        return kernels.some()
+    except NoVariantError as error:
+        place = "" if error.location else f"{side.path.as_posix()}: "
+        raise NoVariantError(f"{place}{error.message}", location=error.location, remedy=error.remedy) from None
 
 
 def _compiled(side: Side, kernels: Kernels, found: Found) -> dict[str, Compiled]:
@@ -181,11 +204,12 @@ def _compiled(side: Side, kernels: Kernels, found: Found) -> dict[str, Compiled]
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
-    """The structures of the lock in `folder`; none when it cannot be read."""
-    structures = lock.read(folder).get("structures")
-    if not isinstance(structures, dict):
+    """The structures of the lock in `folder`; none when it cannot be read: its figures are beside the point here."""
+    try:
+        entries: dict[str, dict[str, Any]] = lock.read(folder).get("structures", {})
+    except LockError:
         return {}
-    return {name: entry for name, entry in structures.items() if isinstance(entry, dict)}
+    return entries
 
 
 def _generated(a: Side, b: Side, with_source: bool) -> Found:
@@ -273,7 +297,7 @@ def masked(text: str) -> str:
 def _print(heading: str, found: Found, markdown: bool, with_source: bool) -> None:
     if markdown:
         print(f"### {heading}\n")
-    if not found.tables and not found.patch:
+    if not found.any:
         print("no difference" if with_source else "no difference (source not compared)")
         return
     if not markdown:

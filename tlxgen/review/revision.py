@@ -11,6 +11,7 @@ from pathlib import Path
 from tlxgen import lock
 from tlxgen.build import folder_of
 from tlxgen.errors import ReviewError, SpecError
+from tlxgen.project import root_of
 from tlxgen.spec import read as read_spec
 
 SPEC_SUFFIXES = (".yaml", ".yml")
@@ -99,8 +100,8 @@ class Snapshot:
     def take(repository: Repository, revision: str, path: str, into: Path) -> Snapshot:
         """Brings `path` (from the top) of `revision` below the empty folder `into`, with what belongs to it.
 
-        That is: to a spec, what it extends and its lock; to a generated module, the lock beside it; to a folder, its
-        modules and its lock. Raises ReviewError for a path that the revision does not have.
+        That is: to a spec, what it extends, its file of winners and its lock; to a generated module, the lock beside
+        it; to a folder, its modules and its lock. Raises ReviewError for a path that the revision does not have.
         """
         # The top's own name is kept: whether a spec lies in a folder `specs` decides where its lock is.
         snapshot = Snapshot(repository, revision, into.resolve() / (repository.top.name or "top"))
@@ -117,6 +118,7 @@ class Snapshot:
         snapshot._write(path, entry.data)
         if path.endswith(SPEC_SUFFIXES):
             snapshot._follow_extends(path)
+            snapshot._follow_tuned(path)
             snapshot._fetch_lock(folder_of(snapshot.at(path), None))
         else:
             snapshot._fetch_lock(snapshot.at(path).parent)
@@ -146,6 +148,20 @@ class Snapshot:
             if self.at(parent).exists() or not self._fetch(parent):
                 return  # a circle, or a missing parent: the loader tells with its place in the spec
             path = parent
+
+    def _follow_tuned(self, path: str) -> None:
+        """Brings the file that `tuned` names. What is wrong with it, or missing, is left for the spec loader to say."""
+        try:
+            given = read_spec(self.at(path)).data.get("tuned")
+        except SpecError:
+            return
+        if not isinstance(given, str) or not given.strip():
+            return
+        place = Path(os.path.normpath(root_of(self.at(path)) / given))
+        if not place.is_relative_to(self.root):
+            text = f"{self.revision}:{path} has {given} as its tuned file, which is outside the repository"
+            raise ReviewError(text, remedy="only files of the revision itself can be read at it")
+        self._fetch(place.relative_to(self.root).as_posix())
 
     def _fetch_lock(self, folder: Path) -> None:
         if folder.is_relative_to(self.root):
