@@ -219,6 +219,17 @@ def test_a_lock_that_is_none_is_told_before_the_work(faked: Project, verb: str) 
     assert not SEEN
 
 
+def test_compile_prints_one_json_object(faked: Project) -> None:
+    faked.spec("k")
+    data = json.loads(invoke("compile", "--json", "specs/k.yaml").stdout)
+    (note,) = data["notes"]
+    assert "is not built: nothing is recorded" in note
+    assert [row["structure"] for row in data["kernels"]] == ["k_in_flight0", "k_in_flight1"]
+    row = data["kernels"][0]
+    assert (row["kernel"], row["constants"]["STAGES"], row["resources"]["registers"]) == ("k_in_flight0_kernel", 4, 168)
+    assert {finding["hard"] for finding in row["findings"]} == {True}  # FIGURES are not as planned
+
+
 def test_rows_that_somebody_wrote_are_compiled_and_held_against_no_plan(faked: Project) -> None:
     faked.spec("k", "")
     faked.build("k")

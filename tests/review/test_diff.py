@@ -17,6 +17,7 @@ from tlxgen.build import build, folder_of
 from tlxgen.errors import ReviewError, SpecErrors, TlxgenError
 from tlxgen.review import diff, revision, source
 from tlxgen.review.differences import differences, figures, sequences
+from tlxgen.review.named import sides
 from tlxgen.review.revision import Repository, Snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -347,7 +348,8 @@ def test_differences_tell_numbers_from_text() -> None:
         ("HEAD:specs/nope.yaml", "specs/demo.yaml", "HEAD has no specs/nope.yaml"),
         ("HEAD:../x.yaml", "specs/demo.yaml", "is not in the repository"),
         (":specs/demo.yaml", "specs/demo.yaml", "is not REV:path"),
-        ("HEAD:common", "specs/demo.yaml", "HEAD:common is a folder without generated modules"),
+        ("HEAD:empty", "specs/demo.yaml", "HEAD:empty is a folder without specs and generated modules"),
+        ("HEAD:common", "specs/demo.yaml", "HEAD:common is a folder of specs, specs/demo.yaml is a spec"),
         ("HEAD", "HEAD:specs/demo.yaml", "a revision needs its path too"),
         ("specs/demo.yaml", "text.txt", "neither a spec"),
         ("specs/demo.yaml", "module.py", "specs/demo.yaml is a spec, module.py is a generated module"),
@@ -361,6 +363,8 @@ def test_differences_tell_numbers_from_text() -> None:
 def test_errors(repo: Path, a: str, b: str, message: str) -> None:
     (repo / "text.txt").write_text("")
     (repo / "module.py").write_text("")
+    (repo / "empty").mkdir()
+    (repo / "empty" / "text.txt").write_text("")
     parents = {
         "lost": "gone.yaml",
         "out": "../../x.yaml",
@@ -430,3 +434,104 @@ def test_exit_status(
     out, err = capsys.readouterr()
     assert (out.startswith("### ") and "```" not in out) if status < 2 else err.startswith("error: 'nope' is neither")
     assert json.dumps(out)  # no lone surrogates: it can be posted
+
+
+def test_folders_of_specs_name_what_changed_came_went_and_was_renamed(repo: Path, said: Said) -> None:
+    specs = repo / "specs"
+    for name in ("same", "gone", "old"):
+        (specs / f"{name}.yaml").write_text(CHILD + f"name: {name}\ncheck: {{rtol: 0.1}}\n")
+    (specs / "gone.yaml").write_text("kernel: norm_fwd\nname: gone\narch: sm90\n")
+    commit(repo)
+    (specs / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    (specs / "same.yaml").write_text("# a remark\n" + (specs / "same.yaml").read_text())
+    (specs / "gone.yaml").unlink()
+    (specs / "old.yaml").rename(specs / "new.yaml")
+    (specs / "came.yaml").write_text(BASE.replace("demo", "came"))
+    text = said("HEAD", "specs", markdown=True, with_source=False)
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {"| demo.yaml | demo.yaml | changed |", "| old.yaml | new.yaml | renamed, 100% alike |",
+            "| gone.yaml |  | removed |", "|  | came.yaml | added |"} <= set(lines)  # fmt: skip
+    assert "same.yaml" not in text
+    assert "### tlxgen diff HEAD:specs/demo.yaml -> specs/demo.yaml" in text and "GROUP_M" in text or "group_m" in text
+    commit(repo)
+    assert said("HEAD", "specs") == "no difference\n"
+
+
+def test_folders_of_generated_folders_at_a_revision(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+    build(spec)
+    commit(repo)
+    spec.write_text(CHILD + "tasks: {mma: {registers: 224}}\n")
+    build(spec)
+    text = said("HEAD", "generated", markdown=True, with_source=False)
+    assert "| demo | demo | changed |" in text.splitlines()
+    assert ("mma registers", "232", "224", "-8") in rows(text)
+
+
+def test_a_spec_of_a_folder_that_cannot_be_built_does_not_hide_the_others(repo: Path, said: Said) -> None:
+    (repo / "specs" / "bad.yaml").write_text(CHILD)
+    commit(repo)
+    (repo / "specs" / "bad.yaml").write_text("kernel: gemm\nnam: x\n")
+    (repo / "specs" / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    with pytest.raises(TlxgenError, match="specs/bad.yaml:"):
+        said("HEAD", "specs", with_source=False)
+
+
+def test_a_module_that_was_renamed_meets_what_it_was(repo: Path, said: Said) -> None:
+    folder = build(repo / "specs" / "demo.yaml").folder
+    other = repo / "other"
+    shutil.copytree(folder, other)
+    (other / "demo.py").rename(other / "demo_renamed.py")
+    for place in (folder, other):
+        (place / lock.NAME).unlink()
+    text = said(folder, other, markdown=True, with_source=False)
+    assert ("", "demo", "demo_renamed", "renamed, 100% alike") in rows(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], ("HEAD", "specs")),
+        (["HEAD~1"], ("HEAD~1", "specs")),
+        (["specs/demo.yaml"], ("HEAD", "specs/demo.yaml")),
+        (["HEAD~1", "HEAD"], ("HEAD~1:./specs", "HEAD:./specs")),
+        (["HEAD~1..HEAD"], ("HEAD~1:./specs", "HEAD:./specs")),
+        (["HEAD~1..", "specs/demo.yaml"], ("HEAD~1:./specs/demo.yaml", "HEAD:./specs/demo.yaml")),
+        (["a", "b", "--", "specs/demo.yaml"], ("a:./specs/demo.yaml", "b:./specs/demo.yaml")),
+        (["HEAD", "specs/demo.yaml"], ("HEAD", "specs/demo.yaml")),
+        (["HEAD:specs", "HEAD~1:specs"], ("HEAD:specs", "HEAD~1:specs")),
+        (["HEAD", "nope.yaml"], ("HEAD", "nope.yaml")),
+    ],
+)
+def test_what_git_diff_takes_is_understood(repo: Path, given: list[str], expected: tuple[str, str]) -> None:
+    assert sides(given) == expected
+
+
+@pytest.mark.parametrize("given", [["a", "b", "c", "d"], ["a...b"], ["HEAD:specs/demo.yaml"]])
+def test_what_cannot_be_understood_is_one_error(repo: Path, given: list[str]) -> None:
+    with pytest.raises(ReviewError):
+        sides(given)
+
+
+def test_two_revisions_of_all_specs(repo: Path, said: Said) -> None:
+    (repo / "specs" / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    commit(repo)
+    text = said(*sides(["HEAD~1..HEAD"]), markdown=True, with_source=False)
+    assert "| demo.yaml | demo.yaml | changed |" in text.splitlines()
+
+
+def test_json_has_every_row_with_its_part(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "rings: {ab: {stages: 3}}\n")
+    assert diff.run("HEAD", "specs/demo.yaml", as_json=True)
+    data = json.loads(capsys.readouterr().out)
+    assert (data["differs"], data["a"], data["b"]) == (True, "HEAD:specs/demo.yaml", "specs/demo.yaml")
+    (table,) = (t for t in data["tables"] if t["title"] == "demo")
+    row = {"part": "Rings", "what": "ab bytes", "A": "131072", "B": "98304", "change": "-32768"}
+    assert row in table["rows"] and all(r["part"] for r in table["rows"])
+    assert "+++ demo.py" in data["patch"]
+    assert diff.run("HEAD", "specs", as_json=True, with_source=False)
+    data = json.loads(capsys.readouterr().out)
+    assert data["tables"][0]["rows"] == [{"A": "demo.yaml", "B": "demo.yaml", "change": "changed"}]
+    assert [m["b"] for m in data["members"]] == ["specs/demo.yaml"]
+    assert not diff.run("specs/demo.yaml", "specs/demo.yaml", as_json=True)
+    assert json.loads(capsys.readouterr().out)["differs"] is False

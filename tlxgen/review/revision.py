@@ -101,7 +101,8 @@ class Snapshot:
         """Brings `path` (from the top) of `revision` below the empty folder `into`, with what belongs to it.
 
         That is: to a spec, what it extends, its file of winners and its lock; to a generated module, the lock beside
-        it; to a folder, its modules and its lock. Raises ReviewError for a path that the revision does not have.
+        it; to a folder, its modules and its lock, its specs, and the generated folders in it. Raises ReviewError for a
+        path that the revision does not have.
         """
         # The top's own name is kept: whether a spec lies in a folder `specs` decides where its lock is.
         snapshot = Snapshot(repository, revision, into.resolve() / (repository.top.name or "top"))
@@ -110,19 +111,37 @@ class Snapshot:
             remedy = "paths after REV: are from the top of the repository; begin one with ./ to start from here"
             raise ReviewError(f"{revision} has no {path}", remedy=remedy)
         if entry.data is None:
-            wanted = [n for n in repository.files(entry) if n.endswith(".py") or n == lock.NAME]
-            snapshot.at(path).mkdir(parents=True, exist_ok=True)
-            for name in wanted:
-                snapshot._fetch(os.path.normpath(f"{path}/{name}"))
+            snapshot._folder(path, entry)
             return snapshot
         snapshot._write(path, entry.data)
         if path.endswith(SPEC_SUFFIXES):
-            snapshot._follow_extends(path)
-            snapshot._follow_tuned(path)
-            snapshot._fetch_lock(folder_of(snapshot.at(path), None))
+            snapshot._follow(path)
         else:
             snapshot._fetch_lock(snapshot.at(path).parent)
         return snapshot
+
+    def _folder(self, path: str, entry: Entry, *, inner: bool = True) -> None:
+        """Brings the modules and the lock of a folder, its specs, and, with `inner`, the generated folders in it."""
+        self.at(path).mkdir(parents=True, exist_ok=True)
+        for name in self.repository.files(entry):
+            place = os.path.normpath(f"{path}/{name}")
+            if name.endswith(".py") or name == lock.NAME:
+                self._fetch(place)
+            elif name.endswith(SPEC_SUFFIXES) and self._fetch(place):
+                self._follow(place)
+            elif inner and (below := self._generated(place)):
+                self._folder(place, below, inner=False)
+
+    def _generated(self, path: str) -> Entry | None:
+        """The generated folder at a path; None if there is none."""
+        entry = self.repository.entry(self.revision, path)
+        return entry if entry and entry.data is None and lock.NAME in self.repository.files(entry) else None
+
+    def _follow(self, spec: str) -> None:
+        """Brings what belongs to a spec."""
+        self._follow_extends(spec)
+        self._follow_tuned(spec)
+        self._fetch_lock(folder_of(self.at(spec), None))
 
     def at(self, path: str) -> Path:
         """Where `path`, given from the top of the repository, lies in the snapshot."""
