@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tlxgen import lock
 from tlxgen.cli import app
 from tlxgen.compile import Job as CompileJob
 from tlxgen.compile import Outcome, Resources
-from tlxgen.errors import LockError, SpecError
+from tlxgen.errors import LockError, SpecError, TlxgenError
 from tlxgen.loading import HOST
 from tlxgen.verbs import compile as compile_verb
 from tlxgen.verbs import verify as verify_verb
@@ -161,6 +162,23 @@ def test_results_name_the_places_in_generated(faked: Project) -> None:
     ((finding,),) = (t["findings"] for t in json.loads(Path("record.json").read_text())["targets"])
     assert finding["places"] == [{"path": "generated/k/k.py", "line": 7}]
     assert finding["fix"] == "see generated/k/k.py:7"
+
+
+@pytest.mark.parametrize("option", ["--json", "--trace"])
+def test_a_record_that_cannot_be_written_is_told_before_the_work(faked: Project, option: str) -> None:
+    faked.spec("k", "")
+    (faked.root / "file").write_text("")
+    for place in ("specs", "file/record.json"):
+        with pytest.raises(TlxgenError, match=f"{place}:1:1: "):
+            invoke("verify", "specs/k.yaml", option, place)
+    assert not SEEN
+
+
+def test_a_pipe_in_the_place_of_a_module_is_not_waited_for(faked: Project) -> None:
+    os.mkfifo("k.py")
+    for verb in VERBS:
+        with pytest.raises(SpecError, match="k.py:1:1: no such file"):
+            invoke(verb, "k.py")
 
 
 def test_verified_says_what_was_run_and_holds_while_source_and_host_stand(faked: Project) -> None:
