@@ -10,7 +10,10 @@ import codecs
 import difflib
 import itertools
 import json
+import keyword
 import os
+import re
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
+_LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
 CHUNK = 4  # structures a worker takes at a time
 
 
@@ -66,6 +70,20 @@ class Made:
 
 def folder_of(spec: Path, out: Path | None) -> Path:
     return (out or root_of(spec) / "generated") / spec.stem
+
+
+def refuse_name(spec: Path, folder: Path) -> None:
+    """Raises SpecError for a file name that makes a folder from which nothing can be imported."""
+    name = spec.stem
+    where = Location(spec.as_posix(), 1, 1)
+    if not name.isidentifier() or keyword.iskeyword(name):
+        better = re.sub(r"\W", "_", name) + ("_" if keyword.iskeyword(name) else "")
+        better = better if better.isidentifier() else f"k_{better}"
+        text = f"its modules could not be imported: the name of their folder, {folder.name}, is no name in Python"
+        raise SpecError(text, location=where, remedy=f"rename the file, for example to {better}{spec.suffix}")
+    if name in sys.stdlib_module_names or name in _LIBRARIES:
+        text = f"its modules could not be imported: their folder would have the name of another module, {name}"
+        raise SpecError(text, location=where, remedy=f"rename the file, for example to my_{name}{spec.suffix}")
 
 
 def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
@@ -181,6 +199,7 @@ class Prepared:
 def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step: Step | None = None) -> Prepared:
     """What `build` would write, made anew. `force`: whatever the lock is. Raises TlxgenError."""
     folder = folder_of(spec, out)
+    refuse_name(spec, folder)
     made = make(spec, folder, on_step, any_lock=force)
     return Prepared(spec, folder, made, _there(spec, folder, made, force))
 
@@ -212,6 +231,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     kernels = family.kernels(document).some()
     locks = locks_of(folder, any_lock=any_lock)
     _refuse_foreign(folder, spec, locks)
+    _refuse_same_name(kernels, folder, spec)
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
@@ -318,6 +338,7 @@ class _Context:
         return {
             "tlxgen": __version__,
             "spec": self.inputs,
+            "name": self.kernels.name,
             "templates": self.template_digest,
             "host": digest.of_bytes(files[HOST]),
             **chooser,
@@ -396,6 +417,32 @@ def _refuse_foreign(folder: Path, spec: Path, locks: Sequence[lock.Lock]) -> Non
             raise SpecError(
                 f"{folder} holds what {owner} makes; {mine} has the same file name", remedy="rename one of them"
             )
+
+
+def _refuse_same_name(kernels: Kernels, folder: Path, spec: Path) -> None:
+    """Raises SpecError when another spec in generated/ has the same `name`: their functions could not be told apart."""
+    for path in sorted(folder.parent.glob(f"*/{lock.NAME}")):
+        if path.parent.resolve() == folder.resolve():
+            continue
+        for other in locks_of(path.parent, any_lock=True):
+            owner = root_of(spec) / next(iter(other["spec"]), "")
+            if other.get("name") == kernels.name and owner.is_file() and _name_of(owner) == kernels.name:
+                text = (
+                    f"{from_here(owner)} has the name {kernels.name!r}, too: the functions of both would be called so"
+                )
+                raise SpecError(
+                    text, location=kernels.document.where(("name",)), remedy="give one of them another name"
+                )
+
+
+def _name_of(spec: Path) -> str:
+    """The `name` that a spec has now; empty if it has none, or cannot be read."""
+    from tlxgen.spec import load
+
+    try:
+        return str(load(spec, tuned=False).data.get("name") or "")
+    except SpecError:
+        return ""
 
 
 def _digests(path: Path) -> set[str]:

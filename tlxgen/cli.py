@@ -63,19 +63,32 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
     ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Also remove folders in generated/ whose spec is gone.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
+    from tlxgen.project import root_of
     from tlxgen.verbs import build as verb
 
-    files = _files(specs)
+    if prune and check:
+        raise typer.BadParameter("--check writes nothing, so there is nothing to --prune")
+    if prune and out:
+        raise typer.BadParameter("--prune knows the specs of generated/ beside them, not whose folders are in --out")
+    if verify and (prune or as_json):
+        raise typer.BadParameter("--verify prints what the simulator finds; --prune and --json go with a build alone")
+    folders = [path for path in specs if path.is_dir()]
+    files = _files([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
     refuse_shared(files, out)
     if check and verify:
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
     if verify:
         _require_simulator()
         raise typer.Exit(verb.run_verified(files, out, force))
-    raise typer.Exit(verb.run(files, out, check, force))
+    roots = () if out else tuple(dict.fromkeys(map(root_of, [*files, *(path / "any.yaml" for path in folders)])))
+    raise typer.Exit(verb.run(files, verb.Options(out, check, force, prune, as_json, roots)))
 
 
 @app.command(name="list")
@@ -110,11 +123,12 @@ def compile_specs(
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
     from tlxgen.verbs import compile as verb
 
-    raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache))
+    raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache, as_json))
 
 
 @app.command()
@@ -263,15 +277,26 @@ def tune(
 
 @app.command()
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="Spec, generated module or folder, REV:path, or REV alone.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same kind of thing; REV alone as A means B at REV.")],
+    given: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[A [B]] [PATH]",
+            help="Revisions and a path, as for git diff, by default HEAD, the working tree and specs; or two of: "
+            "spec, generated module, folder of such, REV:path.",
+        ),
+    ] = None,
     form: Annotated[Literal["table", "markdown"], typer.Option("--format", help="How to print.")] = "table",
     no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what differs between two specs or generated modules: tasks, rings, barriers, bytes, registers, source."""
     from tlxgen.review import diff as verb
+    from tlxgen.review.named import sides
 
-    verb.run(a, b, markdown=form == "markdown", with_source=not no_source)
+    a, b = sides(given or ())
+    differs = verb.run(a, b, markdown=form == "markdown", with_source=not no_source, as_json=as_json)
+    raise typer.Exit(int(exit_code and differs))
 
 
 @app.command()

@@ -18,6 +18,7 @@ from typing import Any
 from tlxgen import digest, lock, stamp
 from tlxgen.build import contents, folder_of
 from tlxgen.errors import Location, SpecError, TlxgenError
+from tlxgen.files import read_regular
 from tlxgen.generated import alone
 from tlxgen.loading import HOST
 from tlxgen.project import from_here
@@ -53,7 +54,7 @@ class Working:
             text = text.replace(f"{folder}/", f"{from_here(self.generated).as_posix()}/")
         return text
 
-    def difference(self) -> str:
+    def difference(self, then: str = "nothing is recorded of that") -> str:
         """A line on how generated/ differs from what is looked at, so that nothing is recorded; or none."""
         held = lock.made(lock.read(self.generated))
         if self.structure:
@@ -65,7 +66,7 @@ class Working:
             return f"{generated} is not built: nothing is recorded (tlxgen build {self.spec})"
         others = [n for n, d in self.digests.items() if not self._is_there(n, held)]
         what = f"{generated} differs from what {self.spec} gives now ({', '.join(others)})"
-        return f"{what}: nothing is recorded of that (tlxgen build {self.spec})" if others else ""
+        return f"{what}: {then} (tlxgen build {self.spec})" if others else ""
 
     def _is_there(self, name: str, held: Mapping[str, str | None]) -> bool:
         """Whether generated/ and its lock have the file that was read; a lock of an older version says less."""
@@ -131,7 +132,7 @@ def of_module(path: Path) -> Working | None:
 def _header(path: Path) -> str | None:
     """The docstring of a Python file, also of one with a fault further down; None if there is none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except (OSError, UnicodeDecodeError):
         return None
     quoted = re.match(r'"""(.*?)"""', text, re.DOTALL)

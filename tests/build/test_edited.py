@@ -130,6 +130,20 @@ def test_another_branch_is_no_edit(branches: Project, cache: bool) -> None:
         git(branches.root, "checkout", "-q", ".")
 
 
+def test_a_lock_that_a_rebase_left_older_than_its_files_has_a_remedy(branches: Project) -> None:
+    git(branches.root, "checkout", "-q", "deep", "--", "generated/k/k.py")
+    branches.spec("k", THREE)
+    before = branches.files()
+    cache = Path(os.environ["TLXGEN_CACHE_DIR"])
+    cache.rename(cache.with_name("away"))
+    with pytest.raises(EditedError, match=r"left lock\.json older than the file:\n +tlxgen build --force"):
+        branches.build("k")
+    assert branches.files() == before
+    shutil.rmtree(cache)
+    cache.with_name("away").rename(cache)
+    assert "k.py" in branches.build("k").changed  # a build of this machine made it
+
+
 def compiled(project: Project, name: str) -> None:
     """Puts compile results into the lock, as `tlxgen compile` does."""
     folder = project.folder(name)

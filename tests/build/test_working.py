@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tlxgen import lock
 from tlxgen.cli import app
 from tlxgen.compile import Job as CompileJob
 from tlxgen.compile import Outcome, Resources
-from tlxgen.errors import LockError, SpecError
+from tlxgen.errors import LockError, SpecError, TlxgenError
 from tlxgen.loading import HOST
 from tlxgen.verbs import compile as compile_verb
 from tlxgen.verbs import verify as verify_verb
@@ -163,6 +164,23 @@ def test_results_name_the_places_in_generated(faked: Project) -> None:
     assert finding["fix"] == "see generated/k/k.py:7"
 
 
+@pytest.mark.parametrize("option", ["--json", "--trace"])
+def test_a_record_that_cannot_be_written_is_told_before_the_work(faked: Project, option: str) -> None:
+    faked.spec("k", "")
+    (faked.root / "file").write_text("")
+    for place in ("specs", "file/record.json"):
+        with pytest.raises(TlxgenError, match=f"{place}:1:1: "):
+            invoke("verify", "specs/k.yaml", option, place)
+    assert not SEEN
+
+
+def test_a_pipe_in_the_place_of_a_module_is_not_waited_for(faked: Project) -> None:
+    os.mkfifo("k.py")
+    for verb in VERBS:
+        with pytest.raises(SpecError, match="k.py:1:1: no such file"):
+            invoke(verb, "k.py")
+
+
 def test_verified_says_what_was_run_and_holds_while_source_and_host_stand(faked: Project) -> None:
     faked.spec("k", "")
     faked.build("k")
@@ -217,6 +235,17 @@ def test_a_lock_that_is_none_is_told_before_the_work(faked: Project, verb: str) 
     with pytest.raises(LockError, match=r"generated/k/lock\.json:1:1"):
         invoke(verb, "specs/k.yaml")
     assert not SEEN
+
+
+def test_compile_prints_one_json_object(faked: Project) -> None:
+    faked.spec("k")
+    data = json.loads(invoke("compile", "--json", "specs/k.yaml").stdout)
+    (note,) = data["notes"]
+    assert "is not built: nothing is recorded" in note
+    assert [row["structure"] for row in data["kernels"]] == ["k_in_flight0", "k_in_flight1"]
+    row = data["kernels"][0]
+    assert (row["kernel"], row["constants"]["STAGES"], row["resources"]["registers"]) == ("k_in_flight0_kernel", 4, 168)
+    assert {finding["hard"] for finding in row["findings"]} == {True}  # FIGURES are not as planned
 
 
 def test_rows_that_somebody_wrote_are_compiled_and_held_against_no_plan(faked: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 
 from tlxgen import cli, lock
 from tlxgen.build import build, folder_of
-from tlxgen.errors import ReviewError
+from tlxgen.errors import ReviewError, SpecErrors, TlxgenError
 from tlxgen.review import diff, revision, source
-from tlxgen.review.differences import differences, figures
+from tlxgen.review.differences import differences, figures, sequences
+from tlxgen.review.named import sides
+from tlxgen.review.revision import Repository, Snapshot
 
+ROOT = Path(__file__).resolve().parents[2]
 BASE = """kernel: gemm
 name: demo
 arch: sm90
@@ -85,7 +89,7 @@ def test_stages_tile_and_registers_of_a_parent_at_a_revision(repo: Path, said: S
     assert "2 of 2 configs that both have differ" in text
     assert {
         ("ab slots", "4", "3", "-1"),
-        ("ab tile b", "64 x 128", "64 x 256", ""),
+        ("ab tile b", "64 x 128", "64 x 256", "changed"),
         ("ab bytes", "131072", "147456", "+16384"),
         ("ab_full how many", "4", "3", "-1"),
         ("ab_full bytes", "32768", "49152", "+16384"),
@@ -139,6 +143,58 @@ def test_an_axis_of_one_side_meets_the_other_sides_default(repo: Path, said: Sai
     assert ("", "", "demo_pingpong, 1 configs", "added") in found
     assert ("schedule.group_m=16", "kept, SMEM 147776 B", "", "removed") in found
     assert not any(row[0].startswith("schedule.group_m=8") for row in found)  # 8 is the default: on both sides
+
+
+def test_a_step_that_changes_is_a_row_and_no_row_lacks_its_change(repo: Path, said: Said) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "tasks: {mma: {in_flight: 0}}\n")
+    text = said("HEAD", "specs/demo.yaml", markdown=True, with_source=False)
+    steps = [row for row in rows(text) if " step " in row[0]]
+    assert steps and all(row[0].startswith("mma step ") and row[3] in ("changed", "added", "removed") for row in steps)
+    assert max(len(cell) for row in steps for cell in row) < 100 and ";" not in "".join(map("".join, steps))
+    assert all(row[-1] for row in rows(text))
+
+
+def test_lists_are_compared_item_by_item() -> None:
+    assert sequences("s", ["a", "b", "c"], ["a", "x", "c", "d"]) == [
+        ("s 2", "b", "x", "changed"),
+        ("s 4", "", "d", "added"),
+    ]
+    assert sequences("s", ["a", "b"], ["b"]) == [("s 1", "a", "", "removed")]
+
+
+def test_a_tuned_file_is_that_of_the_revision(repo: Path, said: Said) -> None:
+    for name in ("hopper_gemm_tuned", "hopper_gemm"):
+        shutil.copy(ROOT / "specs" / f"{name}.yaml", repo / "specs")
+    tuned = repo / "tuned" / "h200" / "hopper_gemm_tuned.yaml"
+    tuned.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "tuned" / "h200" / "hopper_gemm_tuned.yaml", tuned)
+    commit(repo)
+    snapshot = Snapshot.take(Repository(repo), "HEAD", "specs/hopper_gemm_tuned.yaml", repo.parent / "into")
+    assert (snapshot.at("tuned/h200/hopper_gemm_tuned.yaml")).read_bytes() == tuned.read_bytes()
+    tuned.unlink()
+    commit(repo)
+    with pytest.raises(TlxgenError, match=r"HEAD:specs/hopper_gemm_tuned\.yaml.*tuned: no file"):
+        said("HEAD:specs/hopper_gemm_tuned.yaml", "specs/demo.yaml", with_source=False)
+
+
+@pytest.mark.parametrize("with_source", [True, False])
+def test_specs_that_cannot_be_built_have_the_reasons_of_both(repo: Path, with_source: bool) -> None:
+    too_big = BASE.replace("128}", "256}") + "rings: {ab: {stages: 7}}\n"
+    for name in ("a", "b"):
+        (repo / "specs" / f"{name}.yaml").write_text(too_big)
+    with pytest.raises(TlxgenError) as caught:
+        diff.run("specs/a.yaml", "specs/b.yaml", with_source=with_source)
+    assert all(f"specs/{name}.yaml" in str(caught.value) for name in ("a", "b")) and "smem" in str(caught.value)
+    commit(repo)
+    with pytest.raises(TlxgenError, match="HEAD:specs/a.yaml") as caught:
+        diff.run("HEAD:specs/a.yaml", "specs/demo.yaml", with_source=with_source)
+
+
+def test_faults_of_both_specs_are_told_at_once(repo: Path) -> None:
+    for name in ("a", "b"):
+        (repo / "specs" / f"{name}.yaml").write_text("kernel: gemm\nnam: x\n")
+    with pytest.raises(SpecErrors, match=r"specs/a\.yaml:(.|\n)*specs/b\.yaml:"):
+        diff.run("specs/a.yaml", "specs/b.yaml")
 
 
 def test_identical_specs_differ_in_nothing(repo: Path, said: Said) -> None:
@@ -202,7 +258,7 @@ def test_generated_modules_and_folders(repo: Path, said: Said) -> None:
         text = said(a, b, markdown=True)
         assert {
             ("mma registers", "232", "224", "-8"),
-            ("a_tiles how many", "STAGES * 2", "STAGES", ""),
+            ("a_tiles how many", "STAGES * 2", "STAGES", "changed"),
             ("ab_empty arrive_count", "2", "1", "-1"),
             ("wait on id 4 + replica", "", "threads 256", "added"),
         } <= rows(text)
@@ -273,10 +329,10 @@ def test_figures_meet_by_constants_then_in_order() -> None:
 def test_differences_tell_numbers_from_text() -> None:
     a, b = {"r": {"": True, "n": 1, "f": 1.5, "t": "x"}}, {"r": {"": False, "n": 3, "f": 1.0, "t": "y"}, "s": {"": 2}}
     expected = [
-        ("r", "True", "False", ""),
+        ("r", "True", "False", "changed"),
         ("r n", "1", "3", "+2"),
         ("r f", "1.5", "1.0", "-0.5"),
-        ("r t", "x", "y", ""),
+        ("r t", "x", "y", "changed"),
     ]
     assert differences(a, b) == [*expected, ("s", "", "2", "added")]
 
@@ -292,7 +348,8 @@ def test_differences_tell_numbers_from_text() -> None:
         ("HEAD:specs/nope.yaml", "specs/demo.yaml", "HEAD has no specs/nope.yaml"),
         ("HEAD:../x.yaml", "specs/demo.yaml", "is not in the repository"),
         (":specs/demo.yaml", "specs/demo.yaml", "is not REV:path"),
-        ("HEAD:common", "specs/demo.yaml", "HEAD:common is a folder without generated modules"),
+        ("HEAD:empty", "specs/demo.yaml", "HEAD:empty is a folder without specs and generated modules"),
+        ("HEAD:common", "specs/demo.yaml", "HEAD:common is a folder of specs, specs/demo.yaml is a spec"),
         ("HEAD", "HEAD:specs/demo.yaml", "a revision needs its path too"),
         ("specs/demo.yaml", "text.txt", "neither a spec"),
         ("specs/demo.yaml", "module.py", "specs/demo.yaml is a spec, module.py is a generated module"),
@@ -306,6 +363,8 @@ def test_differences_tell_numbers_from_text() -> None:
 def test_errors(repo: Path, a: str, b: str, message: str) -> None:
     (repo / "text.txt").write_text("")
     (repo / "module.py").write_text("")
+    (repo / "empty").mkdir()
+    (repo / "empty" / "text.txt").write_text("")
     parents = {
         "lost": "gone.yaml",
         "out": "../../x.yaml",
@@ -354,16 +413,125 @@ def test_a_folder_without_the_lock_is_known_by_its_modules(repo: Path, said: Sai
     assert said("HEAD", folder) == "no difference\n"
 
 
-@pytest.mark.parametrize(("a", "status"), [("HEAD", 0), ("nope", 2)])
+@pytest.mark.parametrize(
+    ("a", "options", "status"),
+    [("HEAD", [], 0), ("HEAD", ["--exit-code"], 1), ("specs/demo.yaml", ["--exit-code"], 0), ("nope", [], 2)],
+)
 def test_exit_status(
-    repo: Path, a: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repo: Path,
+    a: str,
+    options: list[str],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (repo / "common" / "base.yaml").write_text(BASE + "tasks: {mma: {registers: 224}}\n")
-    arguments = ["tlxgen", "diff", a, "specs/demo.yaml", "--format", "markdown", "--no-source"]
+    arguments = ["tlxgen", "diff", a, "specs/demo.yaml", "--format", "markdown", "--no-source", *options]
     monkeypatch.setattr("sys.argv", arguments)
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code == status
     out, err = capsys.readouterr()
-    assert (out.startswith("### ") and "```" not in out) if status == 0 else err.startswith("error: 'nope' is neither")
+    assert (out.startswith("### ") and "```" not in out) if status < 2 else err.startswith("error: 'nope' is neither")
     assert json.dumps(out)  # no lone surrogates: it can be posted
+
+
+def test_folders_of_specs_name_what_changed_came_went_and_was_renamed(repo: Path, said: Said) -> None:
+    specs = repo / "specs"
+    for name in ("same", "gone", "old"):
+        (specs / f"{name}.yaml").write_text(CHILD + f"name: {name}\ncheck: {{rtol: 0.1}}\n")
+    (specs / "gone.yaml").write_text("kernel: norm_fwd\nname: gone\narch: sm90\n")
+    commit(repo)
+    (specs / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    (specs / "same.yaml").write_text("# a remark\n" + (specs / "same.yaml").read_text())
+    (specs / "gone.yaml").unlink()
+    (specs / "old.yaml").rename(specs / "new.yaml")
+    (specs / "came.yaml").write_text(BASE.replace("demo", "came"))
+    text = said("HEAD", "specs", markdown=True, with_source=False)
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {"| demo.yaml | demo.yaml | changed |", "| old.yaml | new.yaml | renamed, 100% alike |",
+            "| gone.yaml |  | removed |", "|  | came.yaml | added |"} <= set(lines)  # fmt: skip
+    assert "same.yaml" not in text
+    assert "### tlxgen diff HEAD:specs/demo.yaml -> specs/demo.yaml" in text and "GROUP_M" in text or "group_m" in text
+    commit(repo)
+    assert said("HEAD", "specs") == "no difference\n"
+
+
+def test_folders_of_generated_folders_at_a_revision(repo: Path, said: Said) -> None:
+    spec = repo / "specs" / "demo.yaml"
+    build(spec)
+    commit(repo)
+    spec.write_text(CHILD + "tasks: {mma: {registers: 224}}\n")
+    build(spec)
+    text = said("HEAD", "generated", markdown=True, with_source=False)
+    assert "| demo | demo | changed |" in text.splitlines()
+    assert ("mma registers", "232", "224", "-8") in rows(text)
+
+
+def test_a_spec_of_a_folder_that_cannot_be_built_does_not_hide_the_others(repo: Path, said: Said) -> None:
+    (repo / "specs" / "bad.yaml").write_text(CHILD)
+    commit(repo)
+    (repo / "specs" / "bad.yaml").write_text("kernel: gemm\nnam: x\n")
+    (repo / "specs" / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    with pytest.raises(TlxgenError, match="specs/bad.yaml:"):
+        said("HEAD", "specs", with_source=False)
+
+
+def test_a_module_that_was_renamed_meets_what_it_was(repo: Path, said: Said) -> None:
+    folder = build(repo / "specs" / "demo.yaml").folder
+    other = repo / "other"
+    shutil.copytree(folder, other)
+    (other / "demo.py").rename(other / "demo_renamed.py")
+    for place in (folder, other):
+        (place / lock.NAME).unlink()
+    text = said(folder, other, markdown=True, with_source=False)
+    assert ("", "demo", "demo_renamed", "renamed, 100% alike") in rows(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], ("HEAD", "specs")),
+        (["HEAD~1"], ("HEAD~1", "specs")),
+        (["specs/demo.yaml"], ("HEAD", "specs/demo.yaml")),
+        (["HEAD~1", "HEAD"], ("HEAD~1:./specs", "HEAD:./specs")),
+        (["HEAD~1..HEAD"], ("HEAD~1:./specs", "HEAD:./specs")),
+        (["HEAD~1..", "specs/demo.yaml"], ("HEAD~1:./specs/demo.yaml", "HEAD:./specs/demo.yaml")),
+        (["a", "b", "--", "specs/demo.yaml"], ("a:./specs/demo.yaml", "b:./specs/demo.yaml")),
+        (["HEAD", "specs/demo.yaml"], ("HEAD", "specs/demo.yaml")),
+        (["HEAD:specs", "HEAD~1:specs"], ("HEAD:specs", "HEAD~1:specs")),
+        (["HEAD", "nope.yaml"], ("HEAD", "nope.yaml")),
+    ],
+)
+def test_what_git_diff_takes_is_understood(repo: Path, given: list[str], expected: tuple[str, str]) -> None:
+    assert sides(given) == expected
+
+
+@pytest.mark.parametrize("given", [["a", "b", "c", "d"], ["a...b"], ["HEAD:specs/demo.yaml"]])
+def test_what_cannot_be_understood_is_one_error(repo: Path, given: list[str]) -> None:
+    with pytest.raises(ReviewError):
+        sides(given)
+
+
+def test_two_revisions_of_all_specs(repo: Path, said: Said) -> None:
+    (repo / "specs" / "demo.yaml").write_text(CHILD.replace("16]", "32]"))
+    commit(repo)
+    text = said(*sides(["HEAD~1..HEAD"]), markdown=True, with_source=False)
+    assert "| demo.yaml | demo.yaml | changed |" in text.splitlines()
+
+
+def test_json_has_every_row_with_its_part(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "common" / "base.yaml").write_text(BASE + "rings: {ab: {stages: 3}}\n")
+    assert diff.run("HEAD", "specs/demo.yaml", as_json=True)
+    data = json.loads(capsys.readouterr().out)
+    assert (data["differs"], data["a"], data["b"]) == (True, "HEAD:specs/demo.yaml", "specs/demo.yaml")
+    (table,) = (t for t in data["tables"] if t["title"] == "demo")
+    row = {"part": "Rings", "what": "ab bytes", "A": "131072", "B": "98304", "change": "-32768"}
+    assert row in table["rows"] and all(r["part"] for r in table["rows"])
+    assert "+++ demo.py" in data["patch"]
+    assert diff.run("HEAD", "specs", as_json=True, with_source=False)
+    data = json.loads(capsys.readouterr().out)
+    assert data["tables"][0]["rows"] == [{"A": "demo.yaml", "B": "demo.yaml", "change": "changed"}]
+    assert [m["b"] for m in data["members"]] == ["specs/demo.yaml"]
+    assert not diff.run("specs/demo.yaml", "specs/demo.yaml", as_json=True)
+    assert json.loads(capsys.readouterr().out)["differs"] is False

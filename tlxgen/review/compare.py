@@ -21,6 +21,7 @@ from .differences import (
     differences,
     figures,
     matched,
+    sequences,
     stripped,
 )
 from .tables import Table
@@ -181,7 +182,16 @@ def _plans(a: Variant, b: Variant, name_a: str, name_b: str) -> dict[str, list[R
     assert a.plan and b.plan
     facts_a, facts_b = _facts(a.plan, name_a), _facts(b.plan, name_b)
     rows = {part: differences(facts_a[part], facts_b[part]) for part in facts_a}
+    rows["Steps"] = _steps(a.plan, b.plan)
     return {part: some for part, some in rows.items() if some}
+
+
+def _steps(a: Plan, b: Plan) -> list[Row]:
+    """What the roles of both do otherwise, step by step."""
+    steps_a, steps_b = ({r.name: list(map(str, r.steps)) for r in plan.roles} for plan in (a, b))
+    return [
+        row for name in steps_a if name in steps_b for row in sequences(f"{name} step", steps_a[name], steps_b[name])
+    ]
 
 
 def _facts(plan: Plan, name: str) -> dict[str, Facts]:
@@ -232,7 +242,6 @@ def _roles(plan: Plan) -> Facts:
             "replicas": r.replicas,
             "registers": r.registers or (left if r.default else split.maxnreg),
             "guard": r.guard or "",
-            "does": "; ".join(map(str, r.steps)),
         }
         for r in plan.roles
     }

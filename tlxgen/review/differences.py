@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from .tables import Table
@@ -21,7 +23,8 @@ BY_NAME, BY_AXES, BY_ORDER = "name", "axes", "order"
 def differences(a: Facts, b: Facts) -> list[Row]:
     """(what, value in `a`, value in `b`, change) for each field that differs, and for each item that only one has.
 
-    The change is the numeric one where both values are numbers. Items and fields are in the order of `a`, then of `b`.
+    The change is the numeric one where both values are numbers, else changed, added or removed. Items and fields are in
+    the order of `a`, then of `b`.
     """
     rows: list[Row] = []
     for item in dict.fromkeys([*a, *b]):
@@ -43,7 +46,20 @@ def _summary(fields: Mapping[str, object]) -> str:
 def _change(old: object, new: object) -> str:
     if isinstance(old, (int, float)) and isinstance(new, (int, float)) and not isinstance(old, bool):
         return f"{new - old:+d}" if isinstance(new - old, int) else f"{new - old:+g}"
-    return "added" if old == "" else "removed" if new == "" else ""
+    return "added" if old == "" else "removed" if new == "" else "changed"
+
+
+def sequences(what: str, a: Sequence[str], b: Sequence[str]) -> list[Row]:
+    """A row for each item of a list that is another, is new or is gone; numbers are those of the list that has it."""
+    rows: list[Row] = []
+    for tag, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        olds, news = list(enumerate(a[i:i_end], i + 1)), list(enumerate(b[j:j_end], j + 1))
+        for old, new in zip_longest(olds, news):
+            number, change = (new or old)[0], "removed" if new is None else "added" if old is None else "changed"
+            rows.append((f"{what} {number}", old[1] if old else "", new[1] if new else "", change))
+    return rows
 
 
 def matched(a: Sequence[T], b: Sequence[T], rounds: Iterable[Round[T]]) -> list[tuple[T | None, T | None, str]]:

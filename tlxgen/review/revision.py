@@ -11,6 +11,7 @@ from pathlib import Path
 from tlxgen import lock
 from tlxgen.build import folder_of
 from tlxgen.errors import ReviewError, SpecError
+from tlxgen.project import root_of
 from tlxgen.spec import read as read_spec
 
 SPEC_SUFFIXES = (".yaml", ".yml")
@@ -99,8 +100,9 @@ class Snapshot:
     def take(repository: Repository, revision: str, path: str, into: Path) -> Snapshot:
         """Brings `path` (from the top) of `revision` below the empty folder `into`, with what belongs to it.
 
-        That is: to a spec, what it extends and its lock; to a generated module, the lock beside it; to a folder, its
-        modules and its lock. Raises ReviewError for a path that the revision does not have.
+        That is: to a spec, what it extends, its file of winners and its lock; to a generated module, the lock beside
+        it; to a folder, its modules and its lock, its specs, and the generated folders in it. Raises ReviewError for a
+        path that the revision does not have.
         """
         # The top's own name is kept: whether a spec lies in a folder `specs` decides where its lock is.
         snapshot = Snapshot(repository, revision, into.resolve() / (repository.top.name or "top"))
@@ -109,18 +111,37 @@ class Snapshot:
             remedy = "paths after REV: are from the top of the repository; begin one with ./ to start from here"
             raise ReviewError(f"{revision} has no {path}", remedy=remedy)
         if entry.data is None:
-            wanted = [n for n in repository.files(entry) if n.endswith(".py") or n == lock.NAME]
-            snapshot.at(path).mkdir(parents=True, exist_ok=True)
-            for name in wanted:
-                snapshot._fetch(os.path.normpath(f"{path}/{name}"))
+            snapshot._folder(path, entry)
             return snapshot
         snapshot._write(path, entry.data)
         if path.endswith(SPEC_SUFFIXES):
-            snapshot._follow_extends(path)
-            snapshot._fetch_lock(folder_of(snapshot.at(path), None))
+            snapshot._follow(path)
         else:
             snapshot._fetch_lock(snapshot.at(path).parent)
         return snapshot
+
+    def _folder(self, path: str, entry: Entry, *, inner: bool = True) -> None:
+        """Brings the modules and the lock of a folder, its specs, and, with `inner`, the generated folders in it."""
+        self.at(path).mkdir(parents=True, exist_ok=True)
+        for name in self.repository.files(entry):
+            place = os.path.normpath(f"{path}/{name}")
+            if name.endswith(".py") or name == lock.NAME:
+                self._fetch(place)
+            elif name.endswith(SPEC_SUFFIXES) and self._fetch(place):
+                self._follow(place)
+            elif inner and (below := self._generated(place)):
+                self._folder(place, below, inner=False)
+
+    def _generated(self, path: str) -> Entry | None:
+        """The generated folder at a path; None if there is none."""
+        entry = self.repository.entry(self.revision, path)
+        return entry if entry and entry.data is None and lock.NAME in self.repository.files(entry) else None
+
+    def _follow(self, spec: str) -> None:
+        """Brings what belongs to a spec."""
+        self._follow_extends(spec)
+        self._follow_tuned(spec)
+        self._fetch_lock(folder_of(self.at(spec), None))
 
     def at(self, path: str) -> Path:
         """Where `path`, given from the top of the repository, lies in the snapshot."""
@@ -146,6 +167,20 @@ class Snapshot:
             if self.at(parent).exists() or not self._fetch(parent):
                 return  # a circle, or a missing parent: the loader tells with its place in the spec
             path = parent
+
+    def _follow_tuned(self, path: str) -> None:
+        """Brings the file that `tuned` names. What is wrong with it, or missing, is left for the spec loader to say."""
+        try:
+            given = read_spec(self.at(path)).data.get("tuned")
+        except SpecError:
+            return
+        if not isinstance(given, str) or not given.strip():
+            return
+        place = Path(os.path.normpath(root_of(self.at(path)) / given))
+        if not place.is_relative_to(self.root):
+            text = f"{self.revision}:{path} has {given} as its tuned file, which is outside the repository"
+            raise ReviewError(text, remedy="only files of the revision itself can be read at it")
+        self._fetch(place.relative_to(self.root).as_posix())
 
     def _fetch_lock(self, folder: Path) -> None:
         if folder.is_relative_to(self.root):

@@ -27,6 +27,16 @@ class Table:
     def add(self, *cells: object) -> None:
         self.rows.append(tuple(str(c) for c in cells))
 
+    def to_json(self) -> dict[str, object]:
+        """The table as data; a part that stands only in the first of its rows is in all of them."""
+        rows: list[dict[str, str]] = []
+        for row in self.rows:
+            cells = dict(zip(self.columns, row, strict=True))
+            if rows and cells.get("part") == "":
+                cells["part"] = rows[-1]["part"]
+            rows.append(cells)
+        return {"title": self.title, "note": self.note, "rows": rows}
+
     def markdown(self) -> str:
         escaped = [[c.replace("|", "\\|").replace("\n", " ") for c in row] for row in self.rows]
         lines = [

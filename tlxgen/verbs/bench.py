@@ -47,6 +47,8 @@ def run(
     """Times what the spec gives now; 0 unless something failed or gave wrong numbers."""
     check_torch()
     with of_spec(spec) as work:
+        if work.generated.is_dir() and (line := work.difference("what is there is not timed")):
+            print(line, file=sys.stderr, flush=True)
         bench = Bench(spec, work.folder, baselines=baselines, every_config=every_config)
         return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus())
 

@@ -2,33 +2,101 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from tlxgen import __version__
 from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.orphans import Orphan, orphans
+from tlxgen.project import from_here
 from tlxgen.words import counted, printable
 
 T = TypeVar("T")
 
 
-def run(specs: list[Path], out: Path | None, check: bool, force: bool = False) -> int:
+@dataclass(frozen=True)
+class Options:
+    """`roots`: the projects whose folders without a spec are named and, with `prune`, removed."""
+
+    out: Path | None = None
+    check: bool = False
+    force: bool = False
+    prune: bool = False
+    as_json: bool = False
+    roots: Sequence[Path] = ()
+
+
+def run(specs: list[Path], options: Options) -> int:
     """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
+    out, check, force = options.out, options.check, options.force
 
     def one(spec: Path, step: Step | None) -> Built:
         built = build(spec, out=out, check=check, force=force, on_step=step)
-        _tell(built, check)
+        if not options.as_json:
+            _tell(built, check)
         return built
 
     done = _each(specs, one)
-    for built in done:
-        if check and built.diff:
-            print(built.diff)
-    return int(check and any(not b.up_to_date for b in done))
+    gone = orphans(options.roots)
+    left = _pruned(gone, force) if options.prune else {}
+    if options.as_json:
+        print(json.dumps(_to_json(done, gone, options), indent=1))
+    else:
+        for built in done:
+            if check and built.diff:
+                print(built.diff)
+        for orphan in gone:
+            print(_orphan_line(orphan, left.get(orphan)))
+    return int(check and (bool(gone) or any(not b.up_to_date for b in done)))
+
+
+def _pruned(gone: Sequence[Orphan], force: bool) -> dict[Orphan, tuple[str, ...]]:
+    """Removes folders; what is left in each. Raises the errors of all of them at once, and has removed the others."""
+    left: dict[Orphan, tuple[str, ...]] = {}
+    faults: list[TlxgenError] = []
+    for orphan in gone:
+        try:
+            left[orphan] = orphan.remove(force=force)
+        except TlxgenError as error:
+            faults.append(error)
+    if faults:
+        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+    return left
+
+
+def _orphan_line(orphan: Orphan, left: tuple[str, ...] | None) -> str:
+    folder, why = from_here(orphan.folder), f"its spec {from_here(orphan.spec)} is gone"
+    if left is None:
+        return f"{folder}: {why} (tlxgen build --prune removes the folder)"
+    return f"{folder}: removed, {why}" + (f"; left as no build made it: {', '.join(left)}" if left else "")
+
+
+def _to_json(done: Sequence[Built], gone: Sequence[Orphan], options: Options) -> dict[str, Any]:
+    """What `--json` prints."""
+    specs = [
+        {
+            "spec": str(built.spec),
+            "folder": str(built.folder),
+            "state": "up to date" if built.up_to_date else "stale" if options.check else "written",
+            "modules": list(built.modules),
+            "variants": built.variants,
+            "rejected": built.rejected,
+            "changed": list(built.changed),
+            "notes": list(built.notes),
+            "diff": built.diff,
+        }
+        for built in done
+    ]
+    state = "removed" if options.prune else "found"
+    orphaned = [{"folder": str(o.folder), "spec": str(o.spec), "state": state} for o in gone]
+    return {"version": 1, "tlxgen": __version__, "specs": specs, "orphans": orphaned}
 
 
 def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> int:

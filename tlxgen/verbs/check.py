@@ -30,6 +30,8 @@ def run(
     with ExitStack() as copies:
         for spec in specs:
             work = copies.enter_context(of_spec(spec))
+            if work.generated.is_dir() and (line := work.difference("what is there is not checked")):
+                print(line, flush=True)
             names = [s.name for s in kernels_of(spec).structures]
             jobs += [Job(spec, work.folder, name, repeats, seed, peers=peers) for name in names]
         cases = check_all(jobs, workers=workers, timeout_s=timeout_s, on_done=_progress)

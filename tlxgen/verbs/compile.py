@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tlxgen import lock, stamp
+from tlxgen import __version__, lock, stamp
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
 from tlxgen.errors import Location, SpecError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
@@ -60,22 +60,54 @@ class Finding:
     hard: bool
 
 
-def run(targets: Sequence[Path], strict: bool, workers: int | None, timeout_s: float, no_cache: bool) -> int:
+def run(
+    targets: Sequence[Path],
+    strict: bool,
+    workers: int | None,
+    timeout_s: float,
+    no_cache: bool,
+    as_json: bool = False,
+) -> int:
     """Compiles specs and generated modules; prints a table; 0 if all compiled as planned (with `strict`, no spill)."""
     version = check_triton()
     with ExitStack() as copies:
         works = [_work(target, copies) for target in dict.fromkeys(targets)]
         kernels = [kernel for work in works for kernel in _kernels(work)]
-        for line in filter(None, (work.difference() for work in works)):
-            print(line)
+        notes = list(filter(None, (work.difference() for work in works)))
+        if not as_json:
+            print(*(f"{line}\n" for line in notes), sep="", end="", flush=True)
         cache = None if no_cache else stamp.cache_folder() / "compiled"
         outcomes = compile_all([k.job for k in kernels], workers=workers, timeout_s=timeout_s, cache=cache)
         outcomes = [replace(o, error=k.work.shown(o.error)) for k, o in zip(kernels, outcomes, strict=True)]
         findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
         for work in works:
             _record(work, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.work is work], version)
-    _print(kernels, outcomes, findings)
+    if as_json:
+        print(json.dumps(_to_json(kernels, outcomes, findings, notes, version), indent=1))
+    else:
+        _print(kernels, outcomes, findings)
     return int(any(f.hard or strict for f in findings))
+
+
+def _to_json(
+    kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Sequence[Finding], notes: list[str], version: str
+) -> dict[str, Any]:
+    """What `--json` prints: a row for each kernel of each config."""
+    rows = [
+        {
+            "spec": str(k.work.spec),
+            "structure": k.structure,
+            "kernel": k.launch.kernel,
+            "variant": k.variant.label,
+            "constants": dict(k.launch.constants),
+            "resources": None if o.resources is None else _figures(o.resources),
+            "error": o.error,
+            "cached": o.cached,
+            "findings": [{"text": f.text, "hard": f.hard} for f in findings if f.kernel is k],
+        }
+        for k, o in zip(kernels, outcomes, strict=True)
+    ]
+    return {"version": 1, "tlxgen": __version__, "fbtriton": version, "notes": notes, "kernels": rows}
 
 
 def _work(target: Path, copies: ExitStack) -> Working:

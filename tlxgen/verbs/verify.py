@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import textwrap
@@ -16,7 +17,7 @@ from typing import Any
 from tlxgen import __version__
 from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
-from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
 from tlxgen.loading import HOST
@@ -75,6 +76,8 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     """
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
+    for path in filter(None, (record, options.trace)):
+        _require_writable(path)
     with ExitStack() as copies:
         works: dict[Path, Working] = {}
         for target in dict.fromkeys(targets):
@@ -96,6 +99,16 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     if record:
         write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
     return exit_code(results)
+
+
+def _require_writable(path: Path) -> None:
+    """Raises TlxgenError, before the work whose result goes there, for a file that could not be written."""
+    where = Location(path.as_posix(), 1, 1)
+    if path.is_dir():
+        raise TlxgenError("this is a folder; the record would be a file", location=where)
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise TlxgenError(f"the record cannot be written: {folder} takes no new file", location=where)
 
 
 def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:
