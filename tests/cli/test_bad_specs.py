@@ -255,6 +255,14 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
 
 
+def test_a_value_of_an_axis_without_a_variant_is_a_warning(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "variants: {axes: {rings.ab.stages: [2, 9], tile.n: [128]}}\n")
+    code, output, stderr = run("build", "bad.yaml")
+    assert (code, output) == (0, "bad.yaml: 3 files written to generated/bad (1 module, 1 variant, 1 rejected)\n")
+    assert stderr.startswith("warning: bad.yaml:4:40: no variant is left with rings.ab.stages=9: smem: needs ")
+    assert stderr.count("\n") == 1
+
+
 def test_two_bad_specs_are_both_told(tmp_path: Path, run: Run) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(HEAD + "tiles: 3\n")

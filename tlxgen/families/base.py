@@ -176,6 +176,7 @@ class Family:
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
+        refusal.warn_of_unused(document, expansion.axes, structures, lambda: rejected)
         if document.tuned:
             structures = tuned.keep(
                 structures, document, document.tuned, shapes=self.shapes, cost=self.cost, renamed=self.renamed
