@@ -103,6 +103,16 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "its own parent": ("extends: bad.yaml\n" + HEAD, "1:10", "extends goes in a circle"),
     "a wrong expression": (HEAD + "variants: {require: ['tile.m >']}\n", "4:", "not an expression"),
     "an unknown name": (HEAD + "variants: {require: ['tile.x > 1']}\n", "4:23", "unknown name 'tile.x'"),
+    "text without quotes": (
+        HEAD + "variants: {require: [tasks.mma.split == cooperative]}\n",
+        "4:41",
+        "unknown name 'cooperative'; text stands in quotes: tasks.mma.split == 'cooperative'",
+    ),
+    "text that ends at its second quote": (
+        HEAD + "variants:\n  require:\n    - 'bias' in epilogue.ops\n",
+        "6:14",
+        """Put quotes around all of it: "'bias' in epilogue.ops\"""",
+    ),
     "bake of a structure axis": (HEAD + "bake: [schedule.kind]\n", "4:8", "not an axis that only changes constants"),
 }
 
