@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchema
 from pydantic_core import CoreSchema
 
 from tlxgen.spec.source import DataPath
+from tlxgen.words import printable
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
@@ -80,6 +81,15 @@ def _no_keyword(name: str) -> str:
     return name
 
 
+def _readable(text: str) -> str:
+    """Text that may stand in a source file: what nobody sees could end it, colour a terminal, or turn letters round."""
+    hidden = next((c for c in text if c not in "\n\t" and not c.isspace() and printable(c) != c), None)
+    hidden = hidden or next((c for c in text if c in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"), None)
+    if hidden is not None:
+        raise ValueError(f"the character {printable(hidden)} is not for a docstring")
+    return text
+
+
 def canonical(value: Any) -> Any:
     """A hashable stand-in: equal for equal YAML values. 1 and 1.0 are equal, 1 and true are not."""
     if isinstance(value, bool):
@@ -143,7 +153,9 @@ class CommonSpec(SpecModel):
         description="Name of the kernel and of its file: a-z, 0-9 and _, at most 60 characters."
     )
     arch: Literal["sm90", "sm100"] = Field(description="Target: sm90 is Hopper, sm100 is Blackwell.")
-    description: str = Field(default="", description="A sentence for the generated file's docstring.")
+    description: Annotated[str, AfterValidator(_readable)] = Field(
+        default="", description="A sentence for the generated file's docstring."
+    )
     guards: dict[GuardName, bool | Literal["keep"]] = Field(
         default={},
         description="Guard -> true or false resolves it when generating; keep leaves a tl.constexpr parameter.",
