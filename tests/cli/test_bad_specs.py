@@ -103,6 +103,63 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "its own parent": ("extends: bad.yaml\n" + HEAD, "1:10", "extends goes in a circle"),
     "a wrong expression": (HEAD + "variants: {require: ['tile.m >']}\n", "4:", "not an expression"),
     "an unknown name": (HEAD + "variants: {require: ['tile.x > 1']}\n", "4:23", "unknown name 'tile.x'"),
+    "text without quotes": (
+        HEAD + "variants: {require: [tasks.mma.split == cooperative]}\n",
+        "4:41",
+        "unknown name 'cooperative'; text stands in quotes: tasks.mma.split == 'cooperative'",
+    ),
+    "text that ends at its second quote": (
+        HEAD + "variants:\n  require:\n    - 'bias' in epilogue.ops\n",
+        "6:14",
+        """Put quotes around all of it: "'bias' in epilogue.ops\"""",
+    ),
+    "a NUL in the description": (HEAD + 'description: "a\\0b"\n', "4:14", r"the character \x00 is not for a docstring"),
+    "an escape in the description": (HEAD + 'description: "a\\e[31m"\n', "4:14", r"the character \x1b"),
+    "letters turned round": (HEAD + "description: a\u202eb\n", "4:14", r"the character \u202e"),
+    "a line separator in the description": (HEAD + 'description: "a\\Lb"\n', "4:14", r"the character \u2028"),
+    "a space that is none": (HEAD + "tile:\xa0{m: 3}\n", "4:1", r"unknown key 'tile:\xa0{m'; did you mean 'tile'?"),
+    "a merge conflict": (
+        HEAD + "<<<<<<< HEAD\ntile: {m: 64}\n=======\ntile: {m: 128}\n>>>>>>> there\n",
+        "4:1",
+        "a merge has left a conflict here",
+    ),
+    "a shape of two extents": (HEAD + "check: {shapes: [[64, 64]]}\n", "4:18", "M, N, K: 3 numbers, not 2"),
+    "an extent beyond 32 bits": (HEAD + "check: {shapes: [[99999999999, 2, 3]]}\n", "4:19", "at most 2147483647"),
+    "all extents beyond 32 bits": (
+        HEAD + "check: {shapes: [[1, 2, 3], [99999999999]]}\n",
+        "4:30",
+        "at most 2147483647",
+    ),
+    "not a number": (HEAD + "check: {rtol: .nan}\n", "4:15", "expected a finite number or 'auto', got the number nan"),
+    "a number beyond all": (HEAD + "rings: {ab: {stages: 1e400}}\n", "4:22", "expected an integer, got the number inf"),
+    "an integer beyond 64 bits": (HEAD + "tile: {m: 18446744073709551616}\n", "4:11", "does not fit 64 bits"),
+    "digits in groups": (HEAD + "rings: {ab: {stages: 1_0}}\n", "4:22", "expected an integer, got the text '1_0'"),
+    "YAML 1.1's truth": (HEAD + "tasks: {specialized: yes}\n", "4:22", "expected true or false, got the text 'yes'"),
+    "a merge key": (HEAD + "rings: &r {ab: {stages: 3}}\ntile: {<<: *r}\n", "5:8", "merge keys (<<) are not supported"),
+    "an alias of itself": (HEAD + "tile: &t {m: *t}\n", "4:14", "the alias *t contains itself"),
+    "a tag of Python's": (HEAD + "tile: !!python/tuple [1]\n", "4:7", "the tag !!python/tuple is not supported"),
+    "a tag on text": (HEAD + "tile: {m: !!str 128}\n", "4:11", "expected an integer, got the text '128'"),
+    "very deep": (HEAD + "a: " + "{b: " * 3000, "4:256", "nested more than 64 levels deep"),
+    "UTF-16": (HEAD.encode("utf-16"), "1:1", "not UTF-8 (byte 0xff)"),
+    "a keyword for a name": (HEAD.replace("bad", "class"), "2:7", "'class' is a Python keyword"),
+    "a builtin for a name": (HEAD.replace("bad", "print"), "2:1", "the module needs the name print"),
+    "torch for a name": (HEAD.replace("bad", "torch"), "2:1", "the module needs the name torch"),
+    "a name that is not ASCII": (HEAD.replace("bad", "größe"), "2:7", "text that matches"),
+    "a folder for a parent": ("extends: .\n" + HEAD, "1:10", "cannot extend .: is a folder"),
+    "a parent of a long name": ("extends: " + "a" * 5000 + "\n" + HEAD, "1:10", "aaa...: File name too long"),
+    "a parent of a strange name": ('extends: "a\\0b"\n' + HEAD, "1:10", "embedded null byte"),
+    "a tuned file that is not there": (HEAD + "tuned: no.yaml\n", "4:8", "tuned: no file no.yaml"),
+    "a tuned file of a long name": (HEAD + "tuned: " + "a" * 5000 + "\n", "4:8", "aaa...: File name too long"),
+    "a spec for a tuned file": (HEAD + "tuned: bad.yaml\n", "1:9", "this is the table of gemm, not of bad"),
+    "an axis for the tuned file": (HEAD + "variants: {axes: {tuned: [a]}}\n", "4:19", "unknown axis 'tuned'"),
+    "the same key twice in bake": (HEAD + "bake: [tile.m, tile.m]\n", "4:16", "in the list already"),
+    "a key in bake and in keep": (HEAD + "bake: [tile.m]\nkeep: [tile.m]\n", "5:8", "tile.m is in bake, too"),
+    "a guard of no task on an axis": (
+        HEAD + "variants: {axes: {guards.EPILOGUE_TASK: [true, keep]}}\n",
+        "4:19",
+        "no task is guarded by EPILOGUE_TASK",
+    ),
+    "an assignment in a condition": (HEAD + "variants: {require: ['(x := 3) > 1']}\n", "4:24", ":= is not part"),
     "bake of a structure axis": (HEAD + "bake: [schedule.kind]\n", "4:8", "not an axis that only changes constants"),
 }
 
@@ -238,6 +295,20 @@ def test_all_faults_of_a_spec_are_told_in_one_run_in_the_order_of_its_lines(tmp_
     ]  # the combination of m is looked at when the fields are right
 
 
+@pytest.mark.parametrize("sms", ["x", "[1]", "0", "-3", "1.5", "true", "99999999"])
+def test_a_tuned_file_without_a_number_of_sms(tmp_path: Path, run: Run, sms: str) -> None:
+    write(tmp_path, HEAD + "tuned: table.yaml\n")
+    (tmp_path / "table.yaml").write_text(f"kernel: bad\nsms: {sms}\nclasses: []\n")
+    code, _, stderr = run("build", "bad.yaml")
+    assert code == 2 and stderr.startswith("table.yaml:2:6: the SMs of a device are a number in 1..10000\n")
+
+
+def test_faults_of_fields_values_and_constants_are_told_together(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "tile: {m: x}\nvariants: {axes: {tile.n: [128, y]}}\nbake: [schedule.kind]\n")
+    _, _, stderr = run("build", "bad.yaml")
+    assert [e["line"] for e in errors(stderr)] == ["4", "5", "6"]
+
+
 def test_a_fault_in_a_parent_is_placed_in_the_parent(tmp_path: Path, run: Run) -> None:
     (tmp_path / "parent.yaml").write_text(HEAD + "tile: {m: wide}\n")
     write(tmp_path, "extends: parent.yaml\nname: child\n")
@@ -253,6 +324,14 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     assert output == "good.yaml: 3 files written to generated/good (1 module, 1 variant, 0 rejected)\n"
     assert len(errors(stderr)) == 1
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
+
+
+def test_a_value_of_an_axis_without_a_variant_is_a_warning(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "variants: {axes: {rings.ab.stages: [2, 9], tile.n: [128]}}\n")
+    code, output, stderr = run("build", "bad.yaml")
+    assert (code, output) == (0, "bad.yaml: 3 files written to generated/bad (1 module, 1 variant, 1 rejected)\n")
+    assert stderr.startswith("warning: bad.yaml:4:40: no variant is left with rings.ab.stages=9: smem: needs ")
+    assert stderr.count("\n") == 1
 
 
 def test_two_bad_specs_are_both_told(tmp_path: Path, run: Run) -> None:

@@ -11,10 +11,18 @@ from pydantic_core import CoreSchema
 
 from tlxgen.spec.choices import choices
 from tlxgen.spec.source import DataPath
+from tlxgen.words import printable
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
 
+
+# What conditions are written in.
+LANGUAGE = (
+    "Python's syntax: dotted keys of the spec (tile.m), numbers, text in quotes ('pingpong'), True, False, None; "
+    "+ - * / // % **; == != < <= > >=, also chained; in, not in; and, or, not; A if B else C; lists; min, max, abs, "
+    "len, cdiv(a, b) (a / b rounded up), is_pow2(n). A key without a value is None."
+)
 
 Fault = tuple[DataPath, str]  # the path of the key that is blamed, and a message of one line
 
@@ -74,6 +82,15 @@ def _no_keyword(name: str) -> str:
     return name
 
 
+def _readable(text: str) -> str:
+    """Text that may stand in a source file: what nobody sees could end it, colour a terminal, or turn letters round."""
+    hidden = next((c for c in text if c not in "\n\t" and not c.isspace() and printable(c) != c), None)
+    hidden = hidden or next((c for c in text if c in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"), None)
+    if hidden is not None:
+        raise ValueError(f"the character {printable(hidden)} is not for a docstring")
+    return text
+
+
 def canonical(value: Any) -> Any:
     """A hashable stand-in: equal for equal YAML values. 1 and 1.0 are equal, 1 and true are not."""
     if isinstance(value, bool):
@@ -100,7 +117,7 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 AxisValues = Annotated[tuple[Any, ...], Field(min_length=1), AfterValidator(_distinct)]
 GuardName = Annotated[str, Field(pattern=GUARD_PATTERN)]
-Extent = Annotated[int, Field(ge=1)]
+Extent = Annotated[int, Field(ge=1, le=2**31 - 1)]  # what TMA can address
 
 
 class Variants(SpecModel):
@@ -109,8 +126,10 @@ class Variants(SpecModel):
     axes: dict[str, AxisValues] = Field(
         default={}, description="Dotted path of a key -> the values it takes. The last axis varies fastest."
     )
-    require: tuple[str, ...] = Field(default=(), description="Expressions that must be true of a variant.")
-    exclude: tuple[str, ...] = Field(default=(), description="Expressions of which none may be true of a variant.")
+    require: tuple[str, ...] = Field(default=(), description=f"Expressions that must be true of a variant. {LANGUAGE}")
+    exclude: tuple[str, ...] = Field(
+        default=(), description=f"Expressions of which none may be true of a variant. {LANGUAGE}"
+    )
 
 
 class Check(SpecModel):
@@ -124,7 +143,7 @@ class Check(SpecModel):
     rtol: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         default="auto", description="Relative tolerance; auto derives it from the dtypes and the reduction's length."
     )
-    repeats: int = Field(default=20, ge=1, description="Runs of each shape on a GPU, each on fresh inputs.")
+    repeats: int = Field(default=20, ge=1, le=1_000_000, description="Runs of each shape on a GPU, on fresh inputs.")
 
 
 class CommonSpec(SpecModel):
@@ -141,7 +160,9 @@ class CommonSpec(SpecModel):
             sm100="Blackwell (B200, GB200): tcgen05 by one thread, accumulators in tensor memory.",
         ),
     )
-    description: str = Field(default="", description="A sentence for the generated file's docstring.")
+    description: Annotated[str, AfterValidator(_readable)] = Field(
+        default="", description="A sentence for the generated file's docstring."
+    )
     guards: dict[GuardName, bool | Literal["keep"]] = Field(
         default={},
         description="Guard -> true or false resolves it when generating; keep leaves a tl.constexpr parameter.",

@@ -37,6 +37,8 @@ DataPath = tuple[str | int, ...]
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAB_INDENT = re.compile(r" *\t[ \t]*(?=\S)")
+_QUOTED_PART = re.compile(r"""(?:^|[-\[,:]\s*)('[^']*'\s+|"[^"]*"\s+)([^\s,\]}#'"][^,\]}#]*)""")
+_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
 _PREFIX = "tag:yaml.org,2002:"
 
 
@@ -214,6 +216,9 @@ class _Composer:
     def _syntax_error(self, error: YAMLError, place: tuple[int, int]) -> NoReturn:
         if not isinstance(error, MarkedYAMLError):
             self._fail(f"not valid YAML: {_one_line(str(error))}", place)
+        conflict = next((i for i, line in enumerate(self.lines) if _CONFLICT.match(line)), None)
+        if conflict is not None:
+            self._fail("a merge has left a conflict here", (conflict, 0))
         mark = error.problem_mark or error.context_mark
         at = (mark.line, mark.column) if mark else place
         tab = _TAB_INDENT.match(self.lines[min(at[0], len(self.lines) - 1)])
@@ -221,7 +226,17 @@ class _Composer:
             column = tab.group().index("\t")
             self._fail("a tab is used for indentation", (at[0], column), "YAML indents with spaces only.")
         parts = [_one_line(part) for part in (error.problem, error.context) if part]
-        self._fail("not valid YAML: " + " ".join(parts), at)
+        self._fail("not valid YAML: " + " ".join(parts), at, self._quoted_whole(at))
+
+    def _quoted_whole(self, at: tuple[int, int]) -> str:
+        """What to do about text that stands behind the quote that ends the text before it; nothing elsewhere."""
+        line = self.lines[min(at[0], len(self.lines) - 1)]
+        quoted = _QUOTED_PART.search(line)
+        if quoted is None or quoted.start(2) != at[1]:
+            return ""
+        whole = quoted[1].rstrip() + " " + quoted[2].strip()
+        other = "'" if '"' in whole else '"'
+        return f"Text that begins with a quote ends at the next one. Put quotes around all of it: {other}{whole}{other}"
 
     def _event(self, event: Any, place: tuple[int, int]) -> None:
         if isinstance(event, DocumentStartEvent):
