@@ -25,6 +25,7 @@ from ._host import (
     missing,
     on_cuda,
     pick,
+    resident,
     sm_count,
 )
 
@@ -38,17 +39,17 @@ CONFIGS = [
 
 
 @triton.jit
-def load_tile(x_ptr, stride_x, rows, columns, M, N):
-    """x (rows, columns), 0 where there is none; nobody reads it again."""
-    inside = (rows < M)[:, None] & (columns < N)[None, :]
+def load_tile(x_ptr, stride_x, rows, columns, M, end):
+    """x (rows, columns), 0 where there is none."""
+    inside = (rows < M)[:, None] & (columns < end)[None, :]
     at = rows[:, None] * stride_x + columns[None, :]
-    return tl.load(x_ptr + at, mask=inside, other=0.0, eviction_policy="evict_first")
+    return tl.load(x_ptr + at, mask=inside, other=0.0)
 
 
 @triton.jit
-def width(cta, N, BLOCK_N: tl.constexpr):
+def width(cta, N, share):
     """How many of a row's columns a CTA of the cluster has."""
-    return tl.minimum(tl.maximum(N - cta * BLOCK_N, 0), BLOCK_N).to(tl.float32)
+    return tl.minimum(tl.maximum(N - cta * share, 0), share).to(tl.float32)
 
 
 @triton.jit
@@ -74,23 +75,25 @@ def blackwell_layer_norm_fp32_no_weight_persistent_kernel(
 
     reduce --sums (2 slots, DSMEM)--> reduce
     """
-    # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
-    N = row_bytes // 4
-    stride_x = stride_x // 4
-    stride_y = stride_y // 4
     cta = 0
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 2), tl.float32, 2 * CLUSTER)
         sums_full = tlx.alloc_barriers(2, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
-    count = 0
     num_items = tl.cdiv(M, BLOCK_M)
     step = tl.num_programs(0) // CLUSTER
+
+    # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
+    N = row_bytes // 4
+    stride_x = stride_x // 4
+    stride_y = stride_y // 4
+    count = 0
     columns = cta * BLOCK_N + tl.arange(0, BLOCK_N)
     rows = (tl.program_id(0) // CLUSTER).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     coming = load_tile(x_ptr, stride_x, rows, columns, M, N)
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     for index in range(tl.program_id(0) // CLUSTER, num_items, step):
         rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
         x = coming.to(tl.float32)
@@ -112,16 +115,16 @@ def blackwell_layer_norm_fp32_no_weight_persistent_kernel(
             for peer in tl.static_range(CLUSTER):
                 # Means and squares about them, of the columns so far and of a CTA's, make those of all [Chan et al. 1979].
                 total, own = tl.split(tlx.local_load(sums_tiles[slot * CLUSTER + peer]))
-                share = width(peer, N, BLOCK_N)
-                distance = total / tl.maximum(share, 1.0) - mean
-                part = share / tl.minimum(N, (peer + 1) * BLOCK_N)
-                mean += distance * part
-                squares += own + distance * distance * (share - share * part)
+                its = width(peer, N, BLOCK_N)
+                distance = total / tl.maximum(its, 1.0) - mean
+                ratio = its / tl.minimum(N, (peer + 1) * BLOCK_N)
+                mean += distance * ratio
+                squares += own + distance * distance * (its - its * ratio)
             count += 1
         rstd = tl.rsqrt(squares / N + eps)
         y = (x - mean[:, None]) * rstd[:, None]
         inside = (rows < M)[:, None] & (columns < N)[None, :]
-        tl.store(y_ptr + rows[:, None] * stride_y + columns[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
+        tl.store(y_ptr + rows[:, None] * stride_y + (columns)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
 
 
 def shape_of(x, eps):
@@ -137,26 +140,17 @@ def outputs(x, eps):
     return x.new_empty(x.shape)
 
 
-def rows_of(tensor, name):
-    """The tensor as a matrix of its rows, without a copy. Raises ValueError where they do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1])
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
-
-
-def sizes_of(config):
-    """Rows and columns of a tile, CTAs of a cluster, and those that share an SM, by their registers."""
-    per_sm = 65536 // (32 * config.num_warps * config.maxnreg)
-    return config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"], config.kwargs["CLUSTER"], per_sm
-
-
 def clocks(config, m, n, sms):
     """Estimated clocks of a launch: memory's, and what of a tile nothing hides; infinite where no cluster holds a row."""
-    block_m, block_n, cluster, per_sm = sizes_of(config)
+    block_m = config.kwargs["BLOCK_M"]
+    block_n = config.kwargs["BLOCK_N"]
+    cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    tile = block_m * block_n * 8 / 18 + (1500 + 1000 * (cluster > 1)) / per_sm
+    columns = block_n
+    read, ctas = block_m * columns * 4, resident(config)
+    moved = read * 2
+    tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
@@ -165,28 +159,46 @@ def pick_config(m, n, sms):
     return pick(CONFIGS, {}, clocks, (m, n), sms)
 
 
+def items_of(config, m, n):
+    """How many work items a config makes of a problem."""
+    block_m = config.kwargs["BLOCK_M"]
+    return triton.cdiv(m, block_m)
+
+
+def row_stride(tensor, name):
+    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
+    try:
+        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
+    except RuntimeError:
+        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
+
+
 def prepare(x, eps, out, config):
     """Checks the arguments and says how their like are launched."""
-    (m, n), device = shape_of(x, eps), on_cuda(x, "x")
+    device = on_cuda(x, "x")
+    m, n = shape_of(x, eps)
     check(x, "x", x.shape, (torch.float32,), device, "rows")
     if out is not None:
         check(out, "out", x.shape, (torch.float32,), device, "rows")
     made = missing(("out",), outputs(x, eps), (out,))
-    rows, stored = rows_of(x, "x"), rows_of(made.get("out", out), "out")
-    config = config_of(config, CONFIGS) or pick_config(m, n, sm_count(device.index))
-    block_m, block_n, cluster, per_sm = sizes_of(config)
+    if not m * n:
+        return Call(device, ("x", "out"), ("out",), made, [])
+    sms = sm_count(device.index)
+    config = config_of(config, CONFIGS) or pick_config(m, n, sms)
+    block_n = config.kwargs["BLOCK_N"]
+    cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         raise ValueError(f"x: rows of {n} elements; the CTAs of this config hold {block_n * cluster}")
-    programs = min(triton.cdiv(m, block_m), max(per_sm * sm_count(device.index) // cluster, 1))
+    items = items_of(config, m, n)
     kernel = Launch(
         blackwell_layer_norm_fp32_no_weight_persistent_kernel,
-        (programs * cluster, 1, 1),
+        (min(items, max(sms * resident(config) // cluster, 1)) * cluster, 1, 1),
         [],
         ["x", "out"],
-        (m, n * 4, rows.stride(0) * 4, stored.stride(0) * 4, eps),
+        (m, n * 4, row_stride(x, "x") * 4, row_stride(made.get("out", out), "out") * 4, eps),
         config.all_kwargs(),
     )
-    return Call(device, ("x", "out"), ("out",), made, [kernel] if m * n else [], owner=config)
+    return Call(device, ("x", "out"), ("out",), made, [kernel], owner=config)
 
 
 CALLS = {}  # by all of the arguments that launches depend on but addresses

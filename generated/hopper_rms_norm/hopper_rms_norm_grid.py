@@ -25,6 +25,7 @@ from ._host import (
     missing,
     on_cuda,
     pick,
+    resident,
     sm_count,
 )
 
@@ -41,25 +42,23 @@ CONFIGS = [
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 2}, num_warps=16, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=64),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 4}, num_warps=16, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=64),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 8}, num_warps=16, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 1}, num_warps=32, num_stages=1, maxnreg=64),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 8}, num_warps=32, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
     # fmt: on
 ]
 
 
 @triton.jit
-def load_tile(x_ptr, stride_x, rows, columns, M, N):
-    """x (rows, columns), 0 where there is none; nobody reads it again."""
-    inside = (rows < M)[:, None] & (columns < N)[None, :]
+def load_tile(x_ptr, stride_x, rows, columns, M, end):
+    """x (rows, columns), 0 where there is none."""
+    inside = (rows < M)[:, None] & (columns < end)[None, :]
     at = rows[:, None] * stride_x + columns[None, :]
-    return tl.load(x_ptr + at, mask=inside, other=0.0, eviction_policy="evict_first")
+    return tl.load(x_ptr + at, mask=inside, other=0.0)
 
 
 @triton.jit
-def load_vector(pointer, columns, N):
+def load_vector(pointer, columns, end):
     """Weights or biases (1, columns) in fp32, which every tile reads: late, so that they take registers for short."""
     at = columns[None, :]
-    return tl.load(pointer + at, mask=at < N, other=0.0, eviction_policy="evict_last").to(tl.float32)
+    return tl.load(pointer + at, mask=at < end, other=0.0, eviction_policy="evict_last").to(tl.float32)
 
 
 @triton.jit
@@ -80,21 +79,23 @@ def hopper_rms_norm_grid_kernel(
 
     reduce --sums (1 slot, DSMEM)--> reduce
     """
-    # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
-    N = row_bytes // 2
-    stride_x = stride_x // 2
-    stride_y = stride_y // 2
     cta = 0
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 1), tl.float32, CLUSTER)
         sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by the stores of reduce x CLUSTER CTAs
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
         cta = tlx.cluster_cta_rank()
+
+    # Of bytes the compiler knows whether 16 divide them: then it loads and stores whole chunks.
+    N = row_bytes // 2
+    stride_x = stride_x // 2
+    stride_y = stride_y // 2
     columns = cta * BLOCK_N + tl.arange(0, BLOCK_N)
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     x = load_tile(x_ptr, stride_x, rows, columns, M, N).to(tl.float32)
+    if CLUSTER > 1:
+        tlx.fence_mbarrier_init_cluster()
+        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     squares = tl.sum(x * x, 1)
     if CLUSTER > 1:
         tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)
@@ -108,7 +109,7 @@ def hopper_rms_norm_grid_kernel(
     y = x * rstd[:, None]
     y *= load_vector(weight_ptr, columns, N)
     inside = (rows < M)[:, None] & (columns < N)[None, :]
-    tl.store(y_ptr + rows[:, None] * stride_y + columns[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
+    tl.store(y_ptr + rows[:, None] * stride_y + (columns)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
 
 
 def shape_of(x, weight, eps):
@@ -124,26 +125,17 @@ def outputs(x, weight, eps):
     return x.new_empty(x.shape)
 
 
-def rows_of(tensor, name):
-    """The tensor as a matrix of its rows, without a copy. Raises ValueError where they do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1])
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
-
-
-def sizes_of(config):
-    """Rows and columns of a tile, CTAs of a cluster, and those that share an SM, by their registers."""
-    per_sm = 65536 // (32 * config.num_warps * config.maxnreg)
-    return config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"], config.kwargs["CLUSTER"], per_sm
-
-
 def clocks(config, m, n, sms):
     """Estimated clocks of a launch: memory's, and what of a tile nothing hides; infinite where no cluster holds a row."""
-    block_m, block_n, cluster, per_sm = sizes_of(config)
+    block_m = config.kwargs["BLOCK_M"]
+    block_n = config.kwargs["BLOCK_N"]
+    cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    tile = block_m * block_n * 4 / 18 + (1500 + 1000 * (cluster > 1)) / per_sm
+    columns = block_n
+    read, ctas = block_m * columns * 2, resident(config)
+    moved = read * 2
+    tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
@@ -152,29 +144,47 @@ def pick_config(m, n, sms):
     return pick(CONFIGS, {}, clocks, (m, n), sms)
 
 
+def items_of(config, m, n):
+    """How many work items a config makes of a problem."""
+    block_m = config.kwargs["BLOCK_M"]
+    return triton.cdiv(m, block_m)
+
+
+def row_stride(tensor, name):
+    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
+    try:
+        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
+    except RuntimeError:
+        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
+
+
 def prepare(x, weight, eps, out, config):
     """Checks the arguments and says how their like are launched."""
-    (m, n), device = shape_of(x, weight, eps), on_cuda(x, "x")
+    device = on_cuda(x, "x")
+    m, n = shape_of(x, weight, eps)
     check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.bfloat16,), device, "contiguous")
     if out is not None:
         check(out, "out", x.shape, (torch.bfloat16,), device, "rows")
     made = missing(("out",), outputs(x, weight, eps), (out,))
-    rows, stored = rows_of(x, "x"), rows_of(made.get("out", out), "out")
-    config = config_of(config, CONFIGS) or pick_config(m, n, sm_count(device.index))
-    block_m, block_n, cluster, _ = sizes_of(config)
+    if not m * n:
+        return Call(device, ("x", "weight", "out"), ("out",), made, [])
+    sms = sm_count(device.index)
+    config = config_of(config, CONFIGS) or pick_config(m, n, sms)
+    block_n = config.kwargs["BLOCK_N"]
+    cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         raise ValueError(f"x: rows of {n} elements; the CTAs of this config hold {block_n * cluster}")
-    programs = triton.cdiv(m, block_m)
+    items = items_of(config, m, n)
     kernel = Launch(
         hopper_rms_norm_grid_kernel,
-        (programs * cluster, 1, 1),
+        (items * cluster, 1, 1),
         [],
         ["x", "weight", "out"],
-        (m, n * 2, rows.stride(0) * 2, stored.stride(0) * 2, eps),
+        (m, n * 2, row_stride(x, "x") * 2, row_stride(made.get("out", out), "out") * 2, eps),
         config.all_kwargs(),
     )
-    return Call(device, ("x", "weight", "out"), ("out",), made, [kernel] if m * n else [], owner=config)
+    return Call(device, ("x", "weight", "out"), ("out",), made, [kernel], owner=config)
 
 
 CALLS = {}  # by all of the arguments that launches depend on but addresses

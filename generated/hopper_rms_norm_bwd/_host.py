@@ -125,6 +125,11 @@ def sm_count(device_index):
     return torch.cuda.get_device_properties(device_index).multi_processor_count
 
 
+def resident(config):
+    """How many CTAs of a config the registers of an SM are enough for, where it says how many a thread has."""
+    return 65536 // (32 * config.num_warps * config.maxnreg)
+
+
 WORKSPACES = {}  # by device, stream and size: the kernels of a stream have it one after the other
 ZEROS = {}  # by device: zeros, and how many of them some stream or some launch of a graph has for good
 
@@ -293,10 +298,13 @@ def _maker(like):
 def pick(configs, tuned, clocks, shape, sms):
     """The tuned entry of `configs` for the shape; outside of all classes, the one with the least estimated clocks.
 
-    A class is a shape with every extent rounded up to a power of two.
+    A class is a shape with every extent rounded up to a power of two. Its entry is not for those of its shapes that it
+    cannot take, for which its clocks are infinite.
     """
     index = tuned.get(shape_class(shape))
-    return min(configs, key=lambda config: clocks(config, *shape, sms)) if index is None else configs[index]
+    if index is not None and clocks(configs[index], *shape, sms) < float("inf"):
+        return configs[index]
+    return min(configs, key=lambda config: clocks(config, *shape, sms))
 
 
 def shape_class(shape):

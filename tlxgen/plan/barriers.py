@@ -23,7 +23,7 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     """`ring` with its full, empty and ready barriers.
 
     A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
-    TMA loads, MMAs and the stores of several replicas does somebody wait until they are complete.
+    TMA loads, MMAs and the stores of several replicas does somebody wait on a barrier until they are complete.
     """
     if ring.over:  # on the barriers of the ring whose slots it uses, with bytes of its own
         shared = derive(replace(ring, name=str(ring.alias), over=""), roles)

@@ -156,6 +156,7 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     launched: bool = True
     maxnreg: int | None = None  # registers a thread at most, where several CTAs are to share an SM
+    pdl: bool = False  # it starts before the kernel before it in the stream has ended
 
     def of_kind(self, kind: str) -> tuple[KernelArgument, ...]:
         """Its descriptors, addresses or scalars, in order."""

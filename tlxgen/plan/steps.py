@@ -11,6 +11,7 @@ Kind = Literal[
     "acquire",  # waits until a slot of a ring is free
     "expect",  # says how many bytes will complete on a slot
     "load",  # issues the TMA load of a tile
+    "load_wait",  # waits until all of its own asynchronous copies have arrived
     "wait",  # waits until a slot is full
     "publish",  # says that a slot is full
     "release",  # says that a slot is free

@@ -83,10 +83,6 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
         yield Step("wgmma_wait", ast.unparse(call.args[1]), first)
     elif name == "async_descriptor_store_wait":
         yield Step("store_wait", under_way=first)
-    elif name == "async_load":
-        yield Step("load", _array(call.args[1]).removesuffix("_tiles"))
-    elif name == "async_load_wait_group":
-        yield Step("wait", next(r.name for r in plan.rings if r.fill.kind == "async"))
     elif name in SIMPLE:
         yield Step(SIMPLE[name], _subject(name, call))
     elif name.startswith("prefetch_"):
@@ -100,6 +96,8 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
 SIMPLE: dict[str, Kind] = {
     "barrier_expect_bytes": "expect",
     "async_descriptor_load": "load",
+    "async_load": "load",
+    "async_load_wait_group": "load_wait",
     "async_descriptor_store": "store",
     "async_remote_shmem_store": "send",
     "tmem_copy": "copy",
@@ -151,9 +149,9 @@ def _root(function: ast.AST) -> str:
 
 
 def _subject(name: str, call: ast.Call) -> str:
-    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait"):
+    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait", "async_load_wait_group"):
         return ""
-    array = _array(call.args[0])
+    array = _array(call.args[1 if name == "async_load" else 0])
     return array.removesuffix("_full").removesuffix("_desc").removesuffix("_tiles")
 
 

@@ -60,7 +60,8 @@ def _roles(plan: Plan) -> Table:
 def _rings(plan: Plan) -> Table:
     table = Table("Rings", ("ring", "slots", "banks", "tile", "dtype", "filled by", "drained by", "bytes of SMEM"))
     for ring in plan.rings:
-        itself = f"{ring.fill.role}, {'in order with its MMAs' if ring.fill.kind == 'copy' else 'by TMA store groups'}"
+        orders = {"copy": "in order with its MMAs", "async": "which waits for its copies"}
+        itself = f"{ring.fill.role}, {orders.get(ring.fill.kind, 'by TMA store groups')}"
         drained = ", ".join(d.role for d in ring.drains) or itself
         for tile in ring.tiles:
             shape = " x ".join(str(s.value) for s in tile.shape)

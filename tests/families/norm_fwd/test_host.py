@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[3] / "generated" / "hopper_layer_norm"
 DEVICE = torch.device("cuda", 0)
 
 
-def call(shape: tuple[int, ...], *, grid: bool = True, view: Any = lambda x: x, **options: Any) -> Any:
+def call(shape: tuple[int, ...], *, kind: str = "grid", view: Any = lambda x: x, **options: Any) -> Any:
     """The host function on x of random numbers, of which `view` makes what it is given, on the simulated GPU."""
-    loaded = load_module(ROOT / f"hopper_layer_norm_{'grid' if grid else 'persistent'}.py")
+    loaded = load_module(ROOT / f"hopper_layer_norm_{kind}.py")
     with Session("eager", 0).active():
         x = view(torch.randn(shape, device=DEVICE).to(torch.bfloat16))
         one = torch.ones(x.shape[-1] if x.dim() else 1, dtype=torch.bfloat16, device=DEVICE)
@@ -33,6 +33,10 @@ def call(shape: tuple[int, ...], *, grid: bool = True, view: Any = lambda x: x, 
         ((4, 6, 70), {"view": lambda x: x.transpose(0, 1)}, ValueError, r"x: rows at strides \(70, 420\)"),
         ((4, 70), {"out": torch.zeros(4, 70)}, TypeError, "out: torch.float32"),
         ((1, 262145), {}, ValueError, "x: rows of 262145 elements; the CTAs of this config hold"),
+        ((1, 131080), {"kind": "staged"}, ValueError, "x: rows of 131080 elements; the CTAs of this config hold"),
+        ((4, 70), {"kind": "staged"}, ValueError, "x: rows of 70 elements; the kernel copies whole chunks of 16 bytes"),
+        ((4, 68), {"kind": "staged", "view": lambda x: x[:, :64]}, ValueError, "copies whole chunks of 16 bytes"),
+        ((4, 80), {"kind": "staged", "view": lambda x: x[:, 1:65]}, ValueError, "copies whole chunks of 16 bytes"),
     ],
 )
 def test_an_argument_that_the_kernel_cannot_take_is_named(
@@ -42,10 +46,10 @@ def test_an_argument_that_the_kernel_cannot_take_is_named(
         call(shape, **options)
 
 
-@pytest.mark.parametrize("grid", [True, False])
-@pytest.mark.parametrize("shape", [(70,), (3, 70), (2, 3, 70), (2, 1, 3, 70)])
-def test_any_leading_dimensions_are_rows(shape: tuple[int, ...], grid: bool) -> None:
-    x, (y, mean, rstd) = call(shape, grid=grid)
+@pytest.mark.parametrize("kind", ["grid", "persistent", "looped", "staged"])
+@pytest.mark.parametrize("shape", [(72,), (3, 72), (2, 3, 72), (2, 1, 3, 72)])
+def test_any_leading_dimensions_are_rows(shape: tuple[int, ...], kind: str) -> None:
+    x, (y, mean, rstd) = call(shape, kind=kind)
     wanted = torch.nn.functional.layer_norm(x.double().cpu(), shape[-1:])
     assert y.shape == x.shape and mean.shape == rstd.shape == x.shape[:-1]
     assert (y.double().cpu() - wanted).abs().max() < 0.02
@@ -55,6 +59,21 @@ def test_rows_with_gaps_are_taken_as_they_lie() -> None:
     x, (y, *_) = call((3, 4, 80), view=lambda x: x[:, :, :70])
     wanted = torch.nn.functional.layer_norm(x.double().cpu(), (70,))
     assert (y.double().cpu() - wanted).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("far", [1e3, -3e4])
+def test_a_row_of_any_length_that_begins_far_from_its_mean_is_right_when_it_is_read_twice(far: float) -> None:
+    def begun(x: Any) -> Any:
+        x[0, :2048] += far  # all that the lanes of the first CTA sum up about
+        x[1, 5] += far
+        return x
+
+    x, (y, mean, rstd) = call((2, 262144), kind="looped", view=begun)
+    wide = x.double().cpu()
+    assert torch.allclose(mean.double().cpu(), wide.mean(-1), rtol=1e-5, atol=1e-6)
+    assert torch.allclose(rstd.double().cpu(), (wide.var(-1, correction=0) + 1e-5).rsqrt(), rtol=2e-5)
+    wanted = torch.nn.functional.layer_norm(wide, (262144,))
+    assert ((y.double().cpu() - wanted).abs() <= 0.01 * wanted.abs() + 0.01).all()
 
 
 @pytest.mark.parametrize("shape", [(0, 70), (3, 0)])

@@ -15,6 +15,7 @@ from tlxgen.plan import Size, complete
 
 from .specs import plan_of, spec_of
 
+LOOPED = {"schedule.kind": "looped", "tile.n": 2048}
 CLUSTER = {"cluster.n": 4, "schedule.kind": "persistent"}
 
 
@@ -45,6 +46,21 @@ def test_a_ring_that_goes_back_by_its_own_full_barrier_needs_two_slots() -> None
     assert [r.rule for r in complete(short).reasons] == ["order"]
 
 
+def test_parts_of_a_row_lie_in_smem_without_a_barrier() -> None:
+    plan = plan_of({"schedule.kind": "staged", "tile.n": 2048, "rings.x": 5})
+    assert (plan.ring("x").smem_bytes, plan.barriers) == (5 * 2048 * 2, ())
+    assert [str(step) for step in plan.roles[0].steps] == ["load x", "load_wait", "x; its sums", "weights; y"]
+    (reason,) = plan_of({"schedule.kind": "staged", "tile.n": 8192, "rings.x": 15}).reasons
+    assert reason.rule == "smem"
+
+
+def test_a_thread_that_holds_a_part_of_its_x_needs_fewer_registers() -> None:
+    values = {"tile.n": 2048, "problem.norm": "rms", "schedule.kind": "looped"}
+    assert (spec_of(values).warps, spec_of(values).registers) == (8, 32)  # all the threads that an SM can have
+    assert spec_of({**values, "problem.norm": "layer"}).registers == 40  # sums of each lane, and what they are about
+    assert spec_of({**values, "schedule.kind": "staged"}).registers == 40
+
+
 def test_warps_and_registers_follow_from_the_tile() -> None:
     spec = spec_of({"tile.n": 16384})
     assert (spec.warps, spec.registers) == (16, 64)
@@ -63,6 +79,7 @@ def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
     [
         ({"problem.norm": "rms", "problem.bias": True}, "RMSNorm has no bias"),
         ({"problem.weight": "none", "problem.bias": True}, "there is none"),
+        ({"schedule.kind": "staged", "cache.x": "evict_first"}, "asynchronous copies no hint"),
         ({"tile.n": 5000}, "a power of two, not 5000"),
         ({"tasks.reduce.registers": 100}, "a multiple of 8"),
         ({"check.shapes": [[1, 2, 3]]}, "a shape is M, N"),
@@ -82,4 +99,12 @@ def test_a_structure_is_rendered_from_its_variant_with_a_cluster() -> None:
 def test_a_row_that_the_ctas_do_not_hold_is_never_picked() -> None:
     assert clocks(plan_of({}), (10, 8193), 132) == math.inf
     assert clocks(plan_of({"tile.n": 16384}), (4096, 8192), 132) > clocks(plan_of({}), (4096, 8192), 132)
+    looped, staged = (plan_of({"schedule.kind": kind, "tile.n": 2048, "rings.x": 2}) for kind in ("looped", "staged"))
+    assert clocks(looped, (1000, 10**6), 132) < math.inf
+    assert [clocks(staged, (1000, n), 132) < math.inf for n in (4096, 4097, 4104, 4095, 4088)] == [
+        True,
+        *[False] * 3,
+        True,
+    ]
+    assert clocks(looped, (1024, 131072), 132) > clocks(plan_of({**LOOPED, "cluster.n": 8}), (1024, 131072), 132)  # L2
     assert bytes_moved(spec_of({"problem.stats": True}), (10, 100)) == 10 * (400 + 8)

@@ -28,5 +28,8 @@ def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
     for word in ("mean", "bias_ptr", "ring_slot", "coming"):
         assert word not in texts["hopper_rms_norm_grid"].split("def shape_of")[0], word
     assert "ring_slot(count, 2)" in texts["hopper_rms_norm_persistent"]
+    for word in ("load_tile", "mean", "barrier"):
+        assert word not in texts["hopper_rms_norm_staged"].split("if CLUSTER > 1")[0].partition("def hopper")[2], word
+    assert "eviction_policy" not in texts["hopper_rms_norm_looped"].split("tl.store")[1]
     for word in ("weight_ptr", "rstd_ptr"):
         assert word not in texts["blackwell_layer_norm_fp32_no_weight_grid"], word

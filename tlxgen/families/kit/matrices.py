@@ -42,14 +42,16 @@ def launch(
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the host function on results of NaN; gives them, and how many elements were written outside of them.
 
-    TMA writes whole chunks: up to the end of the last one of a row is the kernel's to write.
+    TMA writes whole chunks: up to the end of the last one of a row is the kernel's to write. A result of one dimension
+    is a row. Only a module that uses TMA knows how to `describe` a tensor.
     """
     host = getattr(module, spec.name)
     made = {n: _poisoned(like.shape, like.dtype, like.device) for n, like in _results(module, host, tensors).items()}
     results = {name: view for name, (view, _) in made.items()}
     host(**tensors, **results, config=config)
     torch.cuda.synchronize()
-    return results, sum(_strays(view, whole) for view, whole in made.values())
+    chunk = CHUNK if hasattr(module, "describe") else 1
+    return results, sum(_strays(view, whole, chunk) for view, whole in made.values())
 
 
 def call(module: ModuleType, spec: Any, shape: Shape, tensors: Tensors, config: Any = None) -> Call:
@@ -78,19 +80,19 @@ def _results(module: ModuleType, host: Callable[..., Any], tensors: Tensors) -> 
 
 
 def _poisoned(shape: Shape, kind: torch.dtype, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """A matrix of NaN, and all of the memory that it lies in."""
-    rows, columns = shape
-    whole = torch.full((rows + 3, _chunks(columns, kind) + GAP), float("nan"), device=device, dtype=kind)
-    return whole[:rows, :columns], whole
+    """A matrix of NaN, or a row, and all of the memory that it lies in."""
+    rows, columns = shape if len(shape) > 1 else (1, *shape)
+    whole = torch.full((rows + 3, _chunks(columns, kind, CHUNK) + GAP), float("nan"), device=device, dtype=kind)
+    return (whole[:rows, :columns] if len(shape) > 1 else whole[0, :columns]), whole
 
 
-def _strays(view: torch.Tensor, whole: torch.Tensor) -> int:
-    """Elements that are NaN no more, outside of `view` and of what TMA writes with the ends of its rows."""
+def _strays(view: torch.Tensor, whole: torch.Tensor, chunk: int) -> int:
+    """Elements that are NaN no more, outside of `view` and of what is stored with the ends of its rows."""
     written = ~torch.isnan(whole)
-    written[: view.shape[0], : _chunks(view.shape[1], view.dtype)] = False
+    written[: len(view) if view.dim() > 1 else 1, : _chunks(view.shape[-1], view.dtype, chunk)] = False
     return int(written.sum())
 
 
-def _chunks(columns: int, kind: torch.dtype) -> int:
-    step = CHUNK // int(kind.itemsize)
+def _chunks(columns: int, kind: torch.dtype, chunk: int) -> int:
+    step = max(chunk // int(kind.itemsize), 1)
     return columns + -columns % step

@@ -21,6 +21,9 @@ def plan(
     rings: Sequence[Ring],
     arguments: Iterable[KernelArgument],
     host: Host,
+    *,
+    maxnreg: int | None = None,
+    pdl: bool = False,
     **more: Any,
 ) -> Plan:
     """The complete plan of a variant without optional roles. `more` are the fields of `Plan` that it has beside.
@@ -30,10 +33,12 @@ def plan(
     arch, every = ARCHS[spec.arch], tuple(parameters(axes, spec, guards=guards, baked=baked))
     kept = tuple((p.name, p.value) for p in every if not p.baked)
     warps = next(role.warps for role in roles if role.default)
+    cluster = more.get("cluster", (1, 1, 1))
+    launch = Launch("kernel", tuple(arguments), kept, warps, cluster, maxnreg=maxnreg, pdl=pdl)
     given: dict[str, Any] = {
         "turns": (),
         "compiler_smem": (Use("captures and alignment", arch.captures),),
-        "launches": (Launch("kernel", tuple(arguments), kept, warps),),
+        "launches": (launch,),
     }
     return complete(
         Plan(

@@ -50,7 +50,7 @@ def _role(spec: NormBwdSpec) -> plan.Role:
     held = each * min(task.sums, len(spec.vectors)) + kept + WORKING_REGISTERS
     rows = ("load x", "load dy") if spec.rings.rows.stages else ()
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
-    wait = ("wait rows",) if rows else ()
+    wait = ("load_wait",) if rows else ()
     done = steps(*rows, *wait, ": sums of rows", *exchange, ": dx; sums of columns", *rows, *wait)
     return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held))
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from .problem import EPS, Shape, Tensors
+from tlxgen.families.kit import matrices
+from tlxgen.families.kit.matrices import Shape, Tensors
+
+from .problem import EPS
 from .spec import NormSpec
 
 Run = Callable[[], Any]
@@ -18,10 +23,11 @@ torch._dynamo.config.recompile_limit = 64  # each shape of a baseline is a compi
 
 def call(module: ModuleType, spec: NormSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function; rows lie end to end, as in the baselines."""
-    host, given = getattr(module, spec.name), {name: t.contiguous() for name, t in tensors.items()}
-    made = module.outputs(*given.values(), EPS)
-    given |= zip(("out", *spec.stats), made if spec.stats else (made,), strict=True)
-    return lambda: host(**given, eps=EPS, config=config)
+    return matrices.call(module, spec, shape, _dense(tensors) | {"eps": EPS}, config)
+
+
+def _dense(tensors: Tensors) -> Tensors:
+    return {name: t.contiguous() for name, t in tensors.items() if name != "eps"}
 
 
 def baselines(spec: NormSpec) -> Mapping[str, Callable[[Tensors], Run]]:
@@ -32,7 +38,7 @@ def baselines(spec: NormSpec) -> Mapping[str, Callable[[Tensors], Run]]:
 
 
 def _bound(function: Callable[..., Any], spec: NormSpec, tensors: Tensors) -> Run:
-    x, *vectors = (t.contiguous().to(tensors["x"].dtype) for t in tensors.values())
+    x, *vectors = (t.to(tensors["x"].dtype) for t in _dense(tensors).values())
     return lambda: function(x, *vectors, *[None] * (2 - len(vectors)), spec.problem.norm, spec.problem.stats)
 
 
@@ -55,8 +61,11 @@ def _decomposed(x: torch.Tensor, weight: Any, bias: Any, norm: str, stats: bool)
 
 def _quack(spec: NormSpec, tensors: Tensors) -> Run:
     norms: Any = importlib.import_module("quack.rmsnorm")
-    x, weight, bias = tensors["x"].contiguous().flatten(0, -2), tensors.get("weight"), tensors.get("bias")
-    if spec.problem.norm == "rms":
-        return lambda: norms.rmsnorm_fwd(x, weight, eps=EPS, store_rstd=spec.problem.stats)
-    wide, stats = [None if t is None else t.float() for t in (weight, bias)], spec.problem.stats
-    return lambda: norms.layernorm_fwd(x, *wide, EPS, return_rstd=stats, return_mean=stats)
+    x, weight, bias = tensors["x"].contiguous(), tensors.get("weight"), tensors.get("bias")
+    stats = spec.problem.stats
+    if spec.problem.norm == "rms":  # which returns out, a residual, rstd
+        run = functools.partial(norms.rmsnorm_fwd, x, weight, eps=EPS, store_rstd=stats)
+        return lambda: run()[:: 2 if stats else 3]
+    wide = [None if t is None else t.float() for t in (weight, bias)]
+    run = functools.partial(norms.layernorm_fwd, x, *wide, EPS, return_rstd=stats, return_mean=stats)
+    return (lambda: operator.itemgetter(0, 2, 1)(run())) if stats else run  # of out, rstd, mean

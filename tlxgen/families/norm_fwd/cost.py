@@ -20,13 +20,25 @@ def bytes_moved(spec: NormSpec, shape: tuple[int, ...]) -> float:
     return float(shape[0] * (2 * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
+def resident(spec: NormSpec) -> int:
+    """How many CTAs the registers of an SM are enough for."""
+    return Arch.registers // (32 * spec.warps * spec.registers)
+
+
+def clusters(spec: NormSpec, sms: int) -> int:
+    """How many clusters run at a time."""
+    return max(resident(spec) * sms // spec.cluster.n, 1)
+
+
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     """Estimated clocks of the plan's kernel on (M, N), as its host function has it."""
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     tile, cluster = spec.tile, spec.cluster.n
-    if tile.n * cluster < shape[1]:
+    if shape[1] > spec.most or shape[1] % spec.step:
         return math.inf
-    ctas = Arch.registers // (32 * spec.warps * spec.registers)
-    each = tile.m * tile.n * 2 * spec.dtype.bytes / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
+    columns = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
+    read, ctas = tile.m * columns * spec.dtype.bytes, resident(spec)
+    moved = read * (3 if spec.looped and read * ctas * sms >= Arch.l2_bytes else 2)
+    each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
     return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each

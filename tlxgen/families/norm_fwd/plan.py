@@ -17,50 +17,49 @@ WORKING_REGISTERS = 16  # a thread, beside x: addresses, statistics, a chunk of 
 
 def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
-    sizes, parameters = kit.sizes(AXES, spec), kit.parameters(AXES, spec, guards=guards, baked=baked)
-    constants, cluster = tuple((p.name, p.value) for p in parameters if not p.baked), (spec.cluster.n, 1, 1)
-    role, clustered, arch = _role(spec), spec.cluster.n > 1, ARCHS[spec.arch]
+    sizes, clustered, arch = kit.sizes(AXES, spec), spec.cluster.n > 1, ARCHS[spec.arch]
     conversion = 4 * spec.tile.n if spec.problem.weight == "fp32" else 0  # of weights to the layout of x
-    return plan.complete(
-        plan.Plan(
-            name=spec.name,
-            family="norm_fwd",
-            arch=arch,
-            roles=(role,),
-            possible_roles=(role,),
-            rings=(_sums(spec, sizes),) if clustered else (),
-            turns=(),
-            parameters=tuple(parameters),
-            specialized=False,
-            cluster=cluster,
-            compiler_smem=(plan.Use("sums of warps", 16 * spec.tile.m * spec.warps + conversion + arch.captures),),
-            work=plan.Work(spec.schedule.kind, cluster=sizes["CLUSTER"] if clustered else 1),
-            facts=spec,
-            host=Host(tuple(_host(spec)), ("m", "n")),
-            launches=(
-                plan.Launch("kernel", tuple(_kernel(spec)), constants, spec.warps, cluster, maxnreg=spec.registers),
-            ),
-        )
+    return kit.one_kernel.plan(
+        spec,
+        AXES,
+        guards,
+        baked,
+        (_role(spec),),
+        tuple(make(spec, sizes) for make, there in ((_parts, spec.staged), (_sums, clustered)) if there),
+        _kernel(spec),
+        Host(tuple(_host(spec)), ("m", "n")),
+        maxnreg=spec.registers,
+        pdl=spec.schedule.pdl,
+        specialized=False,
+        cluster=(spec.cluster.n, 1, 1),
+        compiler_smem=(plan.Use("sums of warps", 16 * spec.tile.m * spec.warps + conversion + arch.captures),),
+        work=plan.Work("persistent" if spec.ahead else "grid", cluster=sizes["CLUSTER"] if clustered else 1),
+        facts=spec,
     )
 
 
 def _role(spec: NormSpec) -> plan.Role:
-    """x as it came, or in fp32 while its squares are added up; the next tile beside it, where a CTA has several."""
+    """What a thread holds of x: as it came or in fp32; where columns are looped over, their sums; the next tile."""
     each = spec.tile.m * spec.tile.n // (32 * spec.warps)
-    held = each + each * spec.dtype.bytes // 4 * (spec.schedule.kind == "persistent") + WORKING_REGISTERS
+    held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
-    done = steps(": x; its sums", *exchange, ": weights; y")
-    return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held))
+    copied = ("load x", "load_wait") if spec.staged else ()
+    done = steps("start" if spec.schedule.pdl else "", *copied, ": x; its sums", *exchange, ": weights; y")
+    return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held + WORKING_REGISTERS))
+
+
+def _parts(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
+    """All of a CTA's columns, which it fills once and reads as often as it needs them."""
+    tile = plan.Tile("x", (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype)
+    return plan.Ring("x", (tile,), sizes["PARTS"], plan.Fill("reduce", "async"), ())
 
 
 def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
     """What each CTA has found of a row. Nobody releases a slot: who has the sums of use i + 1 of all knows that all
     have read those of use i, so that a CTA which is that far ahead stores into the other slot."""
-    single, values = spec.schedule.kind == "grid", 1 + (spec.problem.norm == "layer")
-    tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(values)), DTYPES["fp32"], internal=True)
+    tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(1 + spec.layer)), DTYPES["fp32"], internal=True)
     fill, drains = plan.Fill("reduce", "gather", sizes["CLUSTER"]), (plan.Drain("reduce", via=("sums",)),)
-    slots = plan.Size.literal(1 if single else 2)
-    return plan.Ring("sums", (tile,), slots, fill, () if single else drains, item=True)
+    return plan.Ring("sums", (tile,), plan.Size.literal(1 + spec.ahead), fill, drains * spec.ahead, item=True)
 
 
 def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
@@ -70,7 +69,8 @@ def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
     yield address("y_ptr", spec.dtype.signature, "out")
     yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
     yield scalar("M", "m", divisible=True)
-    for name, of in (("row_bytes", "n"), ("stride_x", "rows.stride(0)"), ("stride_y", "stored.stride(0)")):
+    strides = ("stride_x", 'row_stride(x, "x")'), ("stride_y", 'row_stride(made.get("out", out), "out")')
+    for name, of in (("row_bytes", "n"), *strides):
         yield scalar(name, f"{of} * {spec.dtype.bytes}", divisible=True)
     yield scalar("eps", "eps", "fp32")
 

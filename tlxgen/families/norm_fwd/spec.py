@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -12,7 +13,8 @@ from tlxgen.spec import CommonSpec, Fault, SpecModel
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
-    Axis("tile.n", "BLOCK_N", "columns of a CTA's tile", blame=("registers", "smem")),
+    Axis("tile.n", "BLOCK_N", "columns that a CTA holds at a time", blame=("registers", "smem")),
+    Axis("rings.x", "PARTS", "parts of BLOCK_N columns that a CTA has in SMEM", has=lambda spec: bool(spec.staged)),
     Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
     Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.reduce.registers", option="maxnreg"),
@@ -29,13 +31,20 @@ class Problem(SpecModel):
 
 class TileShape(SpecModel):
     m: int = Field(1, ge=1, le=256, description="Rows of a tile.")
-    n: int = Field(8192, ge=16, le=65536, description="Columns of a CTA's tile: times cluster.n at least those of x.")
+    n: int = Field(
+        8192,
+        ge=16,
+        le=65536,
+        description="Columns that a CTA holds at a time: with those of its cluster all of x, unless kind is looped.",
+    )
 
 
 class ReduceTask(SpecModel):
-    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 64 bytes of x.")
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(
+        None, description="Default: so that a thread holds 64 bytes of x at a time; 16 bytes where kind is looped."
+    )
     registers: int | None = Field(
-        None, description="A thread's at most. CTAs that share an SM follow. Default: for 1024 threads or fewer."
+        None, description="A thread's at most: how many CTAs share an SM follows. Default: for 768 threads or more."
     )
 
 
@@ -47,10 +56,27 @@ class Cluster(SpecModel):
     n: Literal[1, 2, 4, 8] = Field(1, description="CTAs that share rows, each with its own columns.")
 
 
+class Rings(SpecModel):
+    x: int = Field(4, ge=1, le=32, description="staged: parts of tile.n columns that a CTA has in SMEM.")
+
+
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent"] = Field(
-        "grid", description="grid: a tile a CTA. persistent: the next tile is loaded before this one is reduced."
+    kind: Literal["grid", "persistent", "looped", "staged"] = Field(
+        "grid",
+        description="grid: a tile a CTA, held in registers. persistent: the next tile is loaded before this one is "
+        "reduced. looped: a tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. "
+        "staged: a tile a CTA, which asynchronous copies bring to SMEM: rows begin at multiples of 16 bytes.",
     )
+    pdl: bool = Field(
+        False,
+        description="Programmatic dependent launch: CTAs start while the kernel before in the stream still runs, and "
+        "wait for its end before they touch memory.",
+    )
+
+
+class Cache(SpecModel):
+    x: Literal["none", "evict_first"] = Field("none", description="Hint of the last read of x.")
+    y: Literal["none", "evict_first"] = Field("none", description="Hint of the stores of y.")
 
 
 class NormSpec(CommonSpec):
@@ -61,11 +87,40 @@ class NormSpec(CommonSpec):
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
+    rings: Rings = Field(Rings(), description="What is kept in SMEM.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
+    cache: Cache = Field(Cache(), description="Eviction hints of L1 and L2.")
 
     @property
     def dtype(self) -> DType:
         return DTYPES[self.problem.dtype]
+
+    @property
+    def looped(self) -> bool:
+        return self.schedule.kind == "looped"
+
+    @property
+    def staged(self) -> bool:
+        return self.schedule.kind == "staged"
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the next tile is loaded before this one is reduced."""
+        return self.schedule.kind == "persistent"
+
+    @property
+    def most(self) -> float:
+        """The columns that x may have."""
+        return math.inf if self.looped else self.tile.n * (self.rings.x if self.staged else 1) * self.cluster.n
+
+    @property
+    def step(self) -> int:
+        """What the columns of x are a multiple of: asynchronous copies take whole chunks of 16 bytes."""
+        return 16 // self.dtype.bytes if self.staged else 1
+
+    @property
+    def layer(self) -> bool:
+        return self.problem.norm == "layer"
 
     @property
     def vectors(self) -> dict[str, DType]:
@@ -75,7 +130,12 @@ class NormSpec(CommonSpec):
 
     @property
     def stats(self) -> tuple[str, ...]:
-        return (("mean",) * (self.problem.norm == "layer") + ("rstd",)) * self.problem.stats
+        return (("mean",) * self.layer + ("rstd",)) * self.problem.stats
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a thread holds a part of its x at a time, not all."""
+        return self.looped or self.staged
 
     @property
     def about(self) -> dict[str, object]:
@@ -85,14 +145,16 @@ class NormSpec(CommonSpec):
 
     @property
     def warps(self) -> int:
-        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n * self.dtype.bytes // 2048))
+        held = self.tile.m * self.tile.n * self.dtype.bytes
+        return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.in_parts else 2048)))
 
     @property
     def registers(self) -> int:
-        """A thread's: fewer threads an SM where the next tile, or weights in fp32, lie beside x."""
-        beside = (self.schedule.kind == "persistent") + (self.problem.weight == "fp32" or self.arch == "sm100")
-        ctas = max(1, (32 - 8 * beside) // self.warps)
-        return self.tasks.reduce.registers or Arch.registers // (32 * self.warps * ctas) // 8 * 8
+        """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
+        wide = self.problem.weight == "fp32" or self.arch == "sm100"
+        beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer))
+        ctas = max(1, (32 - 8 * beside) * (1 + self.in_parts) // self.warps)
+        return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
 
     def faults(self) -> list[Fault]:
         p, rows = self.problem, all(len(shape) == 2 for shape in self.check.shapes)
@@ -104,6 +166,7 @@ class NormSpec(CommonSpec):
             *faults.where(
                 ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
                 ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
+                ("cache.x", self.staged and self.cache.x != "none", "the compiler gives asynchronous copies no hint"),
                 ("check.shapes", not rows, "a shape is M, N: 2 numbers"),
             ),
         ]

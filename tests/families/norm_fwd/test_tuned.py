@@ -1,0 +1,68 @@
+"""A tuned norm: a package that chooses among its schedules, and among those that can take a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.build import DISPATCHER, build  # noqa: E402
+from tlxgen.loading import load_file  # noqa: E402
+from tlxgen.sim import DEVICE, Session  # noqa: E402
+from tlxgen.spec import load  # noqa: E402
+from tlxgen.tune.classes import class_of  # noqa: E402
+from tlxgen.tune.lab import Device  # noqa: E402
+from tlxgen.tune.results import Result  # noqa: E402
+from tlxgen.tune.search import Outcome  # noqa: E402
+from tlxgen.tune.space import Candidate, space_of  # noqa: E402
+from tlxgen.tune.table import Won, render  # noqa: E402
+
+SPEC = """\
+kernel: norm_fwd
+name: rms
+arch: sm90
+problem: {norm: rms}
+tile: {n: 256}
+variants:
+  axes: {schedule.kind: [grid, looped, staged], rings.x: [2, 4]}
+  require: [schedule.kind == "staged" or rings.x == 4]
+"""
+WINNERS = {(8, 512): ("staged", 2), (8, 1024): ("looped", 4), (8, 256): ("grid", 4)}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Any:
+    spec, table = tmp_path / "specs" / "rms.yaml", tmp_path / "tuned" / "fake" / "rms.yaml"
+    for path in (spec, table):
+        path.parent.mkdir(parents=True)
+    spec.write_text(SPEC)
+    space = space_of(load(spec, tuned=False))
+    won = [_won(shape, space.candidates, *values) for shape, values in WINNERS.items()]
+    table.write_text(render(space, Device("Fake", 132, (9, 0), {}), "specs/rms.yaml", 0, won))
+    spec.write_text(SPEC + "tuned: tuned/fake/rms.yaml\n")
+    return load_file(build(spec).folder / DISPATCHER)
+
+
+def _won(shape: tuple[int, int], candidates: Any, kind: str, parts: int) -> Won:
+    best: Candidate = next(c for c in candidates if (c.values["schedule.kind"], c.values["rings.x"]) == (kind, parts))
+    result = Result(us=10.0, baseline="torch", baseline_us=12.0)
+    return Won(class_of(shape), (shape,), Outcome([best], {best.key: {shape: result}}))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((8, 512), "staged"), ((7, 264), "staged"), ((7, 257), "looped"), ((8, 1024), "looped"), ((8, 200), "grid")],
+)
+def test_a_package_picks_the_schedule_of_a_class_for_those_rows_that_it_can_take(
+    package: Any, shape: tuple[int, int], kind: str
+) -> None:
+    assert package.pick(shape, 132)[0].__name__.endswith(kind)
+    with Session("eager", 0).active():
+        x, one = torch.randn(shape, device=DEVICE).bfloat16(), torch.ones(shape[1], device=DEVICE).bfloat16()
+        y = package.rms(x, one)
+    wanted = torch.nn.functional.rms_norm(x.double().cpu(), shape[1:], eps=1e-5)
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
