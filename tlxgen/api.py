@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from tlxgen.plan import Plan
 from tlxgen.verbs import compile as _compiling
 from tlxgen.verbs.verify import runs_of
 from tlxgen.verify import SCHEDULES, Job, Limits, Result, StructureJob, Way, is_hand_written, jobs_of, verify_all
+from tlxgen.working import of_spec
 
 __all__ = [
     "Built",
@@ -135,18 +136,11 @@ def compile(spec: Source, *, workers: int | None = None, timeout_s: float = 120,
     ToolchainError without fbtriton.
     """
     check_triton()
-    with _copies(Path(spec)) as (kernels, folder):
-        each = [
-            _compiling.Kernel(
-                Path(spec), folder, s.name, v, launch, _compiling.job_of(folder / f"{s.name}.py", v, launch)
-            )
-            for s in kernels.structures
-            for v in s.variants
-            for launch in (v.plan.launches if v.plan else ())
-            if launch.launched
-        ]
+    with of_spec(Path(spec)) as work:
+        each = _compiling.all_kernels(work)
         cache = stamp.cache_folder() / "compiled" if cached else None
         outcomes = compile_all([k.job for k in each], workers=workers, timeout_s=timeout_s, cache=cache)
+        outcomes = [replace(outcome, error=work.shown(outcome.error)) for outcome in outcomes]
     return [_compiled(kernel, outcome) for kernel, outcome in zip(each, outcomes, strict=True)]
 
 

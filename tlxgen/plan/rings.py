@@ -70,8 +70,8 @@ class Fill:
     `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `remote`: the role
     fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
     `gather`: likewise it stores one tile to each of them, where a slot has a buffer for the tile of every CTA.
-    `parts`: each replica of the role stores a part of the slot, and all of them read the whole. `async`: the role
-    copies from addresses (cp.async) what it reads itself, in groups that complete in order and need no barrier.
+    `parts`: each replica of the role stores a part of the slot, and all of them read the whole. `async`: the role's own
+    asynchronous copies (cp.async), for which it waits itself.
     """
 
     role: str

@@ -72,7 +72,7 @@ def run(
     version = check_triton()
     with ExitStack() as copies:
         works = [_work(target, copies) for target in dict.fromkeys(targets)]
-        kernels = [kernel for work in works for kernel in _kernels(work)]
+        kernels = [kernel for work in works for kernel in all_kernels(work)]
         notes = list(filter(None, (work.difference() for work in works)))
         if not as_json:
             print(*(f"{line}\n" for line in notes), sep="", end="", flush=True)
@@ -122,7 +122,8 @@ def _work(target: Path, copies: ExitStack) -> Working:
     return work
 
 
-def _kernels(work: Working) -> list[Kernel]:
+def all_kernels(work: Working) -> list[Kernel]:
+    """Every kernel that the modules at work launch. Raises NoVariantError where nothing fits."""
     kernels: Kernels = kernels_of(work.spec).some()
     if work.structure:
         return list(_edited(work, kernels.structure(work.structure)))

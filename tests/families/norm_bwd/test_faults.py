@@ -32,7 +32,7 @@ FAULTS = (
     Mutant("copies of rows past the end", AT, ROWS, "inside = (rows < M + 9)", *TILES),
     Mutant("columns past the end", AT, f"{STORED}, mask=columns < N", STORED, *TILES),
     Mutant("sums of weight and bias in one place", AT, "(first + step) * N, dbias", "first * N, dbias", *TILES),
-    Mutant("sums of few clusters", AT, "range(0, P, 2048 // COLUMNS)", "range(0, P - 1, 2048 // COLUMNS)", 6, (2, 1000)),
+    Mutant("sums of few", AT, "range(0, P, 2048 // COLUMNS)", "range(0, P - 1, 2048 // COLUMNS)", 6, (2, 1000)),
     Mutant("the mean left out", AT, "xhat = (x - mean) * rstd", "xhat = x * rstd", *TILES),
     Mutant("the sum of dy left out", AT, " - (total / N)[:, None]", "", *TILES),
     Mutant("one slot of sums", AT, "ring_slot(count, 2)", "ring_slot(count, 1)", *PAIR),

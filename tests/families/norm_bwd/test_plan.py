@@ -20,7 +20,7 @@ def test_a_ring_of_copies_has_no_barriers_and_its_filler_reads_it() -> None:
     plan = plan_of({"rings.rows.stages": 3, "tile.n": 4096})
     ring = plan.ring("rows")
     assert plan.barriers == () and ring.smem_bytes == 3 * 2 * 4096 * 2
-    assert [str(s) for s in plan.roles[0].steps if s.kind == "load_wait"] == ["load_wait", "load_wait"]
+    assert [str(s) for s in plan.roles[0].steps if "wait" in s.kind] == ["load_wait"] * 2
     assert plan_of({"rings.rows.stages": 0}).rings == ()
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from tlxgen.families.norm_fwd.problem import Shape, Tensors
+from tlxgen.families.kit import matrices
+from tlxgen.families.kit.matrices import Shape, Tensors
 
 from .spec import NormBwdSpec
 
@@ -19,11 +20,7 @@ torch._dynamo.config.recompile_limit = 64  # each shape of a baseline is a compi
 
 def call(module: ModuleType, spec: NormBwdSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function; rows lie end to end, as in the baselines."""
-    host, given = getattr(module, spec.name), {name: t.contiguous() for name, t in tensors.items()}
-    made = module.outputs(**given)
-    names = ("dx", *(f"d{name}" for name in spec.vectors))
-    given |= zip(names, made if spec.vectors else (made,), strict=True)
-    return lambda: host(**given, config=config)
+    return matrices.call(module, spec, shape, {name: t.contiguous() for name, t in tensors.items()}, config)
 
 
 def baselines(spec: NormBwdSpec) -> Mapping[str, Callable[[Tensors], Run]]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import ModuleType
-from typing import Any
 
 import torch
 
-from tlxgen.families.attention.inputs import GAP, strays
-from tlxgen.families.norm_fwd import problem as forward
-from tlxgen.families.norm_fwd.problem import EPS, Shape, Tensors
+from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
+from tlxgen.families.norm_fwd.problem import EPS, MEAN, SHAPES
 
 from .spec import NormBwdSpec
 
@@ -20,7 +17,7 @@ __all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "toler
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
     """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
     step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 1
-    given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *forward.SHAPES))
+    given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *SHAPES))
     return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % step == 0)
 
 
@@ -34,33 +31,14 @@ def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name; between the rows of x and dy lies NaN."""
-    given = forward.inputs(spec, shape, device)  # type: ignore[arg-type]
-    x = given["x"]
-    wide, found = x.double(), {"dy": _around(x)[1].copy_(torch.randn(x.shape, device=device)), "x": x}
-    if "weight" in given:
-        found["weight"] = given["weight"]
+    dy, x = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in range(2))
+    found, wide = {"dy": dy, "x": x.add_(MEAN)}, x.double()
+    if spec.vectors:
+        found["weight"] = random(1, shape[1], spec.vectors["weight"].name, device)[0]
     if "mean" in spec.stats:
         found["mean"] = wide.mean(-1).float()
         wide = wide - wide.mean(-1, keepdim=True)
     return found | {"rstd": (wide.square().mean(-1) + EPS).rsqrt().float()}
-
-
-def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor of NaN, and its part of the shape of `like`, with a gap after each row."""
-    columns = like.shape[-1] + GAP // like.element_size()
-    whole = like.new_full((like.shape[:-1].numel() + 2, columns), float("nan"))
-    return whole, whole[:-2, : like.shape[-1]].unflatten(0, like.shape[:-1] or (1,)).reshape(like.shape)
-
-
-def launch(module: ModuleType, spec: NormBwdSpec, shape: Shape, tensors: Tensors, config: Any) -> tuple[Tensors, int]:
-    """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
-    made = module.outputs(**tensors)
-    names = ("dx", *(f"d{name}" for name in spec.vectors))
-    buffers = {n: _around(t) for n, t in zip(names, made if spec.vectors else (made,), strict=True)}
-    outputs = {name: inside for name, (_, inside) in buffers.items()}
-    getattr(module, spec.name)(**tensors, **outputs, config=config)
-    torch.cuda.synchronize()
-    return outputs, sum(strays(*pair) for pair in buffers.values())
 
 
 def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
