@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -35,7 +36,36 @@ class Kernels:
     document: Document
     family: Family
     structures: tuple[Structure, ...]
-    rejected: tuple[Variant, ...]
+    expansion: Expansion
+    unfit: tuple[Variant, ...]  # those that have a plan, which cannot be
+
+    @functools.cached_property
+    def rejected(self) -> tuple[Variant, ...]:
+        """Every variant that was rejected: of a large product of axes tens of thousands, so count before you ask."""
+        points = (Variant(p.values, None, None, p.rejected, p.blamed) for p in self.expansion.points if p.spec is None)
+        return (*points, *self.unfit)
+
+    @property
+    def rejections(self) -> int:
+        """How many variants were rejected."""
+        return len(self.expansion) - len(self.expansion.accepted) + len(self.unfit)
+
+    @functools.cached_property
+    def rules(self) -> Mapping[str, int]:
+        """Rule -> how many variants it rejects; one that several rules reject counts for each.
+
+        Those of the spec (a condition, or keys that do not go together) come first, then the plan's, by their ids.
+        """
+        of_plan = Counter(r.rule for v in self.unfit if v.plan for r in v.plan.reasons)
+        return {**self.expansion.rules, **of_plan}
+
+    @property
+    def rule_counts(self) -> dict[str, int]:
+        """`rules` by what stands before the colon, as it is recorded: `require`, `smem`."""
+        counts: Counter[str] = Counter()
+        for rule, count in self.rules.items():
+            counts[rule.partition(":")[0]] += count
+        return dict(sorted(counts.items()))
 
     @property
     def name(self) -> str:
@@ -59,7 +89,8 @@ class Family:
 
     plan       build(spec, guards=, baked=, **common) -> Plan
     problem    inputs, reference, tolerance, launch; importing it imports torch
-    cost       flops(spec, shape), bytes_moved(spec, shape), clocks(plan, shape, sms); each may be missing
+    cost       flops(spec, shape), bytes_moved(spec, shape), clocks(plan, shape, sms); each may be missing, and so may
+               estimate(plan, sms), which gives `clocks` of one plan as a function of the shape
     benchmark  the calls to time and baselines (see `benchmark`); may be missing
     """
 
@@ -141,7 +172,13 @@ class Family:
 
     def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         """An estimate of the clocks of one launch, by arithmetic, to rank variants with; equal: no opinion."""
-        return self._cost("clocks", plan, shape, sms)
+        return self.costs(plan, [shape], sms)[0]
+
+    def costs(self, plan: Plan, shapes: Sequence[tuple[int, ...]], sms: int) -> list[float]:
+        """`cost` of one plan on each shape; at once, where a family works out first what shapes do not change."""
+        if estimate := getattr(self.part("cost"), "estimate", None):
+            return list(map(estimate(plan, sms), shapes))
+        return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
     def _cost(self, function: str, *arguments: Any) -> float:
         found = getattr(self.part("cost"), function, None)
@@ -166,21 +203,21 @@ class Family:
     def _kernels(self, document: Document, on_structure: Callable[[Structure], object]) -> Kernels:
         expansion = expand(document, self.model)
         _check_constants(self, document)
-        rejected = [Variant(p.values, None, None, p.rejected) for p in expansion.points if p.spec is None or p.rejected]
+        unfit: list[Variant] = []
         structures: list[Structure] = []
         groups = _groups(self, expansion)
         apart = [_apart(points[0], self) for points in groups.values()]
         for name, points in zip(names(str(document.data["name"]), apart), groups.values(), strict=True):
             structure, failed = self._structure(name, points)
-            rejected += failed
+            unfit += failed
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
         if document.tuned:
             structures = tuned.keep(
-                structures, document, document.tuned, shapes=self.shapes, cost=self.cost, renamed=self.renamed
+                structures, document, document.tuned, shapes=self.shapes, costs=self.costs, renamed=self.renamed
             )
-        return Kernels(document, self, tuple(structures), tuple(rejected))
+        return Kernels(document, self, tuple(structures), expansion, tuple(unfit))
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
@@ -256,9 +293,9 @@ def _check_constants(family: Family, document: Document) -> None:
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for point in expansion.points:
-        if point.spec is not None and not point.rejected:
-            groups.setdefault(structure_key(family, point.spec), []).append(point)
+    for point in expansion.accepted:
+        assert point.spec
+        groups.setdefault(structure_key(family, point.spec), []).append(point)
     return groups
 
 

@@ -9,18 +9,23 @@ from typing import Any
 
 from tlxgen.plan import Plan
 from tlxgen.spec import CommonSpec
+from tlxgen.spec.source import DataPath
 
 Value = int | bool
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so."""
+    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so.
+
+    `blamed`: for each of the reasons of a point without a spec, the path in the document of what brought it.
+    """
 
     values: Mapping[str, Any]
     spec: CommonSpec | None
     plan: Plan | None
     reasons: tuple[str, ...]
+    blamed: tuple[DataPath, ...] = ()
 
     @property
     def label(self) -> str:
