@@ -56,23 +56,42 @@ def build(
 @app.command(name="list")
 def list_variants(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
-    rejected: Annotated[bool, typer.Option("--rejected", help="Only the rejected variants.")] = False,
+    rule: Annotated[
+        Optional[str],
+        typer.Argument(help="With --rejected: only by this rule, such as smem or require, or a part of its text."),
+    ] = None,
+    kept: Annotated[bool, typer.Option("--kept", help="Each variant that is kept.")] = False,
+    rejected: Annotated[bool, typer.Option("--rejected", help="Each variant that is rejected, and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: all variants, or those of the options.")] = False,
 ) -> None:
-    """List a spec's variants: kept, and rejected with their reasons."""
-    from tlxgen.review import show
+    """List a spec's structures with their configs, and how many variants each rule rejects."""
+    from tlxgen.review import listing
 
-    show.print_variants(spec, only_rejected=rejected)
+    if rule is not None and not spec.exists() and Path(rule).exists():  # --rejected RULE SPEC
+        spec, rule = Path(rule), str(spec)
+    if rule is not None and not rejected:
+        raise typer.BadParameter(f"a rule, here {rule!r}, goes with --rejected")
+    listing.print_variants(spec, listing.Wanted(kept, rejected, rule), as_json=as_json)
 
 
 @app.command(name="show")
 def show_plan(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     structure: Annotated[Optional[str], typer.Option("--structure", help="One structure, by name.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="A variant with this value, also a rejected one, or one that the spec does not have (repeatable).",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print roles, rings, barriers and budgets of a spec's plan."""
     from tlxgen.review import show
 
-    show.print_plans(spec, structure)
+    show.print_plans(spec, structure, settings or (), as_json=as_json)
 
 
 @app.command(name="compile")

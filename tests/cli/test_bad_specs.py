@@ -192,9 +192,11 @@ def test_when_every_variant_is_over_budget_each_is_explained(tmp_path: Path, run
 
 def test_list_shows_the_variants_of_a_spec_of_which_none_fits(tmp_path: Path, run: Run) -> None:
     write(tmp_path, BAD["every variant over SMEM"][0])
-    code, output, _ = run("list", "bad.yaml")
-    assert code == 0
-    assert "4 rejected" in output and output.count("smem: needs") == 4
+    code, output, told = run("list", "bad.yaml")
+    assert code == 2 and "all 4 variants of bad are rejected" in told
+    assert "4 rejected" in output and output.count("smem: needs") == 1
+    code, output, _ = run("list", "bad.yaml", "--rejected", "smem")
+    assert code == 2 and output.count("smem: needs") == 4
 
 
 def test_all_faults_of_a_spec_are_told_in_one_run_in_the_order_of_its_lines(tmp_path: Path, run: Run) -> None:

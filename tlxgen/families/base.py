@@ -38,6 +38,7 @@ class Kernels:
     structures: tuple[Structure, ...]
     expansion: Expansion
     unfit: tuple[Variant, ...]  # those that have a plan, which cannot be
+    left_out: int = 0  # variants that fit, of which the tuned file has not made one to be generated
 
     @functools.cached_property
     def rejected(self) -> tuple[Variant, ...]:
@@ -58,6 +59,12 @@ class Kernels:
         """
         of_plan = Counter(r.rule for v in self.unfit if v.plan for r in v.plan.reasons)
         return {**self.expansion.rules, **of_plan}
+
+    def rules_of(self, variant: Variant) -> list[str]:
+        """The rules that a rejected variant breaks."""
+        if variant.plan:
+            return [reason.rule for reason in variant.plan.reasons]
+        return [self.expansion.sieve.rule(*each) for each in zip(variant.reasons, variant.blamed, strict=True)]
 
     @property
     def rule_counts(self) -> dict[str, int]:
@@ -213,11 +220,13 @@ class Family:
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
+        fitting = sum(len(structure.variants) for structure in structures)
         if document.tuned:
             structures = tuned.keep(
                 structures, document, document.tuned, shapes=self.shapes, costs=self.costs, renamed=self.renamed
             )
-        return Kernels(document, self, tuple(structures), expansion, tuple(unfit))
+        left_out = fitting - sum(len(structure.variants) for structure in structures)
+        return Kernels(document, self, tuple(structures), expansion, tuple(unfit), left_out)
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
