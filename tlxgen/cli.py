@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, Optional
 import typer
 
 from tlxgen import __version__
-from tlxgen.errors import RenamedWarning, SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
+from tlxgen.words import printable
 
 app = typer.Typer(
     name="tlxgen",
@@ -319,9 +320,9 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-    """Warnings of ours as notes; all others as Python shows them."""
-    if issubclass(category, RenamedWarning):
-        print(f"note: {message}", file=sys.stderr)
+    """Warnings of ours as notes and warnings; all others as Python shows them."""
+    if issubclass(category, SpecNote):
+        print(printable(f"{category.head}: {message}", keep="\n"), file=sys.stderr)
     else:
         _show_warning(message, category, *place, **options)
 

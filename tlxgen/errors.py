@@ -1,12 +1,14 @@
 """Errors that a user can cause, one class a cause. The command line prints them without a traceback and exits with 2.
 
-LEAF module: imports nothing of tlxgen.
+What they print does nothing to a terminal: characters of a file that would are escaped. Imports `words` alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tlxgen.words import printable
 
 
 @dataclass(frozen=True, order=True)
@@ -19,7 +21,7 @@ class Location:
     text: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{printable(self.path)}:{self.line}:{self.column}"
 
     def excerpt(self) -> str:
         """The line with a caret under the column; empty when the line is unknown or blank."""
@@ -29,7 +31,7 @@ class Location:
         if len(line) > 160:  # a window around the column, so that one long line does not flood the terminal
             start = max(0, column - 80)
             line, column = line[start : start + 160], column - start
-        return f"    {line}\n    {' ' * (column - 1)}^"
+        return f"    {printable(line)}\n    {' ' * len(printable(line[: column - 1]))}^"
 
     def inside(self, text: str, offset: int) -> Location:
         """The place of `offset` within the scalar `text` that stands here, if the line shows it as it is; else this."""
@@ -40,8 +42,20 @@ class Location:
         return self
 
 
-class RenamedWarning(FutureWarning):
-    """A file says something by a name that it had once. The command line prints it as a note."""
+class SpecNote(UserWarning):
+    """What a spec's author should know of it, though it can be built. The command line prints it after `head`."""
+
+    head = "note"
+
+
+class RenamedWarning(SpecNote, FutureWarning):
+    """A file says something by a name that it had once."""
+
+
+class SpecWarning(SpecNote):
+    """Something in a spec has no effect, and was hardly meant so."""
+
+    head = "warning"
 
 
 class TlxgenError(Exception):
@@ -59,12 +73,12 @@ class TlxgenError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        head = f"{self.location}: {self.message}" if self.location else self.message
-        parts = [head]
+        message = printable(self.message, keep="\n")
+        parts = [f"{self.location}: {message}" if self.location else message]
         if self.location and self.location.excerpt():
             parts.append(self.location.excerpt())
         if self.remedy:
-            parts.append(f"    {self.remedy}")
+            parts.append(f"    {printable(self.remedy, keep=chr(10))}")
         return "\n".join(parts)
 
 

@@ -24,7 +24,7 @@ def test_nothing_stale_is_exit_0_and_no_diff(project: Project, check: Check) -> 
     project.spec("k", "")
     project.build("k")
     result = check()
-    assert (result.exit_code, result.output) == (0, "specs/k.yaml: up to date (1 modules, 1 variants, 0 rejected)\n")
+    assert (result.exit_code, result.output) == (0, "specs/k.yaml: up to date (1 module, 1 variant, 0 rejected)\n")
 
 
 def test_nothing_built_is_exit_1_and_all_of_it_is_the_diff(project: Project, check: Check) -> None:

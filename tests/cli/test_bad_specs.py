@@ -60,14 +60,26 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "an unknown axis": (HEAD + "variants: {axes: {tile.o: [128]}}\n", "4:19", "unknown axis 'tile.o'"),
     "every variant over SMEM": (
         HEAD + "variants: {axes: {rings.ab.stages: [20, 30], tile.n: [128, 256]}}\n",
-        "2:7",
+        "4:19",
         "all 4 variants of bad are rejected",
     ),
     "a condition that no variant meets": (
         HEAD + "variants: {axes: {tile.n: [128, 256]}, require: [tile.n > 256]}\n",
-        "2:7",
+        "4:50",
         "all 2 variants of bad are rejected",
     ),
+    "a fault that no axis touches": (
+        HEAD + "tasks: {mma: {warps: 1}}\nvariants: {axes: {tile.n: [128, 256], rings.ab.stages: [2, 3]}}\n",
+        "4:15",
+        "wgmma is issued by warpgroups: 4 or 8 warps, not 1",
+    ),
+    "too much SMEM whatever the axes": (
+        HEAD + "rings: {ab: {stages: 9}}\nvariants: {axes: {schedule.group_m: [4, 8], cache.a: [none, evict_first]}}\n",
+        "4:22",
+        "in any of its 4 variants: smem: needs",
+    ),
+    "the file's own control characters": (HEAD + 'description: "a\x1b[31mb\n', "4:16", "U+001B"),
+    "an escaped control character": (HEAD + '"\\e[31mred": 1\n', "4:1", r"unknown key '\x1b[31mred'"),
     "empty": ("", "1:1", "the spec is empty"),
     "only a comment": ("# soon\n", "1:1", "the spec is empty"),
     "a list at the top": ("- kernel: gemm\n", "1:1", "a spec is a mapping of keys, this is a list"),
@@ -143,6 +155,7 @@ def test_a_bad_spec_is_one_error_at_its_place_and_nothing_is_written(tmp_path: P
     assert words in stderr
     assert f"{error['line']}:{error['column']}".startswith(place)
     assert len(stderr) < 2000
+    assert all(character.isprintable() for character in stderr.replace("\n", ""))
     assert below(tmp_path) == before
 
 
@@ -190,10 +203,29 @@ def test_when_every_variant_is_over_budget_each_is_explained(tmp_path: Path, run
     assert "rings.ab.stages=20, tile.n=128: smem: needs " in lines[0]
 
 
+def test_reasons_that_variants_share_are_told_once(tmp_path: Path, run: Run) -> None:
+    axes = "{tile.n: [128, 256], rings.ab.stages: [9, 10], schedule.group_m: [2, 4, 8]}"
+    write(tmp_path, HEAD + f"variants: {{axes: {axes}, exclude: [tile.n == 128]}}\n")
+    _, _, stderr = run("build", "bad.yaml")
+    lines = stderr.splitlines()
+    assert lines[0] == "bad.yaml:2:7: all 12 variants of bad are rejected"
+    assert [" and 5 more: exclude: " in lines[3], " and 2 more: smem: " in lines[4]] == [True, True] and len(lines) == 6
+
+
+def test_a_caret_stands_under_its_place_behind_what_is_escaped(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "description: \x1b[31m\n")
+    _, _, stderr = run("build", "bad.yaml")
+    _, line, caret = stderr.splitlines()
+    assert line == r"    description: \x1b[31m" and line[caret.index("^")] == "\\"
+    write(tmp_path, (HEAD + "description: \x85\x07").encode("latin-1"))
+    _, _, stderr = run("build", "bad.yaml")
+    assert "not UTF-8" in stderr and all(c.isprintable() or c == "\n" for c in stderr)
+
+
 def test_list_shows_the_variants_of_a_spec_of_which_none_fits(tmp_path: Path, run: Run) -> None:
     write(tmp_path, BAD["every variant over SMEM"][0])
-    code, output, told = run("list", "bad.yaml")
-    assert code == 2 and "all 4 variants of bad are rejected" in told
+    code, output, stderr = run("list", "bad.yaml")
+    assert code == 2 and stderr.startswith("bad.yaml:4:19: all 4 variants of bad are rejected\n")
     assert "4 rejected" in output and output.count("smem: needs") == 1
     code, output, _ = run("list", "bad.yaml", "--rejected", "smem")
     assert code == 2 and output.count("smem: needs") == 4
@@ -220,7 +252,7 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     (tmp_path / "good.yaml").write_text(HEAD.replace("bad", "good") + "tile: {n: 128}\n")
     code, output, stderr = run("build", "bad.yaml", "good.yaml")
     assert code == 2
-    assert output == "good.yaml: 3 files written (1 modules, 1 variants, 0 rejected)\n"
+    assert output == "good.yaml: 3 files written to generated/good (1 module, 1 variant, 0 rejected)\n"
     assert len(errors(stderr)) == 1
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
 

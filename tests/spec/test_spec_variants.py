@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from spec_demo import HEAD, DemoSpec, at, write
 
@@ -87,9 +87,9 @@ def test_illegal_base_is_an_error_without_axes(tmp_path: Path) -> None:
         ("axes: {tile.m: [64, true]}", 23, "expected an integer, got true"),
         ("axes: {tile: [{m: 64}, {mm: 1}]}", 27, "unknown key 'mm' in tile"),
         ("axes: {problem.a: [{layout: row}]}", 22, "missing key 'dtype' in problem.a"),
-        ("axes: {tile: [{m: 64}], tile.m: [1]}", 27, "overlap"),
+        ("axes: {tile: [{m: 64}], tile.m: [64]}", 27, "overlap"),
         ("axes: {tile.m: []}", 18, "at least 1 item"),
-        ("axes: {tile.m: [1, 1]}", 22, "in the list already"),
+        ("axes: {tile.m: [64, 64]}", 23, "in the list already"),
         ("axes: {tile.m: 3}", 18, "expected a list"),
         ("axes: [1]", 9, "expected a mapping"),
         ("axis: {}", 3, "unknown key 'axis' in variants; did you mean 'axes'?"),
@@ -122,6 +122,34 @@ def test_faults_of_fields_axes_and_conditions_in_one_run(tmp_path: Path) -> None
     assert [at(error) for error in found] == [(5, 11), (7, 10), (8, 13)]
 
 
+def test_wrong_values_of_axes_are_told_beside_wrong_fields(tmp_path: Path) -> None:
+    text = "tile: {m: x}\nvariants:\n  axes: {tile.n: [64, a], tile.m: [64, b, -1], ops: [[], [bia]]}\n"
+    found = faults(tmp_path, text)
+    assert [at(error) for error in found] == [(5, 11), (7, 23), (7, 40), (7, 43), (7, 59)]
+    assert "(tile.n)" in found[1].message and "did you mean 'bias'" in found[4].message
+
+
+def test_a_combination_that_is_wrong_at_every_point_is_an_error_of_the_spec(tmp_path: Path) -> None:
+    text = "tile: {m: 512, n: 512}\nvariants: {axes: {rings.ab.stages: [1, 2, 3, 4], ops: [[], [relu]]}}\n"
+    found = faults(tmp_path, text)
+    assert [(at(error), error.message) for error in found] == [
+        ((5, 8), "tile.m 512 is too large"),
+        ((5, 16), "tile.n 512 is too large"),
+    ]
+
+
+def test_a_combination_that_an_axis_brings_at_every_point_stands_at_its_value(tmp_path: Path) -> None:
+    (error,) = faults(tmp_path, "variants: {axes: {tile.m: [600], rings.ab.stages: [1, 2]}}\n")
+    assert (at(error), error.message) == ((5, 28), "tile.m 600 is over 4 x tile.n 128")
+
+
+def test_a_combination_that_some_points_do_not_have_is_a_reason(tmp_path: Path) -> None:
+    expansion = points(tmp_path, "variants: {axes: {tile.m: [512, 128], tile.n: [128, 64]}}\n")
+    assert [point.rejected for point in expansion.points[1:]] == [("tile.m 512 is over 4 x tile.n 64",), (), ()]
+    rejected = expansion.points[1]
+    assert rejected.blamed == (("variants", "axes", "tile.m", 0),)
+
+
 def test_a_wrong_value_is_told_of_although_a_condition_rejects_all_its_points(tmp_path: Path) -> None:
     text = "variants:\n  axes: {tile.m: [64, -1, 128], tile.n: [64, 128]}\n  require: ['tile.m > 0']\n"
     assert ["(tile.m)" in str(fault) for fault in faults(tmp_path, text)] == [True]
@@ -151,7 +179,14 @@ def test_points_are_the_product(tmp_path: Path, data: st.DataObject) -> None:
     values = st.lists(st.integers(16, 300), min_size=1, max_size=3, unique=True)
     axes = {name: data.draw(values) for name in names[: data.draw(st.integers(1, 4))]}
     limit = data.draw(st.integers(0, 300 * 300))
-    expansion = points(tmp_path, f"variants:\n  axes: {axes}\n  require: [tile.m * tile.n <= {limit}]\n")
+    text = f"variants:\n  axes: {axes}\n  require: [tile.m * tile.n <= {limit}]\n"
+    try:
+        expansion = points(tmp_path, text)
+    except SpecErrors as told:  # what is wrong at every point is wrong with the spec
+        chosen = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+        sizes = {(point.get("tile.m", 128), point.get("tile.n", 128)) for point in chosen}
+        assert all(m > 4 * n or m * n > 256 * 256 for m, n in sizes) and told.errors
+        return
     assert [tuple(point.values.values()) for point in expansion.points] == list(itertools.product(*axes.values()))
     for point in expansion.points:
         m, n = point.values.get("tile.m", 128), point.values.get("tile.n", 128)
@@ -167,9 +202,11 @@ def test_rejections_are_counted_as_if_each_point_were_asked(tmp_path: Path, data
     axes = {"tile.m": data.draw(sizes), "rings.ab.stages": stages, "tile.n": data.draw(sizes)}
     limit, most = data.draw(st.integers(1, 10)), data.draw(st.integers(0, 512 * 512))
     conditions = f"require: [tile.m * tile.n <= {most}, rings.ab.stages < {limit}, rings.ab.stages != tile.m // 64]"
-    expansion = points(
-        tmp_path, f"variants:\n  axes: {axes}\n  {conditions}\n  exclude: [name == 'k' and tile.n == 64]\n"
-    )
+    text = f"variants:\n  axes: {axes}\n  {conditions}\n  exclude: [name == 'k' and tile.n == 64]\n"
+    try:
+        expansion = points(tmp_path, text)
+    except SpecErrors:  # what is wrong at every point is wrong with the spec
+        reject()
     counted = dict(expansion.rules)
     told = Counter(
         reason.split(" is ")[0] if ": " in reason else reason for p in expansion.points for reason in p.rejected

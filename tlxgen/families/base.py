@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tlxgen.errors import NoVariantError, SpecError, SpecErrors, TlxgenError
+from tlxgen.errors import SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
 
-from . import tuned
+from . import refusal, tuned
 from .kit import Axis, Renamed, config_axes
 from .kit.axes import blame
 from .kit.names import TEMPLATE
@@ -81,7 +81,7 @@ class Kernels:
     def some(self) -> Kernels:
         """Itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
         if not self.structures:
-            raise _nothing_left(self)
+            raise refusal.nothing_left(self.family, self.document, self.rejected)
         return self
 
     @property
@@ -208,8 +208,7 @@ class Family:
             return self._kernels(document, on_structure)
 
     def _kernels(self, document: Document, on_structure: Callable[[Structure], object]) -> Kernels:
-        expansion = expand(document, self.model)
-        _check_constants(self, document)
+        expansion = _expanded(self, document)
         unfit: list[Variant] = []
         structures: list[Structure] = []
         groups = _groups(self, expansion)
@@ -286,18 +285,28 @@ def _task(role: Role) -> str:
     return f"{role.name}: {replicas}{role.warps} warp{'s' * (role.warps > 1)}{registers}{guard}"
 
 
-def _check_constants(family: Family, document: Document) -> None:
-    """Raises SpecErrors for an entry of `bake` or `keep` that names no axis of constants."""
-    faults = []
-    for key in ("bake", "keep"):
-        for i, path in enumerate(document.data.get(key) or ()):
-            if path not in family.config_axes:
-                near = difflib.get_close_matches(str(path), family.config_axes, n=1)
-                meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
-                text = f"{path!r} is not an axis that only changes constants{meant}"
-                faults.append(SpecError(text, location=document.where((key, i))))
+def _expanded(family: Family, document: Document) -> Expansion:
+    """The points of a document's axes. Raises SpecErrors for all that is wrong with it."""
+    faults = list(_wrong_constants(family, document))
+    try:
+        expansion = expand(document, family.model)
+    except SpecErrors as found:
+        raise SpecErrors([*found.errors, *faults]) from None
     if faults:
         raise SpecErrors(faults)
+    return expansion
+
+
+def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
+    """An error for each entry of `bake` or `keep` that names no axis of constants."""
+    for key in ("bake", "keep"):
+        given = document.data.get(key)
+        for i, path in enumerate(given if isinstance(given, list) else ()):
+            if isinstance(path, str) and path not in family.config_axes:
+                near = difflib.get_close_matches(path, family.config_axes, n=1)
+                meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
+                text = f"{path!r} is not an axis that only changes constants{meant}"
+                yield SpecError(text, location=document.where((key, i)))
 
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
@@ -334,26 +343,6 @@ def _apart(point: Any, family: Family) -> dict[str, Any]:
     """The values of the axes, key by key, that are not constants only."""
     given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
     return {p: v for p, v in given.items() if p not in family.config_axes or p in point.spec.bake}
-
-
-def _nothing_left(kernels: Kernels) -> NoVariantError:
-    name, rejected = kernels.name, kernels.rejected
-    where = kernels.document.where(("name",))
-    if len(rejected) == 1:
-        rule = rejected[0].reasons[0].partition(":")[0]
-        path = kernels.family.blame.get(rule, "").split(".")
-        if path[0] in kernels.document.data:
-            where = kernels.document.where(tuple(path))
-        return NoVariantError(f"{name} cannot be built: {'; '.join(rejected[0].reasons)}", location=where)
-    remedy = "\n".join(_examples(rejected)).strip()
-    return NoVariantError(f"all {len(rejected)} variants of {name} are rejected", location=where, remedy=remedy)
-
-
-def _examples(rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
-    for variant in rejected[:most]:
-        yield f"    {variant.label}: {'; '.join(variant.reasons)}"
-    if len(rejected) > most:
-        yield f"    and {len(rejected) - most} more: tlxgen list shows them all"
 
 
 __all__ = ["Family", "Kernels", "Structure", "Value", "Variant", "structure_key"]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tlxgen.plan import Plan
-from tlxgen.spec import CommonSpec
-from tlxgen.spec.source import DataPath
+from tlxgen.spec import CommonSpec, DataPath
 
 Value = int | bool
 
@@ -18,7 +17,7 @@ Value = int | bool
 class Variant:
     """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so.
 
-    `blamed`: for each of the reasons of a point without a spec, the path in the document of what brought it.
+    `blamed`: of one without a plan, for each of the reasons the path of what brought it, in the document.
     """
 
     values: Mapping[str, Any]

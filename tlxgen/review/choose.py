@@ -98,7 +98,7 @@ def _agreeing(kernels: Kernels, agrees: Callable[[Variant], bool]) -> list[Shown
 
 
 def planned(kernels: Kernels, variant: Variant) -> Variant:
-    """A rejected variant with its plan, also where a condition rejects it; without, where its keys do not go together."""
+    """A rejected variant with its plan, also where a condition rejects it. Keys that do not go together have none."""
     if variant.plan:
         return variant
     axes = {path: [value] for path, value in variant.values.items()}

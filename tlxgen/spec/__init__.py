@@ -9,13 +9,14 @@ from tlxgen.spec.model import Check, CommonSpec, Fault, SpecFault, SpecModel, Va
 from tlxgen.spec.paths import axis_paths, paths
 from tlxgen.spec.renamed import Renamed
 from tlxgen.spec.schema import json_schema
-from tlxgen.spec.source import Source, read
+from tlxgen.spec.source import DataPath, Source, read
 from tlxgen.spec.validate import validate
-from tlxgen.spec.variants import Expansion, Point, expand
+from tlxgen.spec.variants import Expansion, Point, at_point, expand, judge
 
 __all__ = [
     "Check",
     "CommonSpec",
+    "DataPath",
     "Document",
     "Expansion",
     "Expression",
@@ -27,11 +28,13 @@ __all__ = [
     "SpecFault",
     "SpecModel",
     "Variants",
+    "at_point",
     "axis_paths",
     "compile_expression",
     "expand",
     "filled",
     "json_schema",
+    "judge",
     "load",
     "paths",
     "read",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,13 @@ class Document:
         supplier, spelt = next(found, (self.sources[0], path[:depth]))
         # A path of which only a part exists makes the source fall back to the key of that part.
         return supplier.where(spelt, key=key or depth < len(path))
+
+    def given(self, path: str, axes: Iterable[str] = ()) -> Location | None:
+        """Where a file of the spec has the value at a dotted path, or the one of `axes` that gives it; None if none."""
+        keys = tuple(path.split("."))
+        if axis := next((axis for axis in axes if f"{path}.".startswith(f"{axis}.")), None):
+            return self.where(("variants", "axes", axis), key=True)
+        return self.where(keys) if _depth(self.data, keys) == len(keys) else None
 
     def _written(self, path: DataPath) -> Iterator[DataPath]:
         """How a file may have it that has old names."""

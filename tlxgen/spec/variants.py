@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -21,7 +21,9 @@ from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
 MAX_POINTS = 1_000_000
+MAX_TRIED = 1000  # values of an axis that are tried where the rest of the spec is wrong
 _AXES: DataPath = ("variants", "axes")
+_CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ def expand(document: Document, model: type[CommonSpec]) -> Expansion:
     """Every point of the document's axes, validated by `model` and held against `require` and `exclude`.
 
     A combination that a model validator or a condition refuses is a rejected point. Everything else is raised as
-    SpecErrors: wrong fields, axes that the model does not have, values that no field takes, conditions that cannot be
-    evaluated. Without axes an illegal combination is an error of the spec itself, and raised too.
+    SpecErrors, all of it at once: wrong fields, axes that the model does not have, values that no field takes,
+    conditions that cannot be evaluated, and an illegal combination that is one at every point.
     """
     _, faults = collect(document.data, model)
     axes = _raw_axes(document.data)
@@ -99,8 +101,22 @@ def expand(document: Document, model: type[CommonSpec]) -> Expansion:
     conditions, faulty = _conditions(document, model)
     errors += faulty
     if errors:
-        raise SpecErrors(errors)
+        raise SpecErrors([*errors, *_value_errors(document, model, axes)])
     return _Expander(document, model, axes, conditions).run()
+
+
+def at_point(document: Document, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The document's data with these values of its axes, or of other paths, and without `variants`."""
+    data = {key: value for key, value in document.data.items() if key != "variants"}
+    for path, value in values.items():
+        data = _with_value(data, tuple(path.split(".")), value)
+    return data
+
+
+def judge(document: Document, model: type[CommonSpec]) -> Callable[[CommonSpec], tuple[str, ...]]:
+    """What says why the document's conditions reject a spec; it raises ExpressionFault where it cannot."""
+    conditions, _ = _conditions(document, model)
+    return lambda spec: tuple(reason for condition in conditions if (reason := condition.reason(spec)))
 
 
 @dataclass(frozen=True)
@@ -249,7 +265,7 @@ class _Expander:
         self.conditions = conditions
         self.sieve = Sieve(self.axes, conditions)
         self.base = {key: value for key, value in document.data.items() if key != "variants"}
-        self.errors: dict[tuple[Location, str], SpecError] = {}
+        self.errors: dict[tuple[Location | None, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
         self.broken: set[DataPath] = set()  # conditions that already gave an error
         self.judged: dict[int, Point] = {}
@@ -259,6 +275,8 @@ class _Expander:
             self._point(indices)
         for indices in self.sieve.left(self.wrong):
             self._point(indices)
+        for message, path in [] if self.errors else _everywhere(list(self.judged.values())):
+            self._error(message, self.document.where(path, key=path[:2] != _AXES))
         if self.errors:
             raise SpecErrors(self.errors.values())
         return Expansion({axis.path: axis.values for axis in self.axes}, self.judged, self.sieve)
@@ -324,17 +342,27 @@ class _Expander:
     def _blame(self, fault: Fault, indices: tuple[int, ...]) -> None:
         """Places a field's fault at the axis value that brought it, else where the document has the field."""
         for number, (axis, index) in enumerate(zip(self.axes, indices, strict=True)):
-            length = len(axis.keys)
-            if fault.path[:length] == axis.keys:
+            if fault.path[: len(axis.keys)] == axis.keys:
                 self.wrong.add((number, index))
-                place = (*_AXES, axis.path, index, *fault.path[length:])
-                inside = fault.key and len(fault.path) > length
-                self._error(f"{fault.message} ({axis.path})", self.document.where(place, key=inside))
+                self._add(_of_value(self.document, axis.path, index, fault))
                 return
         self._error(fault.message, self.document.where(fault.path, key=fault.key))
 
     def _error(self, message: str, location: Location) -> None:
-        self.errors.setdefault((location, message), SpecError(message, location=location))
+        self._add(SpecError(message, location=location))
+
+    def _add(self, error: SpecError) -> None:
+        self.errors.setdefault((error.location, error.message), error)
+
+
+def _everywhere(points: Sequence[Point]) -> list[tuple[str, DataPath]]:
+    """What makes every point none, and is no condition, with its place: a fault of the spec."""
+    common = dict.fromkeys(zip(points[0].rejected, points[0].blamed, strict=True)) if points else {}
+    for point in points:
+        common = {each: None for each in common if each[0] in point.rejected and each[1] in point.blamed}
+        if not common:
+            break
+    return [(text, path) for text, path in common if path[:2] not in _CONDITIONS]
 
 
 def _with_value(data: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -353,6 +381,28 @@ def _raw_axes(data: Mapping[str, Any]) -> dict[str, Any]:
     variants = data.get("variants")
     axes = variants.get("axes") if isinstance(variants, dict) else None
     return axes if isinstance(axes, dict) else {}
+
+
+def _value_errors(document: Document, model: type[CommonSpec], axes: Mapping[str, Any]) -> list[SpecError]:
+    """The axes' values that no field takes, of a document that is wrong elsewhere: each is tried on its own."""
+    valid = axis_paths(model)
+    errors: list[SpecError] = []
+    for path, values in axes.items():
+        keys = tuple(path.split("."))
+        if not matches(path, valid) or not isinstance(values, list):
+            continue
+        for index, value in enumerate(values[:MAX_TRIED]):
+            _, faults = collect(_with_value(document.data, keys, value), model)
+            inside = [f for f in faults if f.path[: len(keys)] == keys and not f.cross]
+            errors += [_of_value(document, path, index, fault) for fault in inside]
+    return errors
+
+
+def _of_value(document: Document, path: str, index: int, fault: Fault) -> SpecError:
+    """What is wrong with a value of an axis."""
+    inner = fault.path[len(path.split(".")) :]
+    location = document.where((*_AXES, path, index, *inner), key=fault.key and bool(inner))
+    return SpecError(f"{fault.message} ({path})", location=location)
 
 
 def _supplied(missing: DataPath | None, axes: Iterable[str]) -> bool:

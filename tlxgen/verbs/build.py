@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tlxgen.build import Built, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.words import counted, printable
 
 T = TypeVar("T")
 
@@ -81,6 +82,13 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
 
 
 def _line(built: Built, check: bool) -> str:
-    state = "up to date" if built.up_to_date else ("stale" if check else f"{len(built.changed)} files written")
-    variants = f"{built.variants} variants, {built.rejected} rejected"
-    return f"{built.spec}: {state} ({len(built.modules)} modules, {variants})"
+    written = f"{counted(len(built.changed), 'file')} written to {_from_here(built.folder)}"
+    state = "up to date" if built.up_to_date else ("stale" if check else written)
+    modules, variants = counted(len(built.modules), "module"), counted(built.variants, "variant")
+    return printable(f"{built.spec}: {state} ({modules}, {variants}, {built.rejected} rejected)")
+
+
+def _from_here(folder: Path) -> Path:
+    """A folder as people in the current one call it."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder

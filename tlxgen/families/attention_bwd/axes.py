@@ -10,4 +10,8 @@ AXES = (
     Axis("tasks.mma.registers", blame=("registers", "accumulator")),
     Axis("tile.n", blame=("wgmma-m",)),
     Axis("tile.m", blame=("queries", "dq-parts")),
+    Axis("rings.dq.stages"),
+    Axis("tasks.mma.keep"),
+    Axis("tasks.mma.ahead"),
+    Axis("tasks.mma.meet", blame=("named-barriers",)),
 )

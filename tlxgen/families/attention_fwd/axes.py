@@ -19,6 +19,8 @@ AXES = (
     Axis("tasks.mma.replicate", blame=("threads",)),
     Axis("tasks.mma.turns", blame=("named-barriers",)),
     Axis("tasks.mma.overlap", blame=("overlap",)),
+    Axis("tasks.mma.keep"),
+    Axis("tasks.softmax.registers"),
     Axis("rings.s.slices", blame=("slices",)),
     Axis("rings.o.reuse", blame=("alias",)),
 )

@@ -25,7 +25,9 @@ AXES = (
     Axis("schedule.split_k", "SPLIT_K", "parts that K is cut into", default=1),
     Axis("tasks.mma.registers", blame=("registers",)),
     Axis("tasks.mma.warps", blame=("threads",)),
+    Axis("tasks.mma.replicate"),
     Axis("tasks.mma.order", blame=("named-barriers",)),
     Axis("problem.scaling", blame=("mx",)),
     Axis("epilogue.subtiles", blame=("subtile",)),
+    Axis("epilogue.store"),
 )

@@ -1,0 +1,25 @@
+"""Text for people: characters that do nothing to a terminal, counts with their nouns. LEAF module."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Not printed as they are: control and format characters (which colour a terminal, or turn the order of letters round),
+# halves of surrogate pairs (a path that is not UTF-8 has them), line separators, and what has no meaning yet.
+_HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    """`text` with what is not to be printed, but for the characters of `keep`, written as Python does: \\x1b."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or unicodedata.category(c) not in _HIDDEN else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 module', '2 modules'."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
