@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 import typer
+from typer.core import TyperCommand
 
 from tlxgen import __version__
 from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
@@ -24,9 +26,25 @@ app = typer.Typer(
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
 Shapes = Annotated[
-    Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
+    Optional[list[str]],
+    typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas); see below."),
 ]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
+
+
+class _OfShapes(TyperCommand):
+    """A command whose help ends with what the extents of a shape are, family by family."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        from tlxgen import families
+        from tlxgen.families.kit.extents import meaning
+
+        rows = []
+        for name in families.names():
+            with contextlib.suppress(Exception):  # a plug-in that does not load is told of where it is used
+                rows += [(name, meaning(found))] if (found := families.load(name).problem_extents) else []
+        with formatter.section("Shapes"):
+            formatter.write_dl(rows)
 
 
 @app.command()
@@ -178,7 +196,7 @@ def _require_simulator() -> None:
     check_triton()
 
 
-@app.command()
+@app.command(cls=_OfShapes)
 def bench(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
@@ -210,10 +228,10 @@ def bench(
 
     outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
     wanted = None if baseline is None else [name for name in baseline if name != "none"]
-    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs, workers))
+    raise typer.Exit(verb.run(spec, _shapes(shapes, spec), wanted, every_config, turns, outputs, workers))
 
 
-@app.command()
+@app.command(cls=_OfShapes)
 def tune(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
@@ -239,7 +257,7 @@ def tune(
     from tlxgen.verbs import tune as verb
 
     options = verb.Options(
-        shapes=tuple(_shapes(shapes)),
+        shapes=tuple(_shapes(shapes, spec)),
         budget_s=None if budget is None else _seconds(budget),
         seed=seed,
         workers=workers,
@@ -276,15 +294,14 @@ def schema() -> None:
     print(json.dumps(json_schema({name: families.load(name).model for name in families.names()}), indent=2))
 
 
-def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
-    """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for another form."""
-    shapes = []
-    for text in (part for given in texts or () for part in given.replace(",", " ").split()):
-        extents = text.lower().split("x")
-        if not all(extent.isdecimal() and int(extent) for extent in extents):
-            raise TlxgenError(f"{text!r} is not a shape", remedy="write extents with x between them: 4096x4096x4096")
-        shapes.append(tuple(map(int, extents)))
-    return shapes
+def _shapes(texts: list[str] | None, spec: Path) -> list[tuple[int, ...]]:
+    """Shapes of a spec's problem as the command line has them. Raises TlxgenError for another form."""
+    if not texts:
+        return []
+    from tlxgen import families
+    from tlxgen.spec import load
+
+    return families.of(load(spec, tuned=False)).read_shapes(texts)
 
 
 def _seconds(text: str) -> float:

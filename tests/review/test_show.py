@@ -130,7 +130,7 @@ def test_the_only_variant_of_a_spec_is_shown_where_it_is_rejected(
         ("tile.n=[128", SpecError, "not valid YAML"),
         ("tile.n=128, tile.n=256", ReviewError, "tile.n is given twice"),
         ("NO_TASK=true", SpecErrors, "no task is guarded by NO_TASK"),
-        ("tile.m=64, tasks.mma.split=pingpong, tasks.mma.replicate=1", ReviewError, "pingpong is played by 2 replicas"),
+        ("tile.m=64, tasks.mma.split=pingpong, tasks.mma.replicate=1", SpecErrors, "pingpong is played by 2 replicas"),
     ],
 )
 def test_settings_that_no_variant_can_have(

@@ -21,7 +21,7 @@ from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
 
 from . import refusal, tuned
-from .kit import Axis, Renamed, config_axes
+from .kit import Axis, Extent, Renamed, config_axes, extents
 from .kit.axes import blame
 from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
@@ -106,6 +106,7 @@ class Family:
     model: ClassVar[type[CommonSpec]]
     axes: ClassVar[tuple[Axis, ...]]  # those that only change constants, and others that rules are broken by
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
+    extents: ClassVar[tuple[Extent, ...]] = ()  # of a problem: their names, in the order of a shape
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
     computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
@@ -123,6 +124,33 @@ class Family:
     def blame(self) -> dict[str, str]:
         """The spec path that a rule is most likely broken by."""
         return blame(self.axes)
+
+    @functools.cached_property
+    def problem_extents(self) -> tuple[Extent, ...]:
+        """`extents`; for a family that does not name its, as many as its `shapes` have; none if those differ."""
+        ranks = {len(shape) for shape in self.shapes}
+        count = ranks.pop() if len(ranks) == 1 else 0
+        return self.extents or tuple(Extent(f"x{i}", f"extent {i}") for i in range(count))
+
+    def wrong_shape(self, shape: Sequence[int]) -> str:
+        """What is wrong with the shape of a problem, in a sentence; nothing if it is one."""
+        return extents.wrong(self.problem_extents, shape) if self.problem_extents else ""
+
+    def read_shapes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for what is none."""
+        found = []
+        remedy = extents.example(self.problem_extents, self.shapes)
+        for text in (part for given in texts for part in given.replace(",", " ").split()):
+            try:
+                shape = extents.read(text)
+            except ValueError as fault:
+                raise TlxgenError(str(fault), remedy=remedy) from None
+            if wrong := self.wrong_shape(shape):
+                raise TlxgenError(f"{text!r} is not a shape of {self.name}: {wrong}", remedy=remedy)
+            found.append(shape)
+        if texts and not found:
+            raise TlxgenError("no shape is given", remedy=remedy)
+        return found
 
     def part(self, name: str) -> Any:
         """The family's module of that name; None if there is none."""
@@ -287,7 +315,7 @@ def _task(role: Role) -> str:
 
 def _expanded(family: Family, document: Document) -> Expansion:
     """The points of a document's axes. Raises SpecErrors for all that is wrong with it."""
-    faults = list(_wrong_constants(family, document))
+    faults = [*_wrong_constants(family, document), *_wrong_shapes(family, document)]
     try:
         expansion = expand(document, family.model)
     except SpecErrors as found:
@@ -295,6 +323,17 @@ def _expanded(family: Family, document: Document) -> Expansion:
     if faults:
         raise SpecErrors(faults)
     return expansion
+
+
+def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
+    """An error for each of `check.shapes` that is no problem of the family; the spec's model knows them as numbers."""
+    check = document.data.get("check")
+    shapes = check.get("shapes") if isinstance(check, dict) else None
+    for i, shape in enumerate(shapes if isinstance(shapes, list) else ()):
+        are_numbers = isinstance(shape, list) and all(type(value) is int and value > 0 for value in shape)
+        if are_numbers and shape and (wrong := family.wrong_shape(shape)):
+            remedy = extents.example(family.problem_extents, family.shapes)
+            yield SpecError(wrong, location=document.where(("check", "shapes", i)), remedy=remedy)
 
 
 def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tlxgen import families, stamp
 from tlxgen.bounded import cpus
 from tlxgen.errors import TlxgenError
+from tlxgen.families.kit.extents import written
 from tlxgen.files import write_atomic
 from tlxgen.project import root_of
 from tlxgen.review.tables import Table, show
@@ -116,11 +117,13 @@ def dry_run(spec: Path, options: Options) -> int:
 
 
 def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Raises TlxgenError for shapes of another rank than the family's, and when there are none."""
+    """Raises TlxgenError for shapes that are none of the family's, and when there are none."""
     shapes = tuple(given) or space.family.shapes
-    ranks = {len(shape) for shape in space.family.shapes}
-    if not shapes or (ranks and {len(shape) for shape in shapes} - ranks):
-        raise TlxgenError(f"the family {families.of(space.document).name} takes shapes of {ranks or 'its own'} extents")
+    for shape in shapes:
+        if fault := space.family.wrong_shape(shape):
+            raise TlxgenError(f"{written(shape)} is not a shape of {space.family.name}: {fault}")
+    if not shapes:
+        raise TlxgenError(f"the family {space.family.name} has no shapes of its own", remedy="name some by --shapes")
     return shapes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlxgen.families.base import Family
+from tlxgen.families.kit import Extent
 
 from .axes import AXES
 from .cost import SHAPES
@@ -18,6 +19,7 @@ class Gemm(Family):
     name = "gemm"
     model = GemmSpec
     axes = AXES
+    extents = (Extent("M", "rows of A and C"), Extent("N", "columns of B and C"), Extent("K", "products of a sum"))
     shapes = SHAPES
     computes = ("problem", "epilogue.ops")
 
