@@ -65,7 +65,6 @@ def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
         ({"problem.weight": "none", "problem.bias": True}, "there is none"),
         ({"tile.n": 5000}, "a power of two, not 5000"),
         ({"tasks.reduce.registers": 100}, "a multiple of 8"),
-        ({"check.shapes": [[1, 2, 3]]}, "a shape is M, N"),
         ({"name": "clocks"}, "needs the name clocks for something else"),
     ],
 )
