@@ -252,11 +252,13 @@ def tune(
     out: Annotated[
         Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
     from tlxgen.verbs import tune as verb
 
     options = verb.Options(
+        as_json=as_json,
         shapes=tuple(_shapes(shapes, spec)),
         budget_s=None if budget is None else _seconds(budget),
         seed=seed,

@@ -16,6 +16,7 @@ from tlxgen.build import Prepared, build
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
+from tlxgen.review.progress import bar
 from tlxgen.verify import (
     SCHEDULES,
     Arch,
@@ -96,9 +97,12 @@ def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Opti
 def execute(jobs: Sequence[Job], options: Options) -> list[Result]:
     """Runs the jobs, and prints each result as its turn comes, then what was covered."""
     results: list[Result] = []
-    with closing(verify_all(jobs, options.ways, options.limits, options.workers, options.trace)) as coming:
+    every = verify_all(jobs, options.ways, options.limits, options.workers, options.trace)
+    with closing(every) as coming, bar(len(jobs), "verifying") as shown:
         for result in coming:
-            _print(result)
+            with shown.away():
+                _print(result)
+            shown.advance()
             results.append(result)
     findings = sum(len(r.findings) for r in results)
     total = Result("")
