@@ -1,4 +1,4 @@
-"""Keeps every test, and every process that a test starts, out of the user's cache."""
+"""Keeps every test, and every process that a test starts, out of the user's cache, and judges none by the clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import shutil
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+settings.register_profile("tlxgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # both read the clock
+settings.load_profile("tlxgen")
 CACHE = pytest.StashKey[str]()
 
 
