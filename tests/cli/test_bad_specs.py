@@ -103,6 +103,16 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "its own parent": ("extends: bad.yaml\n" + HEAD, "1:10", "extends goes in a circle"),
     "a wrong expression": (HEAD + "variants: {require: ['tile.m >']}\n", "4:", "not an expression"),
     "an unknown name": (HEAD + "variants: {require: ['tile.x > 1']}\n", "4:23", "unknown name 'tile.x'"),
+    "text without quotes": (
+        HEAD + "variants: {require: [tasks.mma.split == cooperative]}\n",
+        "4:41",
+        "unknown name 'cooperative'; text stands in quotes: tasks.mma.split == 'cooperative'",
+    ),
+    "text that ends at its second quote": (
+        HEAD + "variants:\n  require:\n    - 'bias' in epilogue.ops\n",
+        "6:14",
+        """Put quotes around all of it: "'bias' in epilogue.ops\"""",
+    ),
     "bake of a structure axis": (HEAD + "bake: [schedule.kind]\n", "4:8", "not an axis that only changes constants"),
 }
 
@@ -255,6 +265,14 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     assert output == "good.yaml: 3 files written to generated/good (1 module, 1 variant, 0 rejected)\n"
     assert len(errors(stderr)) == 1
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
+
+
+def test_a_value_of_an_axis_without_a_variant_is_a_warning(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, HEAD + "variants: {axes: {rings.ab.stages: [2, 9], tile.n: [128]}}\n")
+    code, output, stderr = run("build", "bad.yaml")
+    assert (code, output) == (0, "bad.yaml: 3 files written to generated/bad (1 module, 1 variant, 1 rejected)\n")
+    assert stderr.startswith("warning: bad.yaml:4:40: no variant is left with rings.ab.stages=9: smem: needs ")
+    assert stderr.count("\n") == 1
 
 
 def test_two_bad_specs_are_both_told(tmp_path: Path, run: Run) -> None:

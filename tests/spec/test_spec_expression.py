@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_demo import DemoSpec
 
-from tlxgen.spec import ExpressionFault, compile_expression, paths
+from tlxgen.families import load
+from tlxgen.spec import ExpressionFault, Variants, compile_expression, paths
+from tlxgen.spec.expression import _FUNCTIONS
+from tlxgen.spec.model import LANGUAGE
 
 SPEC = DemoSpec.model_validate(
     {
@@ -124,6 +130,69 @@ def test_unknown_names(text: str, offset: int, words: str) -> None:
     assert (caught.value.offset, words in str(caught.value)) == (offset, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "offset", "words"),
+    [
+        ("problem.a.dtype == bf16", 19, "text stands in quotes: problem.a.dtype == 'bf16'"),
+        ("bf61 != problem.a.dtype", 0, "text stands in quotes: 'bf16' != problem.a.dtype"),
+        ("problem.a.dtype in (bf16, fp16) and 1", 20, "quotes: problem.a.dtype in ('bf16', 'fp16') and 1"),
+        (" relu in ops or ops == [gelu]", 1, "text stands in quotes: 'relu' in ops or ops == ['gelu']"),
+        ("problem.a.dtype == zzz", 19, "in quotes, and problem.a.dtype is 'bf16' or 'fp16' or 'fp32'"),
+        ("grid", 0, "text stands in quotes: 'grid'"),
+        ("tile.m == true", 10, "write True: tile.m == True"),
+        ("rings.c == null", 11, "write None: rings.c == None"),
+        ("problem.a.dtype == 'bf61'", 19, "problem.a.dtype is never 'bf61'; did you mean 'bf16'?"),
+        ("'gelo' in ops", 0, "ops is never 'gelo'; did you mean 'gelu'?"),
+        ("tile.m == '64'", 10, "tile.m is never text: take the quotes off '64'"),
+    ],
+)
+def test_text_that_was_meant_and_text_that_cannot_be(text: str, offset: int, words: str) -> None:
+    with pytest.raises(ExpressionFault) as caught:
+        compile_expression(text).check_names(paths(DemoSpec))
+    assert words in str(caught.value) and caught.value.offset == offset
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name == 'anything'", "problem.a.dtype == 'bf16'", "guards.EPI == 'keep'", "bias == 'full'", "kernel in 'x'"],
+)
+def test_text_that_can_be(text: str) -> None:
+    if text.startswith("kernel"):
+        with pytest.raises(ExpressionFault, match="is never 'x'"):
+            compile_expression(text).check_names(paths(DemoSpec))
+    else:
+        compile_expression(text).check_names(paths(DemoSpec))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tile.m > 3 && tile.n > 4", "write 'and' for '&&'"),
+        ("tile.m > 3 || tile.n > 4", "write 'or' for '||'"),
+        ("!(tile.m > 3)", "write 'not' for '!'"),
+        ("tile.m = 3", "write '==' for '='"),
+        ("min(tile.m", "a comma ends an item: put the expression in quotes"),
+        ("tile.n) > 3", "a comma ends an item: put the expression in quotes"),
+    ],
+)
+def test_other_languages(text: str, words: str) -> None:
+    with pytest.raises(ExpressionFault) as caught:
+        compile_expression(text)
+    assert words in str(caught.value)
+
+
+def test_the_page_for_people_and_the_schema_name_all_of_the_language() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "conditions.md").read_text()
+    for each in (*_FUNCTIONS, *(w for pair in LANGUAGE.split(";")[1:4] for w in pair.replace(",", " ").split())):
+        word = each.partition("(")[0]
+        assert word in page and word in LANGUAGE, each
+    for text in re.findall(r"^    - (.+)$", page, re.MULTILINE):
+        names = set(compile_expression(text).names)
+        assert names <= set(paths(load("gemm").model)), text
+    for field in ("require", "exclude"):
+        assert LANGUAGE in str(Variants.model_fields[field].description)
+
+
 TOKENS = [
     "tile.m",
     "ops",
@@ -171,6 +240,8 @@ TOKENS += [
 @given(st.one_of(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.text(max_size=30)))
 def test_never_another_exception(text: str) -> None:
     try:
-        compile_expression(text).evaluate(SPEC)
+        compiled = compile_expression(text)
+        compiled.check_names(paths(DemoSpec))
+        compiled.evaluate(SPEC)
     except ExpressionFault as fault:
         assert 0 <= fault.offset <= len(text) + 1

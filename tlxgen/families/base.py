@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from tlxgen.errors import SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
-from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed
+from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
 
 from . import refusal, tuned
 from .kit import Axis, Extent, Renamed, config_axes, extents
@@ -43,8 +43,7 @@ class Kernels:
     @functools.cached_property
     def rejected(self) -> tuple[Variant, ...]:
         """Every variant that was rejected: of a large product of axes tens of thousands, so count before you ask."""
-        points = (Variant(p.values, None, None, p.rejected, p.blamed) for p in self.expansion.points if p.spec is None)
-        return (*points, *self.unfit)
+        return _rejected(self.expansion, self.unfit)
 
     @property
     def rejections(self) -> int:
@@ -229,9 +228,9 @@ class Family:
         """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
 
         `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at. What a file
-        says by an old name is a RenamedWarning.
+        says by an old name is a RenamedWarning, what a parent's arch has other defaults for is a SpecNote.
         """
-        document = renamed.current(document, self.renamed)
+        document = retargeted(renamed.current(document, self.renamed), self.model)
         with _uncollected():
             return self._kernels(document, on_structure)
 
@@ -247,6 +246,7 @@ class Family:
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
+        refusal.warn_of_unused(document, expansion.axes, structures, lambda: _rejected(expansion, unfit))
         fitting = sum(len(structure.variants) for structure in structures)
         if document.tuned:
             structures = tuned.keep(
@@ -346,6 +346,11 @@ def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
                 meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
                 text = f"{path!r} is not an axis that only changes constants{meant}"
                 yield SpecError(text, location=document.where((key, i)))
+
+
+def _rejected(expansion: Expansion, unfit: Sequence[Variant]) -> tuple[Variant, ...]:
+    points = (Variant(p.values, None, None, p.rejected, p.blamed) for p in expansion.points if p.spec is None)
+    return (*points, *unfit)
 
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:

@@ -1,16 +1,22 @@
-"""Why nothing is left of a spec: reasons in numbers, where they come from, and the nearest change that helps."""
+"""Why nothing is left of a spec, or of a value of an axis: reasons in numbers, where they come from, and what helps."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from tlxgen.errors import Location, NoVariantError
+from tlxgen.errors import Location, NoVariantError, SpecWarning
 from tlxgen.spec import DataPath, Document
 
 from . import nearest
 from .nearest import Planner
-from .structure import Variant
+from .structure import Structure, Variant
+from .structure import text as spelt
+
+RULES = 3  # that a warning names, those first that reject most
 
 
 def nothing_left(family: Planner, document: Document, rejected: Sequence[Variant]) -> NoVariantError:
@@ -65,3 +71,39 @@ def _examples(family: Planner, document: Document, rejected: Sequence[Variant], 
         yield f"    {variants[0].label}{more}: {'; '.join([*reasons, *([proposed] if proposed else [])])}"
     if left := sum(map(len, itertools.islice(alike.values(), most, None))):
         yield f"    and {left} more: tlxgen list shows them all"
+
+
+def warn_of_unused(
+    document: Document,
+    axes: Mapping[str, Sequence[Any]],
+    structures: Sequence[Structure],
+    rejected: Callable[[], Sequence[Variant]],
+) -> None:
+    """A SpecWarning for each value of an axis of which no variant is left, while there are variants of others.
+
+    `rejected` is asked only where there is such a value.
+    """
+    unused = {(path, i): value for path, values in axes.items() for i, value in enumerate(values)}
+    if not structures:
+        return
+    for variant in (variant for structure in structures for variant in structure.variants):
+        found = [key for key, value in unused.items() if variant.values[key[0]] is value]
+        for key in found:
+            del unused[key]
+        if not unused:
+            return
+    for (path, i), value in unused.items():
+        without = [variant for variant in rejected() if variant.values[path] is value]
+        where = document.where(("variants", "axes", path, i))
+        warnings.warn(
+            f"{where}: no variant is left with {path}={spelt(value)}: {_why(without)}", SpecWarning, stacklevel=2
+        )
+
+
+def _why(rejected: Sequence[Variant]) -> str:
+    """The reason that all have, else how many are rejected by which rule."""
+    reasons = Counter(reason for variant in rejected for reason in variant.reasons)
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    rules = Counter(rule for v in rejected for rule in dict.fromkeys(r.partition(":")[0] for r in v.reasons))
+    return f"{len(rejected)} rejected, by " + ", ".join(f"{rule} {count}" for rule, count in rules.most_common(RULES))

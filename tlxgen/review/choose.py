@@ -11,7 +11,7 @@ from typing import Any
 from tlxgen import families
 from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, Structure, Variant
-from tlxgen.families.structure import text_of
+from tlxgen.families.structure import text as text_of
 from tlxgen.spec import Document, Source, load
 from tlxgen.spec.model import GUARD_PATTERN, canonical
 from tlxgen.spec.source import parse

@@ -8,6 +8,7 @@ from tlxgen.spec.expression import Expression, ExpressionFault, compile_expressi
 from tlxgen.spec.model import Check, CommonSpec, Fault, SpecFault, SpecModel, Variants, filled
 from tlxgen.spec.paths import axis_paths, paths
 from tlxgen.spec.renamed import Renamed
+from tlxgen.spec.retarget import retargeted
 from tlxgen.spec.schema import json_schema
 from tlxgen.spec.source import DataPath, Source, read
 from tlxgen.spec.validate import validate
@@ -38,5 +39,6 @@ __all__ = [
     "load",
     "paths",
     "read",
+    "retargeted",
     "validate",
 ]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from tlxgen.spec.model import SpecModel
-from tlxgen.spec.nearest import hint
-from tlxgen.spec.paths import matches
+from tlxgen.spec.nearest import hint, nearest
+from tlxgen.spec.paths import matches, texts
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40
 _MAX_BITS = 256  # of any integer on the way to a result
+
+_WORDS = {"true": "True", "false": "False", "null": "None"}  # YAML's -> Python's
+_OTHER_LANGUAGES = {r"&&": "and", r"\|\|": "or", r"!(?!=)": "not", r"(?<![=!<>])=(?!=)": "=="}
 
 Evaluator = Callable[[Any], Any]
 
@@ -29,11 +34,25 @@ class ExpressionFault(ValueError):
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A dotted path, and the constant or the other name that it is compared with, which stands at `offset`."""
+
+    path: str
+    value: Any
+    is_name: bool
+    offset: int
+
+
+@dataclass(frozen=True)
 class Expression:
-    """A compiled expression. `names`: dotted name -> the offset of its first use, in the order of first use."""
+    """A compiled expression. `names`: dotted name -> the offset of its first use, in the order of first use.
+
+    `compared`: what stands beside what in its comparisons.
+    """
 
     text: str
     names: dict[str, int]
+    compared: tuple[Compared, ...]
     _run: Evaluator = field(repr=False, compare=False)
 
     def evaluate(self, spec: Any) -> Any:
@@ -53,17 +72,63 @@ class Expression:
         return ", ".join(f"{n} = {_shown(value)}" for n, value in zip(self.names, self.read(spec), strict=True))
 
     def check_names(self, valid: dict[str, Any]) -> None:
-        """Raises ExpressionFault at the first name that is not among the dotted paths `valid`."""
+        """Raises ExpressionFault at the first name that is not among the dotted paths `valid`, path -> annotation.
+
+        Then at the first text that a path is compared with and never has.
+        """
         for name, offset in self.names.items():
             if not matches(name, valid):
-                raise ExpressionFault(f"unknown name {name!r}{hint(name, valid, noun='names')}", offset)
+                meant = self._quoted(name, offset, valid) or hint(name, valid, noun="names")
+                raise ExpressionFault(f"unknown name {name!r}{meant}", offset)
+        for each in self.compared:
+            if isinstance(each.value, str) and not each.is_name and each.path in valid:
+                self._check_text(each, valid[each.path])
+
+    def _quoted(self, name: str, offset: int, valid: dict[str, Any]) -> str:
+        """What to say of a name that was to be text, or true, false or null; nothing of others."""
+        if name in _WORDS:
+            return f"; write {_WORDS[name]}: {self._with({offset: (name, _WORDS[name])})}"
+        meant = {each.offset: (str(each.value), _text_for(each, valid)) for each in self.compared if each.is_name}
+        if offset not in meant:
+            anywhere = any(name in (texts(annotation) or ()) for annotation in valid.values())
+            meant[offset] = (name, name if anywhere else None)
+        if meant[offset][1] is None:
+            beside = [each.path for each in self.compared if each.offset == offset and each.path in valid]
+            known = [repr(text) for path in beside for text in texts(valid[path]) or ()]
+            return f"; text stands in quotes, and {beside[0]} is {' or '.join(known)}" if known else ""
+        quoted = {at: (old, repr(new)) for at, (old, new) in meant.items() if new is not None}
+        return f"; text stands in quotes: {self._with(quoted)}"
+
+    def _with(self, changes: dict[int, tuple[str, str]]) -> str:
+        """The expression with other words: offset -> the old and the new one."""
+        text = self.text
+        for offset, (old, new) in sorted(changes.items(), reverse=True):
+            text = f"{text[:offset]}{new}{text[offset + len(old) :]}"
+        return text.strip()
+
+    def _check_text(self, each: Compared, annotation: Any) -> None:
+        known = texts(annotation)
+        if known is None or each.value in known:
+            return
+        if known:
+            fault = f"{each.path} is never {each.value!r}{hint(each.value, known, noun='values')}"
+        else:
+            fault = f"{each.path} is never text: take the quotes off {each.value!r}"
+        raise ExpressionFault(fault, each.offset)
+
+
+def _text_for(each: Compared, valid: dict[str, Any]) -> str | None:
+    """The text that a name beside a path was to be: one that the path may be, or the nearest; None if it is a path."""
+    known = texts(valid[each.path]) if each.path in valid else None
+    if not known or matches(str(each.value), valid):
+        return None
+    return nearest(str(each.value), known)
 
 
 def compile_expression(text: str) -> Expression:
     """Compiles `text`. Raises ExpressionFault at the first thing that the language does not have.
 
-    The language: numbers, text, True, False, None; dotted names; + - * / // % **; comparisons, chained, `in`; and, or,
-    not; `a if c else b`; lists and tuples; min, max, abs, len, cdiv (division rounded up), is_pow2.
+    The language is `model.LANGUAGE`; docs/conditions.md has it for people.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionFault(f"an expression has at most {MAX_LENGTH} characters, this has {len(text)}")
@@ -77,12 +142,22 @@ def compile_expression(text: str) -> Expression:
             tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
         offset = lead + error.offset - 1 if error.offset else len(text)  # CPython says 0 for the end of the text
-        raise ExpressionFault(f"not an expression: {' '.join(error.msg.split())}", offset) from None
+        raise ExpressionFault(f"not an expression: {' '.join(error.msg.split())}{_meant(text)}", offset) from None
     except (ValueError, MemoryError, RecursionError):  # for NUL, huge numbers and deep nesting
         raise ExpressionFault("not an expression, or nested too deeply") from None
     compiler = _Compiler(text.strip(), lead)
     run = compiler.compile(tree.body, 0)
-    return Expression(text, compiler.names, run)
+    return Expression(text, compiler.names, tuple(compiler.compared), run)
+
+
+def _meant(text: str) -> str:
+    """What is likely meant by what is no expression."""
+    for sign, word in _OTHER_LANGUAGES.items():
+        if found := re.search(sign, text):
+            return f"; write {word!r} for {found[0]!r}"
+    if any(text.count(a) != text.count(b) for a, b in ("()", "[]")):
+        return "; in a list of YAML in brackets a comma ends an item: put the expression in quotes"
+    return ""
 
 
 class _Compiler:
@@ -92,6 +167,7 @@ class _Compiler:
         self.lines = text.splitlines(keepends=True)
         self.lead = lead
         self.names: dict[str, int] = {}
+        self.compared: list[Compared] = []
 
     def compile(self, node: ast.expr, depth: int) -> Evaluator:
         if depth > MAX_DEPTH:
@@ -157,6 +233,10 @@ class _Compiler:
         tests = [_COMPARISON.get(type(op)) for op in node.ops]
         if None in tests:
             self._refuse(node, "`is` is not part of an expression; use == or !=")
+        sides = [node.left, *node.comparators]
+        for left, right in itertools.pairwise(sides):
+            self._note(left, right)
+            self._note(right, left)
 
         def run(spec: Any) -> bool:
             left = first(spec)
@@ -168,6 +248,15 @@ class _Compiler:
             return True
 
         return run
+
+    def _note(self, side: ast.expr, other: ast.expr) -> None:
+        """Remembers what a dotted name is compared with; of a list, each of its items."""
+        path = _dotted_name(side)
+        for item in other.elts if isinstance(other, (ast.Tuple, ast.List)) else [other]:
+            name = _dotted_name(item)
+            if path and (name or isinstance(item, ast.Constant)):
+                value = name if name or not isinstance(item, ast.Constant) else item.value
+                self.compared.append(Compared(path, value, bool(name), self._offset(item)))
 
     def _ifexp(self, node: ast.IfExp, depth: int) -> Evaluator:
         test, yes, no = self._all([node.test, node.body, node.orelse], depth)

@@ -15,6 +15,13 @@ NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
 
 
+# What conditions are written in.
+LANGUAGE = (
+    "Python's syntax: dotted keys of the spec (tile.m), numbers, text in quotes ('pingpong'), True, False, None; "
+    "+ - * / // % **; == != < <= > >=, also chained; in, not in; and, or, not; A if B else C; lists; min, max, abs, len, "
+    "cdiv(a, b) (a / b rounded up), is_pow2(n). A key without a value is None."
+)
+
 Fault = tuple[DataPath, str]  # the path of the key that is blamed, and a message of one line
 
 
@@ -108,8 +115,10 @@ class Variants(SpecModel):
     axes: dict[str, AxisValues] = Field(
         default={}, description="Dotted path of a key -> the values it takes. The last axis varies fastest."
     )
-    require: tuple[str, ...] = Field(default=(), description="Expressions that must be true of a variant.")
-    exclude: tuple[str, ...] = Field(default=(), description="Expressions of which none may be true of a variant.")
+    require: tuple[str, ...] = Field(default=(), description=f"Expressions that must be true of a variant. {LANGUAGE}")
+    exclude: tuple[str, ...] = Field(
+        default=(), description=f"Expressions of which none may be true of a variant. {LANGUAGE}"
+    )
 
 
 class Check(SpecModel):

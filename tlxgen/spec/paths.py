@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -40,6 +40,23 @@ def matches(path: str, valid: dict[str, Any]) -> bool:
         return True
     parts = path.split(".")
     return all(parts) and any(_fits(parts, other.split(".")) for other in valid if ANY in other)
+
+
+def texts(annotation: Any) -> list[str] | None:
+    """The texts that a value, or an item of a list, may be; none of a number or a mapping. None: any text."""
+    if annotation is str or annotation is Any:
+        return None
+    if get_origin(annotation) is Literal:
+        return [value for value in get_args(annotation) if isinstance(value, str)]
+    if get_origin(annotation) is dict:
+        return []
+    inner = [texts(each) for each in get_args(annotation) if each is not Ellipsis and _is_type(each)]
+    return None if None in inner else [text for found in inner if found for text in found]
+
+
+def _is_type(annotation: Any) -> bool:
+    """Whether this is a type, not what `Annotated` says of one."""
+    return isinstance(annotation, type) or get_origin(annotation) is not None or annotation is Any
 
 
 def _fits(parts: list[str], pattern: list[str]) -> bool:

@@ -36,6 +36,7 @@ DataPath = tuple[str | int, ...]
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAB_INDENT = re.compile(r" *\t[ \t]*(?=\S)")
+_QUOTED_PART = re.compile(r"""(?:^|[-\[,:]\s*)('[^']*'\s+|"[^"]*"\s+)([^\s,\]}#'"][^,\]}#]*)""")
 _PREFIX = "tag:yaml.org,2002:"
 
 
@@ -221,7 +222,17 @@ class _Composer:
             column = tab.group().index("\t")
             self._fail("a tab is used for indentation", (at[0], column), "YAML indents with spaces only.")
         parts = [_one_line(part) for part in (error.problem, error.context) if part]
-        self._fail("not valid YAML: " + " ".join(parts), at)
+        self._fail("not valid YAML: " + " ".join(parts), at, self._quoted_whole(at))
+
+    def _quoted_whole(self, at: tuple[int, int]) -> str:
+        """What to do about text that stands behind the quote that ends the text before it; nothing elsewhere."""
+        line = self.lines[min(at[0], len(self.lines) - 1)]
+        quoted = _QUOTED_PART.search(line)
+        if quoted is None or quoted.start(2) != at[1]:
+            return ""
+        whole = quoted[1].rstrip() + " " + quoted[2].strip()
+        other = "'" if '"' in whole else '"'
+        return f"Text that begins with a quote ends at the next one. Put quotes around all of it: {other}{whole}{other}"
 
     def _event(self, event: Any, place: tuple[int, int]) -> None:
         if isinstance(event, DocumentStartEvent):

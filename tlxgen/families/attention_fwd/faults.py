@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tlxgen.arch import Sm90, Sm100
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
@@ -31,7 +32,7 @@ def _hopper(spec: AttentionKeys) -> list[Fault]:
     """What sm90 cannot do, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
     only_sm100 = "this is of sm100: on sm90 a consumer keeps scores, probabilities and O in its registers"
-    return faults.where(
+    own = faults.foreign(
         ("tasks.softmax", "softmax" in tasks.model_fields_set, only_sm100),
         ("tasks.store", tasks.store is not None, only_sm100),
         ("rings.s", "s" in spec.rings.model_fields_set, only_sm100),
@@ -39,22 +40,22 @@ def _hopper(spec: AttentionKeys) -> list[Fault]:
         ("schedule.kind", spec.schedule.kind == "clc", "this is of sm100: sm90 has no cluster launch control"),
         ("tasks.load.default", not tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
-        (
-            "tasks.mma.turns",
-            mma.turns != "none" and mma.replicate == 1,
-            "one consumer has nobody to take turns with: turns must be none",
-        ),
     )
+    alone = "one consumer has nobody to take turns with: turns must be none"
+    return [*own, *faults.where(("tasks.mma.turns", mma.turns != "none" and mma.replicate == 1, alone))]
 
 
 def _blackwell(spec: AttentionKeys) -> list[Fault]:
     """What sm100 does otherwise than sm90, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
-    return faults.where(
+    own = faults.foreign(
         ("tasks.load.default", tasks.load.default, "on sm100 the correction is the default task"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.turns", mma.turns != "none", "on sm100 no consumers take turns: one thread multiplies for all"),
         ("tasks.mma.keep", mma.keep != "none", "on sm100 tcgen05 takes Q from shared memory: keep must be none"),
+        ("rings.kv.empty", spec.rings.kv.empty == "warp", "on sm100 the tensor core releases a slot: leader"),
+    )
+    together = faults.where(
         (
             "tasks.mma.overlap",
             mma.overlap and mma.replicate != 2,
@@ -70,8 +71,8 @@ def _blackwell(spec: AttentionKeys) -> list[Fault]:
             spec.rings.o.reuse == "q" and tasks.store is not None,
             "O leaves through Q's buffer, and the correction releases that: no store task",
         ),
-        ("rings.kv.empty", spec.rings.kv.empty == "warp", "on sm100 the tensor core releases a slot: leader"),
     )
+    return [*own, *together]
 
 
 def _fp8(spec: AttentionKeys) -> list[Fault]:
@@ -88,14 +89,15 @@ def _fp8(spec: AttentionKeys) -> list[Fault]:
 def _rings(spec: AttentionKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
     k, v = spec.problem.head_dim, spec.head_dim_v
-    share = rows // consumers
+    share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]
     return [
         *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),
         *faults.where(
             (
-                "tile.m",
+                "tile.m" if "m" in spec.tile.model_fields_set else "tasks.mma.replicate",
                 rows % consumers or share & (share - 1),
-                f"{rows} rows among {consumers} consumers: each needs the same power of two",
+                f"{rows} rows among {consumers} consumers: each needs the same power of two, as of a tile.m of "
+                f"{consumers * least}",
             ),
             (
                 "rings.kv.storage",

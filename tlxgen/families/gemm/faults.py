@@ -11,6 +11,7 @@ from tlxgen.spec import Fault
 from .axes import AXES
 from .keys import GemmKeys
 
+ONLY_SM100 = "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs"
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 
 
@@ -33,13 +34,12 @@ def _shared(spec: GemmKeys) -> Iterator[Fault]:
 def _hopper(spec: GemmKeys) -> list[Fault]:
     """What sm90 cannot do, and what of its tasks does not go together."""
     mma, found = spec.tasks.mma, list[Fault]()
-    for path, there in _only_sm100(spec).items():
-        if there:
-            found.append(
-                (tuple(path.split(".")), "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs")
-            )
-    if not spec.tasks.load.default:
-        found.append((("tasks", "load", "default"), "on sm90 the TMA producer is the default task"))
+    here = "on sm90 the TMA producer is the default task"
+    found += faults.foreign(
+        *((path, there, ONLY_SM100) for path, there in _only_sm100(spec).items()),
+        ("tasks.load.default", not spec.tasks.load.default, here),
+        ("tasks.mma.warps", mma.warps == 1, "wgmma is issued by warpgroups: 4 or 8 warps, not 1"),
+    )
     if mma.promote and not DTYPES[spec.problem.a.dtype].is_fp8:
         text = f"wgmma adds up products of {spec.problem.a.dtype} in fp32: there is nothing to promote"
         found.append((("tasks", "mma", "promote"), text))
@@ -47,8 +47,6 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found.append((("tasks", "mma", "promote"), "sums are promoted by consumers: tasks.specialized must be true"))
     if mma.promote and mma.in_flight and "in_flight" in mma.model_fields_set:
         found.append((("tasks", "mma", "in_flight"), "a slot's products are promoted when they are done: 0"))
-    if mma.warps == 1:
-        found.append((("tasks", "mma", "warps"), "wgmma is issued by warpgroups: 4 or 8 warps, not 1"))
     if not spec.tasks.specialized:
         if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
             found.append((("cluster",), "the CTAs of a cluster need a producer each: tasks.specialized must be true"))
@@ -142,7 +140,7 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
             "it is two row groups that store in turns",
         ),
     )
-    return faults.where(*((path, broken, f"on sm100 {why}") for path, broken, why in rules))
+    return faults.foreign(*((path, broken, f"on sm100 {why}") for path, broken, why in rules))
 
 
 def _operands(spec: GemmKeys) -> list[Fault]:

@@ -19,6 +19,11 @@ def where(*rules: Rule) -> list[Fault]:
     return [(tuple(path.split(".")), why) for path, broken, why in rules if broken]
 
 
+def foreign(*rules: Rule) -> list[Fault]:
+    """The same of a target's rules on keys of another: without such a key, its own default is there."""
+    return [(path, f"{why}; remove the key") for path, why in where(*rules)]
+
+
 def name(spec: CommonSpec) -> Iterator[Fault]:
     """A name that a generated module defines itself, or that Python does."""
     template = taken.TEMPLATE.format(kernel=spec.kernel)
