@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tlxgen import families
-from tlxgen.errors import ReviewError
-from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.errors import ReviewError, SpecWarning
+from tlxgen.families import Family, Kernels, Structure, Variant
 from tlxgen.families.structure import text as text_of
 from tlxgen.spec import Document, Source, load
 from tlxgen.spec.model import GUARD_PATTERN, canonical
@@ -81,7 +82,7 @@ def choose(spec: Path, texts: Sequence[str]) -> tuple[Kernels, list[Shown]]:
     kernels = families.of(document).kernels(document)
     if found := _agreeing(kernels, settings.agrees(kernels.document)):
         return kernels, found
-    kernels = families.of(document).kernels(_with(kernels.document, settings))
+    kernels = _quietly(kernels.family, _with(kernels.document, settings))
     return kernels, _agreeing(kernels, lambda variant: True)
 
 
@@ -103,11 +104,18 @@ def planned(kernels: Kernels, variant: Variant) -> Variant:
         return variant
     axes = {path: [value] for path, value in variant.values.items()}
     document = replace(kernels.document, data={**kernels.document.data, "variants": {"axes": axes}}, tuned=None)
-    alone = kernels.family.kernels(document)
+    alone = _quietly(kernels.family, document)
     found = next((v for v in (*alone.kept, *alone.rejected) if v.plan), None)
     if not found:
         return variant
     return replace(found, values=variant.values, reasons=(*variant.reasons, *found.reasons))
+
+
+def _quietly(family: Family, document: Document) -> Kernels:
+    """The kernels of a document that nobody wrote: what is odd about its axes is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        return family.kernels(document)
 
 
 def _with(document: Document, settings: Settings) -> Document:

@@ -86,25 +86,27 @@ def estimate(plan: Plan, sms: int) -> Callable[[Shape], float]:
     around = _around(facts, size, 1), _around(facts, size, 2)
     gap = (0 if facts.pdl else GAP) + (MEETING if facts.cluster > 1 else 0)
     exchange = _exchange(facts, size)
+    cluster_m, cluster_n, block_k = facts.cluster_m, facts.cluster_n, size["BLOCK_K"]
+    helped, tail, ahead = facts.helped, facts.tail, facts.ahead  # a property each, asked for every shape
 
     def clocks(shape: Shape) -> float:
         m, n, k = shape
-        tiles_m = math.ceil(m / cluster_rows) * facts.cluster_m
-        tiles_n = math.ceil(n / cluster_columns) * facts.cluster_n
+        tiles_m = math.ceil(m / cluster_rows) * cluster_m
+        tiles_n = math.ceil(n / cluster_columns) * cluster_n
         items = tiles_m * tiles_n * split * parts
-        slots = math.ceil(math.ceil(k / size["BLOCK_K"]) / (split * parts))
+        slots = math.ceil(math.ceil(k / block_k) / (split * parts))
         rounds = math.ceil(items / resident)
         slot = slot_of(shape, min(items, resident))
         slot += stall(slot)
         main = slots * slot
-        if facts.helped:
+        if helped:
             lent = _lent(items % resident, slots, slot, resident)
             return gap + rounds * (main + around[rounds > 1]) - lent * slot + (HELPED if lent else 0)
-        if facts.tail:
+        if tail:
             whole, left = divmod(items, resident)
-            part = _part(left, slots, slot, resident, WORTH_PARTS[facts.ahead])
+            part = _part(left, slots, slot, resident, WORTH_PARTS[ahead])
             if part < slots:
-                return gap + whole * (main + around[whole > 0]) + part * slot + TILE_START + SUMS[facts.ahead]
+                return gap + whole * (main + around[whole > 0]) + part * slot + TILE_START + SUMS[ahead]
         return gap + rounds * (main + around[rounds > 1] + exchange) + _reduction(m, n, split, sms)
 
     return clocks
