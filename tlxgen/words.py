@@ -5,15 +5,16 @@ from __future__ import annotations
 import unicodedata
 
 # Not printed as they are: control and format characters (which colour a terminal, or turn the order of letters round),
-# halves of surrogate pairs (a path that is not UTF-8 has them), line separators, and what has no meaning yet.
-_HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+# halves of surrogate pairs (a path that is not UTF-8 has them), separators that look like a space and are none, and
+# what has no meaning yet.
+_HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 
 
 def printable(text: str, *, keep: str = "") -> str:
     """`text` with what is not to be printed, but for the characters of `keep`, written as Python does: \\x1b."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep or unicodedata.category(c) not in _HIDDEN else _escaped(c) for c in text)
+    return "".join(c if c in keep or c == " " or unicodedata.category(c) not in _HIDDEN else _escaped(c) for c in text)
 
 
 def _escaped(character: str) -> str:

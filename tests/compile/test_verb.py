@@ -24,11 +24,9 @@ def printed(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     none: dict[str, Any] = {f.name: 0 for f in fields(Resources) if f.default is f.default_factory is MISSING}
     structure = kernels_of(spec).structures[0]
     kernels = [
-        verb.Kernel(
-            spec, folder, structure.name, v, v.plan.launches[0], verb.job_of(folder / "k.py", v, v.plan.launches[0])
-        )
+        verb.Kernel(spec, folder, structure.name, v, launch, verb.job_of(folder / "k.py", v, launch))
         for v in structure.variants
-        if v.plan
+        for launch in (v.plan.launches[:1] if v.plan else ())
     ]
     found = Resources(**{**none, "registers": 168, "sass": {}, "setmaxnreg": (("dec", 40), ("inc", 232))})
     verb._print(kernels, [Outcome(kernel.job.id, found) for kernel in kernels], [])

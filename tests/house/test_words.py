@@ -14,6 +14,7 @@ from tlxgen.words import counted, printable
         ("plain é 中 ✓", "plain é 中 ✓"),
         ("\x1b[2J\x07\x9b", r"\x1b[2J\x07\x9b"),
         ("a\u202eb\u200b\ufeff", r"a\u202eb\u200b\ufeff"),  # letters turned round, and such as nobody sees
+        ("a\xa0b\u3000c", r"a\xa0b\u3000c"),
         ("\udcff", r"\udcff"),  # of a path that is not UTF-8
         ("two\nlines", r"two\nlines"),
     ],

@@ -12,6 +12,8 @@ from tlxgen.errors import NoVariantError, ReviewError, SpecError, SpecErrors
 from tlxgen.families import kernels_of
 from tlxgen.review.show import print_plans
 
+pytestmark = pytest.mark.filterwarnings("ignore::tlxgen.errors.SpecWarning")
+
 HEAD = "kernel: gemm\nname: k\narch: sm90\n"
 SPEC = (
     HEAD + "tasks: {epilogue: {}}\nguards: {EPILOGUE_TASK: keep}\nvariants:\n"

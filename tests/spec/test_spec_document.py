@@ -52,7 +52,7 @@ def test_variants_are_replaced_whole(tmp_path: Path) -> None:
         ("extends: [a.yaml]\n", 10, "path of one file"),
         ("extends: ''\n", 10, "path of one file"),
         ("extends: s.yaml\n", 10, "goes in a circle"),
-        ("extends: .\n", 10, "no such file"),
+        ("extends: .\n", 10, "is a folder"),
         ('extends: "a\\0b"\n', 10, "null byte|no such file"),
     ],
 )

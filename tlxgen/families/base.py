@@ -337,7 +337,7 @@ def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
 
 
 def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
-    """An error for each entry of `bake` or `keep` that names no axis of constants."""
+    """An error for each entry of `bake` or `keep` that names no axis of constants, or one that is there already."""
     for key in ("bake", "keep"):
         given = document.data.get(key)
         for i, path in enumerate(given if isinstance(given, list) else ()):
@@ -346,6 +346,10 @@ def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
                 meant = f"; did you mean {near[0]!r}?" if near else f": those are {', '.join(family.config_axes)}"
                 text = f"{path!r} is not an axis that only changes constants{meant}"
                 yield SpecError(text, location=document.where((key, i)))
+            elif given and path in given[:i]:
+                yield SpecError("this value is in the list already", location=document.where((key, i)))
+            elif key == "keep" and path in (document.data.get("bake") or ()):
+                yield SpecError(f"{path} is in bake, too", location=document.where((key, i)))
 
 
 def _rejected(expansion: Expansion, unfit: Sequence[Variant]) -> tuple[Variant, ...]:

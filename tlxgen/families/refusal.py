@@ -45,7 +45,7 @@ def _where(
     if not common:
         return document.where(("name",))
     if first.plan is None:
-        return document.where(common[0])
+        return document.where(common[0], key=common[0][:2] == ("variants", "axes"))
     changed = [path for change in found for path in change.values]
     by_rule = [".".join(map(str, path)) for path in common]
     paths = itertools.chain(changed, by_rule, nearest.unusual(family, document, first))
@@ -56,7 +56,8 @@ def _where(
 def _blamed(family: Planner, variant: Variant) -> list[DataPath]:
     """What brought each of the reasons of a rejected variant."""
     if variant.plan is None:
-        return list(variant.blamed)
+        axes = ("variants", "axes")
+        return [path[:3] if path[:2] == axes else path for path in variant.blamed]
     return [tuple(family.blame.get(reason.rule, "name").split(".")) for reason in variant.plan.reasons]
 
 

@@ -18,6 +18,7 @@ from tlxgen.spec.renamed import values as values_now
 
 from .structure import Structure, Variant
 
+SMS, MOST_SMS = 132, 10_000  # of an H200, if a table does not say; of any device
 GENERAL = 4  # variants at most that are kept for shapes outside of all classes
 NEAR = 1.05  # how close to the best estimate for each shape those must come, on the geometric mean
 EXTENTS = (64, 256, 1024, 4096, 16384)  # of the shapes that they are chosen by
@@ -43,7 +44,10 @@ def keep(
         text = f"this is the table of {table.data.get('kernel')}, not of {document.data['name']}"
         raise SpecError(text, location=table.where(("kernel",)))
     winners = dict(_winners(structures, document, table, renamed))
-    sms = int(table.data.get("sms") or 132)
+    sms = table.data.get("sms", SMS)
+    if type(sms) is not int or not 0 < sms <= MOST_SMS:
+        text = f"the SMs of a device are a number in 1..{MOST_SMS}"
+        raise SpecError(text, location=table.where(("sms",)), remedy=f"run tlxgen tune {document.path}")
     general = _general(structures, list(winners.values()), shapes, lambda plan, some: costs(plan, some, sms))
     wanted = {id(variant) for _, variant in [*winners.values(), *general]}
     kept = []

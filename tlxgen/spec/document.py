@@ -14,6 +14,7 @@ from tlxgen.spec.source import DataPath, Source, holds, read
 
 EXTENDS = "extends"
 WHOLE = {"variants"}
+_LONG = 100  # characters of a path in a message
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,13 @@ def load(path: Path, *, root: Path | None = None, tuned: bool = True) -> Documen
         try:
             real = os.path.realpath(path)
             exists = path.is_file()
+            missing = "is a folder" if path.is_dir() else "no such file"
         except (OSError, ValueError) as error:
-            raise SpecError(f"cannot extend {path.as_posix()!r}: {error}", location=location) from None
+            raise SpecError(f"cannot extend {_short(path)}: {_reason(error)}", location=location) from None
         if real in seen:
             raise SpecError(f"extends goes in a circle: {_shown(path, root)} again", location=location)
         if not exists:
-            raise SpecError(f"cannot extend {_shown(path, root)}: no such file", location=location)
+            raise SpecError(f"cannot extend {_shown(path, root)}: {missing}", location=location)
         seen.add(real)
         sources.append(read(path, shown=_shown(path, root)))
     data: dict[str, Any] = {}
@@ -102,11 +104,25 @@ def _tuned(document: Document, spec: Path, root: Path | None) -> Source | None:
     given = document.data.get("tuned")
     if not isinstance(given, str):  # absent, or validation will find it
         return None
-    path = root_of(spec) / given
-    if not path.is_file():
+    where, path = document.where(("tuned",)), root_of(spec) / given
+    try:
+        exists = path.is_file()
+    except (OSError, ValueError) as error:
+        raise SpecError(f"tuned: cannot read {_short(Path(given))}: {_reason(error)}", location=where) from None
+    if not exists:
         remedy = f"run: tlxgen tune {spec.as_posix()}, or take the key out"
-        raise SpecError(f"tuned: no file {given}", location=document.where(("tuned",)), remedy=remedy)
-    return read(path, shown=_shown(path, root))
+        raise SpecError(f"tuned: no file {given}", location=where, remedy=remedy)
+    return read(path, shown=_shown(path, root or Path()))
+
+
+def _short(path: Path) -> str:
+    """A path as a message has it, be it of any length."""
+    text = path.as_posix()
+    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def _parent(path: Path, source: Source) -> Path:

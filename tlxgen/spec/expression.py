@@ -297,7 +297,22 @@ def _words(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return f"a {type(node.value).__name__} literal"
     kind = type(node).__name__
-    return {"Attribute": "an attribute of a value", "Subscript": "indexing"}.get(kind, kind)
+    return _KINDS.get(kind, "a comprehension" if kind.endswith(("Comp", "Exp")) else kind)
+
+
+_KINDS = {
+    "Attribute": "an attribute of a value",
+    "Await": "await",
+    "Dict": "a dict",
+    "JoinedStr": "an f-string",
+    "Lambda": "lambda",
+    "NamedExpr": ":=",
+    "Set": "a set",
+    "Starred": "*",
+    "Subscript": "indexing",
+    "Yield": "yield",
+    "YieldFrom": "yield",
+}
 
 
 def _number(value: Any) -> int | float:

@@ -18,8 +18,8 @@ GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
 # What conditions are written in.
 LANGUAGE = (
     "Python's syntax: dotted keys of the spec (tile.m), numbers, text in quotes ('pingpong'), True, False, None; "
-    "+ - * / // % **; == != < <= > >=, also chained; in, not in; and, or, not; A if B else C; lists; min, max, abs, len, "
-    "cdiv(a, b) (a / b rounded up), is_pow2(n). A key without a value is None."
+    "+ - * / // % **; == != < <= > >=, also chained; in, not in; and, or, not; A if B else C; lists; min, max, abs, "
+    "len, cdiv(a, b) (a / b rounded up), is_pow2(n). A key without a value is None."
 )
 
 Fault = tuple[DataPath, str]  # the path of the key that is blamed, and a message of one line
@@ -106,7 +106,7 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 AxisValues = Annotated[tuple[Any, ...], Field(min_length=1), AfterValidator(_distinct)]
 GuardName = Annotated[str, Field(pattern=GUARD_PATTERN)]
-Extent = Annotated[int, Field(ge=1)]
+Extent = Annotated[int, Field(ge=1, le=2**31 - 1)]  # what TMA can address
 
 
 class Variants(SpecModel):
@@ -132,7 +132,7 @@ class Check(SpecModel):
     rtol: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         default="auto", description="Relative tolerance; auto derives it from the dtypes and the reduction's length."
     )
-    repeats: int = Field(default=20, ge=1, description="Runs of each shape on a GPU, each on fresh inputs.")
+    repeats: int = Field(default=20, ge=1, le=1_000_000, description="Runs of each shape on a GPU, on fresh inputs.")
 
 
 class CommonSpec(SpecModel):

@@ -16,7 +16,7 @@ ANY = "*"  # stands for every key of a mapping with free keys
 _ITEM = "[]"  # stands for every index of a list; no part of a dotted path
 
 # What names or describes a spec, or drives tlxgen, is no property of one variant.
-_NO_AXIS = frozenset({"kernel", "name", "description", "variants", "check", "bake", "keep"})
+_NO_AXIS = frozenset({"kernel", "name", "description", "variants", "check", "bake", "keep", "tuned"})
 
 
 @cache

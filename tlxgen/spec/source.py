@@ -37,6 +37,7 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAB_INDENT = re.compile(r" *\t[ \t]*(?=\S)")
 _QUOTED_PART = re.compile(r"""(?:^|[-\[,:]\s*)('[^']*'\s+|"[^"]*"\s+)([^\s,\]}#'"][^,\]}#]*)""")
+_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
 _PREFIX = "tag:yaml.org,2002:"
 
 
@@ -215,6 +216,9 @@ class _Composer:
     def _syntax_error(self, error: YAMLError, place: tuple[int, int]) -> NoReturn:
         if not isinstance(error, MarkedYAMLError):
             self._fail(f"not valid YAML: {_one_line(str(error))}", place)
+        conflict = next((i for i, line in enumerate(self.lines) if _CONFLICT.match(line)), None)
+        if conflict is not None:
+            self._fail("a merge has left a conflict here", (conflict, 0))
         mark = error.problem_mark or error.context_mark
         at = (mark.line, mark.column) if mark else place
         tab = _TAB_INDENT.match(self.lines[min(at[0], len(self.lines) - 1)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -26,7 +26,8 @@ class Fault:
 
     `key` points at the key rather than the value. `cross` marks what a model validator found: each field is right,
     their combination is not. `missing` is the path of an absent key. `expected` (what the value should have been) is
-    there only for a value that is itself wrong, and lets the members of a union be told as one.
+    there only for a value that is itself wrong, and lets the members of a union be told as one. `counted`: a list has
+    too few items.
     """
 
     path: DataPath
@@ -36,6 +37,7 @@ class Fault:
     missing: DataPath | None = None
     expected: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    counted: bool = False
 
 
 def validate(document: Document, model: type[_Spec]) -> _Spec:
@@ -84,6 +86,8 @@ class _Collapse:
                 children.setdefault(loc[0], []).append((loc[1:], error))
             else:  # not in the data: pydantic's name for a member of a union
                 members.setdefault(loc[0], []).append((loc[1:], error))
+        if children:  # pydantic counts only items that are right
+            found = [fault for fault in found if not fault.counted]
         for part, below in children.items():
             found += self.faults(below, (*path, part), value[part])
         return found + _union([self.faults(below, path, value) for below in members.values()], path, value)
@@ -133,7 +137,7 @@ def _expected(kind: str, context: dict[str, Any], message: str, path: DataPath, 
     if kind in ("literal_error", "enum"):
         return _wrong(path, value, (context["expected"],), _choices(context["expected"]))
     if kind in _EXPECTED:
-        return _wrong(path, value, (_EXPECTED[kind](context),), ())
+        return replace(_wrong(path, value, (_EXPECTED[kind](context),), ()), counted=kind == "too_short")
     return Fault(path, f"{message.removeprefix('Input ')}, got {describe(value)}")
 
 

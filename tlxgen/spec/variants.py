@@ -276,7 +276,7 @@ class _Expander:
         for indices in self.sieve.left(self.wrong):
             self._point(indices)
         for message, path in [] if self.errors else _everywhere(list(self.judged.values())):
-            self._error(message, self.document.where(path, key=path[:2] != _AXES))
+            self._error(message, self.document.where(path, key=path[:2] != _AXES or len(path) == 3))
         if self.errors:
             raise SpecErrors(self.errors.values())
         return Expansion({axis.path: axis.values for axis in self.axes}, self.judged, self.sieve)
@@ -357,12 +357,19 @@ class _Expander:
 
 def _everywhere(points: Sequence[Point]) -> list[tuple[str, DataPath]]:
     """What makes every point none, and is no condition, with its place: a fault of the spec."""
-    common = dict.fromkeys(zip(points[0].rejected, points[0].blamed, strict=True)) if points else {}
+    common = _reasons(points[0]) if points else {}
     for point in points:
-        common = {each: None for each in common if each[0] in point.rejected and each[1] in point.blamed}
+        here = _reasons(point)
+        common = {each: path if here[each] == path else each[1] for each, path in common.items() if each in here}
         if not common:
             break
-    return [(text, path) for text, path in common if path[:2] not in _CONDITIONS]
+    return [(text, path) for (text, _), path in common.items() if path[:2] not in _CONDITIONS]
+
+
+def _reasons(point: Point) -> dict[tuple[str, DataPath], DataPath]:
+    """What a point is rejected for and the axis or key that brought it -> its place."""
+    found = zip(point.rejected, point.blamed, strict=True)
+    return {(text, path[: len(_AXES) + 1] if path[: len(_AXES)] == _AXES else path): path for text, path in found}
 
 
 def _with_value(data: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
