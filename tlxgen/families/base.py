@@ -330,7 +330,7 @@ def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
     check = document.data.get("check")
     shapes = check.get("shapes") if isinstance(check, dict) else None
     for i, shape in enumerate(shapes if isinstance(shapes, list) else ()):
-        are_numbers = isinstance(shape, list) and all(type(value) is int and value > 0 for value in shape)
+        are_numbers = isinstance(shape, list) and all(type(v) is int and 0 < v <= extents.INT32 for v in shape)
         if are_numbers and shape and (wrong := family.wrong_shape(shape)):
             remedy = extents.example(family.problem_extents, family.shapes)
             yield SpecError(wrong, location=document.where(("check", "shapes", i)), remedy=remedy)
