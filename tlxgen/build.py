@@ -243,7 +243,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, entry, inputs, len(kernels.kept), len(kernels.rejected))
+    return Made(files, entry, inputs, len(kernels.kept), kernels.rejections)
 
 
 def _outside(templates: Path) -> dict[Path, str]:
@@ -328,10 +328,6 @@ class _Context:
         )
 
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
-        rules = sorted({r.split(":", 1)[0] for v in self.kernels.rejected for r in v.reasons})
-        count = {
-            rule: sum(r.startswith(f"{rule}:") for v in self.kernels.rejected for r in v.reasons) for rule in rules
-        }
         from tlxgen.render.device import device_digest
 
         chooser = {"dispatcher": digest.of_bytes(files[DISPATCHER])} if DISPATCHER in files else {}
@@ -342,7 +338,7 @@ class _Context:
             "templates": self.template_digest,
             "host": digest.of_bytes(files[HOST]),
             **chooser,
-            "rejected": {"count": len(self.kernels.rejected), "rules": count},
+            "rejected": {"count": self.kernels.rejections, "rules": self.kernels.rule_counts},
             "structures": {
                 s.name: {
                     "source": digest.of_bytes(files[f"{s.name}.py"]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 import typer
+from typer.core import TyperCommand
 
 from tlxgen import __version__, streams, terminal
 from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
@@ -24,7 +26,8 @@ app = typer.Typer(
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
 Shapes = Annotated[
-    Optional[list[str]], typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas).")
+    Optional[list[str]],
+    typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas); see below."),
 ]
 Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
 
@@ -48,6 +51,21 @@ def _kernels(incomplete: str) -> list[str]:
     from tlxgen import families
 
     return [name for name in families.names() if name.startswith(incomplete)]
+
+
+class _OfShapes(TyperCommand):
+    """A command whose help ends with what the extents of a shape are, family by family."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        from tlxgen import families
+        from tlxgen.families.kit.extents import meaning
+
+        rows = []
+        for name in families.names():
+            with contextlib.suppress(Exception):  # a plug-in that does not load is told of where it is used
+                rows += [(name, meaning(found))] if (found := families.load(name).problem_extents) else []
+        with formatter.section("Shapes"):
+            formatter.write_dl(rows)
 
 
 @app.command()
@@ -94,23 +112,42 @@ def build(
 @app.command(name="list")
 def list_variants(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
-    rejected: Annotated[bool, typer.Option("--rejected", help="Only the rejected variants.")] = False,
+    rule: Annotated[
+        Optional[str],
+        typer.Argument(help="With --rejected: only by this rule, such as smem or require, or a part of its text."),
+    ] = None,
+    kept: Annotated[bool, typer.Option("--kept", help="Each variant that is kept.")] = False,
+    rejected: Annotated[bool, typer.Option("--rejected", help="Each variant that is rejected, and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: all variants, or those of the options.")] = False,
 ) -> None:
-    """List a spec's variants: kept, and rejected with their reasons."""
-    from tlxgen.review import show
+    """List a spec's structures with their configs, and how many variants each rule rejects."""
+    from tlxgen.review import listing
 
-    show.print_variants(spec, only_rejected=rejected)
+    if rule is not None and not spec.exists() and Path(rule).exists():  # --rejected RULE SPEC
+        spec, rule = Path(rule), str(spec)
+    if rule is not None and not rejected:
+        raise typer.BadParameter(f"a rule, here {rule!r}, goes with --rejected")
+    listing.print_variants(spec, listing.Wanted(kept, rejected, rule), as_json=as_json)
 
 
 @app.command(name="show")
 def show_plan(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     structure: Annotated[Optional[str], typer.Option("--structure", help="One structure, by name.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="A variant with this value, also a rejected one, or one that the spec does not have (repeatable).",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print roles, rings, barriers and budgets of a spec's plan."""
     from tlxgen.review import show
 
-    show.print_plans(spec, structure)
+    show.print_plans(spec, structure, settings or (), as_json=as_json)
 
 
 @app.command(name="compile")
@@ -201,7 +238,7 @@ def _require_simulator() -> None:
     check_triton()
 
 
-@app.command()
+@app.command(cls=_OfShapes)
 def bench(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
@@ -233,10 +270,10 @@ def bench(
 
     outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
     wanted = None if baseline is None else [name for name in baseline if name != "none"]
-    raise typer.Exit(verb.run(spec, _shapes(shapes), wanted, every_config, turns, outputs, workers))
+    raise typer.Exit(verb.run(spec, _shapes(shapes, spec), wanted, every_config, turns, outputs, workers))
 
 
-@app.command()
+@app.command(cls=_OfShapes)
 def tune(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
@@ -257,12 +294,14 @@ def tune(
     out: Annotated[
         Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
     from tlxgen.verbs import tune as verb
 
     options = verb.Options(
-        shapes=tuple(_shapes(shapes)),
+        as_json=as_json,
+        shapes=tuple(_shapes(shapes, spec)),
         budget_s=None if budget is None else _seconds(budget),
         seed=seed,
         workers=workers,
@@ -357,15 +396,14 @@ def schema() -> None:
     raise typer.Exit(verb.run())
 
 
-def _shapes(texts: list[str] | None) -> list[tuple[int, ...]]:
-    """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for another form."""
-    shapes = []
-    for text in (part for given in texts or () for part in given.replace(",", " ").split()):
-        extents = text.lower().split("x")
-        if not all(extent.isdecimal() and int(extent) for extent in extents):
-            raise TlxgenError(f"{text!r} is not a shape", remedy="write extents with x between them: 4096x4096x4096")
-        shapes.append(tuple(map(int, extents)))
-    return shapes
+def _shapes(texts: list[str] | None, spec: Path) -> list[tuple[int, ...]]:
+    """Shapes of a spec's problem as the command line has them. Raises TlxgenError for another form."""
+    if not texts:
+        return []
+    from tlxgen import families
+    from tlxgen.spec import load
+
+    return families.of(load(spec, tuned=False)).read_shapes(texts)
 
 
 def _seconds(text: str) -> float:

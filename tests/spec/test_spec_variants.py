@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from spec_demo import HEAD, DemoSpec, at, write
 
 from tlxgen.errors import SpecError, SpecErrors
-from tlxgen.spec import Expansion, expand, load
+from tlxgen.spec import Expansion, expand, load, variants
 
 
 def points(folder: Path, text: str, head: str = HEAD) -> Expansion:
@@ -190,6 +191,50 @@ def test_points_are_the_product(tmp_path: Path, data: st.DataObject) -> None:
     for point in expansion.points:
         m, n = point.values.get("tile.m", 128), point.values.get("tile.n", 128)
         assert bool(point.rejected) == (m > 4 * n or m * n > 256 * 256 or m * n > limit)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_rejections_are_counted_as_if_each_point_were_asked(tmp_path: Path, data: st.DataObject) -> None:
+    """Also where a condition reads a default, and where a model refuses a point that a condition rejects."""
+    stages = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True))
+    sizes = st.lists(st.sampled_from([16, 64, 128, 256, 512]), min_size=1, max_size=4, unique=True)
+    axes = {"tile.m": data.draw(sizes), "rings.ab.stages": stages, "tile.n": data.draw(sizes)}
+    limit, most = data.draw(st.integers(1, 10)), data.draw(st.integers(0, 512 * 512))
+    conditions = f"require: [tile.m * tile.n <= {most}, rings.ab.stages < {limit}, rings.ab.stages != tile.m // 64]"
+    text = f"variants:\n  axes: {axes}\n  {conditions}\n  exclude: [name == 'k' and tile.n == 64]\n"
+    try:
+        expansion = points(tmp_path, text)
+    except SpecErrors:  # what is wrong at every point is wrong with the spec
+        reject()
+    counted = dict(expansion.rules)
+    told = Counter(
+        reason.split(" is ")[0] if ": " in reason else reason for p in expansion.points for reason in p.rejected
+    )
+    assert counted == told
+    assert (
+        len(expansion)
+        == len(expansion.points)
+        == len(expansion.accepted) + sum(bool(p.rejected) for p in expansion.points)
+    )
+
+
+def test_a_large_product_is_not_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of half a million points 20 are left: specs are made of those, and of one for each value that an axis has."""
+    rows, columns, stages = (list(range(first, last)) for first, last in ((16, 201), (64, 201), (1, 21)))
+    axes = f"{{tile.m: {rows}, tile.n: {columns}, rings.ab.stages: {stages}}}"
+    text = f"variants:\n  axes: {axes}\n  require: [tile.m == 64, tile.n == tile.m]\n"
+    made: list[object] = []
+    collect, reason = variants.collect, variants._Condition.reason
+    monkeypatch.setattr(variants, "collect", lambda *given: made.append(given) or collect(*given))
+    judged: list[object] = []
+    monkeypatch.setattr(variants._Condition, "reason", lambda *given: judged.append(given) or reason(*given))
+    expansion = points(tmp_path, text)
+    assert (len(expansion), len(expansion.accepted)) == (185 * 137 * 20, 20)
+    assert len(made) <= 185 + 137 + 20 + 20 + 1
+    rules = {"require: tile.m == 64": 184 * 137 * 20, "require: tile.n == tile.m": (185 * 137 - 137) * 20}
+    assert expansion.rules == rules
+    assert len(judged) < 2 * 185 * 137 + 2000, "a condition is judged once for the values that it reads"
 
 
 def test_speed(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retarg
 
 from . import refusal, tuned
 from .interface import NEEDED
-from .kit import Axis, Renamed, config_axes
+from .kit import Axis, Extent, Renamed, config_axes, extents
 from .kit.axes import blame
 from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
@@ -37,7 +38,42 @@ class Kernels:
     document: Document
     family: Family
     structures: tuple[Structure, ...]
-    rejected: tuple[Variant, ...]
+    expansion: Expansion
+    unfit: tuple[Variant, ...]  # those that have a plan, which cannot be
+    left_out: int = 0  # variants that fit, of which the tuned file has not made one to be generated
+
+    @functools.cached_property
+    def rejected(self) -> tuple[Variant, ...]:
+        """Every variant that was rejected: of a large product of axes tens of thousands, so count before you ask."""
+        return _rejected(self.expansion, self.unfit)
+
+    @property
+    def rejections(self) -> int:
+        """How many variants were rejected."""
+        return len(self.expansion) - len(self.expansion.accepted) + len(self.unfit)
+
+    @functools.cached_property
+    def rules(self) -> Mapping[str, int]:
+        """Rule -> how many variants it rejects; one that several rules reject counts for each.
+
+        Those of the spec (a condition, or keys that do not go together) come first, then the plan's, by their ids.
+        """
+        of_plan = Counter(r.rule for v in self.unfit if v.plan for r in v.plan.reasons)
+        return {**self.expansion.rules, **of_plan}
+
+    def rules_of(self, variant: Variant) -> list[str]:
+        """The rules that a rejected variant breaks."""
+        if variant.plan:
+            return [reason.rule for reason in variant.plan.reasons]
+        return [self.expansion.sieve.rule(*each) for each in zip(variant.reasons, variant.blamed, strict=True)]
+
+    @property
+    def rule_counts(self) -> dict[str, int]:
+        """`rules` by what stands before the colon, as it is recorded: `require`, `smem`."""
+        counts: Counter[str] = Counter()
+        for rule, count in self.rules.items():
+            counts[rule.partition(":")[0]] += count
+        return dict(sorted(counts.items()))
 
     @property
     def name(self) -> str:
@@ -74,6 +110,7 @@ class Family:
     model: ClassVar[type[CommonSpec]]
     axes: ClassVar[tuple[Axis, ...]]  # those that only change constants, and others that rules are broken by
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
+    extents: ClassVar[tuple[Extent, ...]] = ()  # of a problem: their names, in the order of a shape
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
     first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of the spec that `tlxgen init` writes
@@ -92,6 +129,33 @@ class Family:
     def blame(self) -> dict[str, str]:
         """The spec path that a rule is most likely broken by."""
         return blame(self.axes)
+
+    @functools.cached_property
+    def problem_extents(self) -> tuple[Extent, ...]:
+        """`extents`; for a family that does not name its, as many as its `shapes` have; none if those differ."""
+        ranks = {len(shape) for shape in self.shapes}
+        count = ranks.pop() if len(ranks) == 1 else 0
+        return self.extents or tuple(Extent(f"x{i}", f"extent {i}") for i in range(count))
+
+    def wrong_shape(self, shape: Sequence[int]) -> str:
+        """What is wrong with the shape of a problem, in a sentence; nothing if it is one."""
+        return extents.wrong(self.problem_extents, shape) if self.problem_extents else ""
+
+    def read_shapes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for what is none."""
+        found = []
+        remedy = extents.example(self.problem_extents, self.shapes)
+        for text in (part for given in texts for part in given.replace(",", " ").split()):
+            try:
+                shape = extents.read(text)
+            except ValueError as fault:
+                raise TlxgenError(str(fault), remedy=remedy) from None
+            if wrong := self.wrong_shape(shape):
+                raise TlxgenError(f"{text!r} is not a shape of {self.name}: {wrong}", remedy=remedy)
+            found.append(shape)
+        if texts and not found:
+            raise TlxgenError("no shape is given", remedy=remedy)
+        return found
 
     def part(self, name: str) -> Any:
         """The family's module of that name; None if there is none. Raises FamilyError for one that does not import."""
@@ -157,7 +221,13 @@ class Family:
 
     def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         """An estimate of the clocks of one launch, by arithmetic, to rank variants with; equal: no opinion."""
-        return self._cost("clocks", plan, shape, sms)
+        return self.costs(plan, [shape], sms)[0]
+
+    def costs(self, plan: Plan, shapes: Sequence[tuple[int, ...]], sms: int) -> list[float]:
+        """`cost` of one plan on each shape; at once, where a family works out first what shapes do not change."""
+        if estimate := getattr(self.part("cost"), "estimate", None):
+            return list(map(estimate(plan, sms), shapes))
+        return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
     def _cost(self, function: str, *arguments: Any) -> float:
         found = getattr(self.part("cost"), function, None)
@@ -181,23 +251,24 @@ class Family:
 
     def _kernels(self, document: Document, on_structure: Callable[[Structure], object]) -> Kernels:
         expansion = _expanded(self, document)
-        refused = [p for p in expansion.points if p.spec is None or p.rejected]
-        rejected = [Variant(p.values, None, None, p.rejected, p.blamed) for p in refused]
+        unfit: list[Variant] = []
         structures: list[Structure] = []
         groups = _groups(self, expansion)
         apart = [_apart(points[0], self) for points in groups.values()]
         for name, points in zip(names(str(document.data["name"]), apart), groups.values(), strict=True):
             structure, failed = self._structure(name, points)
-            rejected += failed
+            unfit += failed
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
-        refusal.warn_of_unused(document, expansion.axes, structures, lambda: rejected)
+        refusal.warn_of_unused(document, expansion.axes, structures, lambda: _rejected(expansion, unfit))
+        fitting = sum(len(structure.variants) for structure in structures)
         if document.tuned:
             structures = tuned.keep(
-                structures, document, document.tuned, shapes=self.shapes, cost=self.cost, renamed=self.renamed
+                structures, document, document.tuned, shapes=self.shapes, costs=self.costs, renamed=self.renamed
             )
-        return Kernels(document, self, tuple(structures), tuple(rejected))
+        left_out = fitting - sum(len(structure.variants) for structure in structures)
+        return Kernels(document, self, tuple(structures), expansion, tuple(unfit), left_out)
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
@@ -270,7 +341,7 @@ def _task(role: Role) -> str:
 
 def _expanded(family: Family, document: Document) -> Expansion:
     """The points of a document's axes. Raises SpecErrors for all that is wrong with it."""
-    faults = list(_wrong_constants(family, document))
+    faults = [*_wrong_constants(family, document), *_wrong_shapes(family, document)]
     try:
         expansion = expand(document, family.model)
     except SpecErrors as found:
@@ -278,6 +349,17 @@ def _expanded(family: Family, document: Document) -> Expansion:
     if faults:
         raise SpecErrors(faults)
     return expansion
+
+
+def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
+    """An error for each of `check.shapes` that is no problem of the family; the spec's model knows them as numbers."""
+    check = document.data.get("check")
+    shapes = check.get("shapes") if isinstance(check, dict) else None
+    for i, shape in enumerate(shapes if isinstance(shapes, list) else ()):
+        are_numbers = isinstance(shape, list) and all(type(v) is int and 0 < v <= extents.INT32 for v in shape)
+        if are_numbers and shape and (wrong := family.wrong_shape(shape)):
+            remedy = extents.example(family.problem_extents, family.shapes)
+            yield SpecError(wrong, location=document.where(("check", "shapes", i)), remedy=remedy)
 
 
 def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
@@ -296,11 +378,16 @@ def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
                 yield SpecError(f"{path} is in bake, too", location=document.where((key, i)))
 
 
+def _rejected(expansion: Expansion, unfit: Sequence[Variant]) -> tuple[Variant, ...]:
+    points = (Variant(p.values, None, None, p.rejected, p.blamed) for p in expansion.points if p.spec is None)
+    return (*points, *unfit)
+
+
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for point in expansion.points:
-        if point.spec is not None and not point.rejected:
-            groups.setdefault(structure_key(family, point.spec), []).append(point)
+    for point in expansion.accepted:
+        assert point.spec
+        groups.setdefault(structure_key(family, point.spec), []).append(point)
     return groups
 
 

@@ -32,13 +32,13 @@ def keep(
     table: Source,
     *,
     shapes: Sequence[Shape],
-    cost: Callable[[Plan, Shape, int], float],
+    costs: Callable[[Plan, Sequence[Shape], int], list[float]],
     renamed: Sequence[Renamed] = (),
 ) -> list[Structure]:
     """`structures` with the winners of the table and the general variants alone; without those that have none left.
 
-    `document` is the spec; `shapes`, `cost` and `renamed` are its family's. Raises SpecError where the table names what
-    the spec does not have.
+    `document` is the spec; `shapes`, `costs` and `renamed` are its family's. Raises SpecError where the table names
+    what the spec does not have.
     """
     if table.data.get("kernel") != document.data["name"]:
         text = f"this is the table of {table.data.get('kernel')}, not of {document.data['name']}"
@@ -48,7 +48,7 @@ def keep(
     if type(sms) is not int or not 0 < sms <= MOST_SMS:
         text = f"the SMs of a device are a number in 1..{MOST_SMS}"
         raise SpecError(text, location=table.where(("sms",)), remedy=f"run tlxgen tune {document.path}")
-    general = _general(structures, list(winners.values()), shapes, lambda plan, shape: cost(plan, shape, sms))
+    general = _general(structures, list(winners.values()), shapes, lambda plan, some: costs(plan, some, sms))
     wanted = {id(variant) for _, variant in [*winners.values(), *general]}
     kept = []
     for structure in structures:
@@ -97,7 +97,7 @@ def _general(
     structures: Sequence[Structure],
     winners: list[tuple[Structure, Variant]],
     given: Sequence[Shape],
-    cost_of: Callable[[Plan, Shape], float],
+    costs_of: Callable[[Plan, Sequence[Shape]], list[float]],
 ) -> list[tuple[Structure, Variant]]:
     """The variants to add to the winners for shapes outside of all classes, by the family's estimate.
 
@@ -108,7 +108,7 @@ def _general(
         return []
     shapes = list(itertools.product(EXTENTS, repeat=ranks.pop()))
     choices = [(s, v) for s in structures for v in s.variants if v.plan]
-    cost = {id(v): [cost_of(v.plan, shape) for shape in shapes] for _, v in choices if v.plan}
+    cost = {id(v): costs_of(v.plan, shapes) for _, v in choices if v.plan}
     best = [min(column) for column in zip(*cost.values(), strict=True)]
     if not all(best):
         return []

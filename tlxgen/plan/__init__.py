@@ -29,14 +29,12 @@ from .work import Signal, Work
 def complete(plan: Plan) -> Plan:
     """`plan` with everything that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
     roles = {r.name: r for r in plan.roles}
-    plan = replace(plan, rings=tuple(barriers.derive(r, roles) for r in plan.rings))
-    if plan.work.clc:
-        tasks = barriers.consumers(plan.work, plan.possible_roles, plan.parameters)
-        plan = replace(plan, work=replace(plan.work, consumers=tasks))
-    plan = replace(plan, source_barriers=barriers.hand_out(plan.work))
-    plan = replace(plan, turns=budget.assign_turns(plan))
+    rings, work = tuple(barriers.derive(r, roles) for r in plan.rings), plan.work
+    if work.clc:
+        work = replace(work, consumers=barriers.consumers(work, plan.possible_roles, plan.parameters))
+    plan = replace(plan, rings=rings, work=work, source_barriers=barriers.hand_out(work))
+    plan = replace(plan, turns=budget.assign_turns(plan), tmem=budget.tmem_columns(plan))
     plan = replace(plan, meetings=budget.assign_meetings(plan))
-    plan = replace(plan, tmem=budget.tmem_columns(plan))
     plan = replace(plan, budgets=budget.budgets(plan))
     broken = (Reason(r.rule, r.text) for r in plan.rules if not r.condition.holds)
     return replace(plan, reasons=(*broken, *plan.reasons, *budget.over_budget(plan)))

@@ -164,6 +164,15 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
                 yield Reason("mbarrier-bytes", text)
 
 
+def task_registers(plan: Plan) -> Iterator[Budget]:
+    """What each role that says what it holds needs of the registers that it gets, a thread."""
+    split = register_split(plan)
+    for role in plan.roles:
+        if role.holds.accumulator or role.holds.working:
+            uses = (Use("accumulator", role.holds.accumulator), Use("beside it about", role.holds.working))
+            yield Budget(f"registers of {role.name}", "a thread", _granted(plan, role, split), uses)
+
+
 def _registers(plan: Plan) -> Iterator[Reason]:
     split = register_split(plan)
     if not split.applied and any(r.registers for r in plan.roles):

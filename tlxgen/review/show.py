@@ -1,51 +1,77 @@
-"""`tlxgen list` and `tlxgen show`: a spec's variants with reasons, and its plans with everything derived."""
+"""`tlxgen show`: the plans of a spec with everything derived, of a variant a structure or of any."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tlxgen.errors import ReviewError
-from tlxgen.families import Structure, kernels_of
+from tlxgen.families import Kernels, kernels_of
 from tlxgen.plan import Plan
-from tlxgen.plan.budget import register_split
+from tlxgen.plan.budget import register_split, task_registers
 
-from .tables import Table, show
+from .choose import Shown, choose
+from .registers import per_task, register_file
+from .tables import Table, key, show
 
 
-def print_variants(spec: Path, *, only_rejected: bool = False) -> None:
-    """Prints every variant: kept with its structure and SMEM, rejected with its reasons.
+def print_plans(spec: Path, only: str | None = None, settings: Sequence[str] = (), *, as_json: bool = False) -> None:
+    """Prints roles, rings, barriers and budgets of each structure, for its first config.
 
-    Raises NoVariantError, after that, when none is kept.
+    With `settings` (`tile.m=128`): for its first that agrees with them, or a rejected variant that does. Where no
+    variant is left, of the first that has a plan. Raises NoVariantError then, after it has printed, and ReviewError for
+    a structure or variant that there is not.
     """
-    kernels = kernels_of(spec)
-    kept = Table(f"{len(kernels.kept)} kept", ("variant", "structure", "SMEM B", "registers"))
-    if not only_rejected:
-        for structure in kernels.structures:
-            for variant in structure.variants:
-                assert variant.plan
-                kept.add(variant.label, structure.name, variant.plan.budgets[0].used, _registers(variant.plan))
-    rejected = Table(f"{len(kernels.rejected)} rejected", ("variant", "reasons"))
-    for variant in kernels.rejected:
-        rejected.add(variant.label, "\n".join(variant.reasons))
-    show([kept, rejected])
-    kernels.some()
-
-
-def print_plans(spec: Path, only: str | None = None) -> None:
-    """Prints roles, rings, barriers and budgets of each structure, for its first config."""
-    kernels = kernels_of(spec).some()
+    kernels, chosen = choose(spec, settings) if settings else _first(spec)
     names = [s.name for s in kernels.structures]
     if only is not None and only not in names:
-        raise ReviewError(f"no structure {only!r} in {spec}", remedy=f"it has {', '.join(names)}")
-    for structure in kernels.structures:
-        if only in (None, structure.name):
-            plan = structure.variants[0].plan
-            assert plan
-            print(f"{structure.name}: {len(structure.variants)} configs; the numbers: {structure.variants[0].label}\n")
-            show(plan_tables(plan, structure))
+        raise ReviewError(f"no structure {only!r} in {spec}", remedy=f"it has {', '.join(names) or 'none'}")
+    chosen = [c for c in chosen if only is None or (c.structure and c.structure.name == only)]
+    for one in chosen:
+        if one.variant.plan is None:
+            text = f"{one.variant.label} has no plan: {'; '.join(one.variant.reasons)}"
+            raise ReviewError(text, remedy="keys that do not go together have no plan to show")
+    if as_json:
+        print(json.dumps({"name": kernels.name, "plans": [_record(c) for c in chosen]}, default=str))
+    else:
+        for one in chosen:
+            assert one.variant.plan
+            print(f"{_heading(one)}\n")
+            show(plan_tables(one.variant.plan))
+    if not settings:
+        kernels.some()
 
 
-def plan_tables(plan: Plan, structure: Structure | None = None) -> list[Table]:
+def _first(spec: Path) -> tuple[Kernels, list[Shown]]:
+    """The first variant of each structure; if none is left, the first that has a plan."""
+    kernels = kernels_of(spec)
+    kept = [Shown(s.variants[0], s, len(s.variants)) for s in kernels.structures]
+    return kernels, kept or [Shown(v, None, kernels.rejections) for v in kernels.unfit[:1]]
+
+
+def _heading(shown: Shown) -> str:
+    label, structure = shown.variant.label, shown.structure
+    if not structure:
+        others = f" (the first of {shown.agree} that agree, all rejected)" if shown.agree > 1 else ""
+        return "\n    ".join([f"rejected: {label}{others}", *shown.variant.reasons])
+    agree = f", {shown.agree} of which agree" if shown.agree < len(structure.variants) else ""
+    return f"{structure.name}: {len(structure.variants)} configs{agree}; the numbers: {label}"
+
+
+def _record(shown: Shown) -> dict[str, Any]:
+    """A plan as data: the rows of each table under its columns' names."""
+    assert shown.variant.plan
+    return {
+        "structure": shown.structure.name if shown.structure else None,
+        "values": shown.variant.values,
+        "reasons": shown.variant.reasons,
+        **{key(table.title): table.records for table in plan_tables(shown.variant.plan)},
+    }
+
+
+def plan_tables(plan: Plan) -> list[Table]:
     """Roles, rings, barriers, parameters and budgets of one plan."""
     columns = [_columns(plan)] if plan.tmem else []
     signals = [_signals(plan)] if plan.signals else []
@@ -117,18 +143,13 @@ def _parameters(plan: Plan) -> Table:
 
 
 def _budgets(plan: Plan) -> Table:
-    table = Table("Budgets", ("resource", "used", "limit", "unit", "for"))
-    for budget in plan.budgets:
+    table = Table("Budgets", ("resource", "used", "limit", "unit", "left", "for"))
+    for budget in (*plan.budgets, *task_registers(plan)):
         uses = ", ".join(f"{u.what} {u.amount}" for u in budget.uses if u.amount)
-        table.add(budget.name, budget.used, budget.limit, budget.unit, uses)
-    table.add("registers", _registers(plan), plan.arch.registers, "registers", "threads x registers a thread, an SM")
-    return table
-
-
-def _registers(plan: Plan) -> str:
+        left = budget.limit - budget.used
+        table.add(budget.name, budget.used, budget.limit, budget.unit, left if left >= 0 else f"{-left} too many", uses)
     split = register_split(plan)
-    if not split.applied:
-        return f"{split.maxnreg} a thread"
-    parts = [f"{plan.default_role.name} {split.default}"]
-    parts += [f"{r.name} {r.registers}" for r in plan.roles if not r.default]
-    return ", ".join(parts)
+    used = register_file(plan)
+    held = f"{split.maxnreg} a thread at launch, then {per_task(plan)}" if split.applied else per_task(plan)
+    table.add("register file", used, plan.arch.registers, "registers", plan.arch.registers - used, held)
+    return table

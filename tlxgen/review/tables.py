@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -17,15 +18,21 @@ PIPED_WIDTH = 200  # columns, where no terminal says how many there are
 
 @dataclass
 class Table:
-    """Rows of text under headings; `note` is a line of its own beneath the title."""
+    """Rows of text under headings; `note` is a line of its own beneath the title.
+
+    `one_line`: a row is one line, its last cell is cut where the width ends. `records`: the rows as data, for JSON.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
     note: str = ""
+    one_line: bool = False
+    records: list[dict[str, object]] = field(default_factory=list)
 
     def add(self, *cells: object) -> None:
         self.rows.append(tuple(str(c) for c in cells))
+        self.records.append(dict(zip((key(name) for name in self.columns), cells, strict=True)))
 
     def to_json(self) -> dict[str, object]:
         """The table as data; a part that stands only in the first of its rows is in all of them."""
@@ -46,6 +53,11 @@ class Table:
         return "\n".join([f"**{self.title}**", "", *note, *lines, ""])
 
 
+def key(name: str) -> str:
+    """The name of a table or column as a key of JSON: 'bytes a phase' is bytes_a_phase."""
+    return "_".join(re.findall(r"\w+", name.lower()))
+
+
 def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
@@ -64,8 +76,13 @@ def show(tables: Sequence[Table], *, markdown: bool = False) -> None:
             out.print(Text(table.title, style="bold"), Text(table.note), sep="\n")
             title = None
         drawn = RichTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-        for name in table.columns:
-            drawn.add_column(name, overflow="fold")
+        for i, name in enumerate(table.columns):
+            if table.one_line:
+                cut = i == len(table.columns) - 1
+                width = None if cut else max(len(cell) for cell in (name, *(row[i] for row in table.rows)))
+                drawn.add_column(name, overflow="ellipsis", no_wrap=True, min_width=width)
+            else:
+                drawn.add_column(name, overflow="fold")
         for row in table.rows:
             drawn.add_row(*(Text(c) for c in row))
         out.print(drawn)

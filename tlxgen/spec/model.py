@@ -137,8 +137,8 @@ class Check(SpecModel):
 
     shapes: tuple[Annotated[tuple[Extent, ...], Field(min_length=1)], ...] = Field(
         default=(),
-        description="Problem shapes to check, in elements, in the family's order (gemm: M, N, K; "
-        "attention_fwd: B, H, Hkv, Nq, Nk).",
+        description="Problem shapes to check beside the family's own: lists of its extents, which "
+        "`tlxgen tune --help` names.",
     )
     rtol: Annotated[float, Field(gt=0)] | Literal["auto"] = Field(
         default="auto", description="Relative tolerance; auto derives it from the dtypes and the reduction's length."

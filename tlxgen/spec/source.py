@@ -114,7 +114,11 @@ def read(path: Path, *, shown: str | None = None) -> Source:
     text keys.
     """
     name = path.as_posix() if shown is None else shown
-    text = _decode(name, _read_bytes(path, name))
+    return parse(name, _decode(name, _read_bytes(path, name)))
+
+
+def parse(name: str, text: str) -> Source:
+    """The YAML mapping that `text` is; `name` is the path in messages. Raises SpecError, as `read`."""
     lines = _LINE_BREAK.split(text)
     bad = _UNPRINTABLE.search(text)
     if bad:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -40,15 +42,46 @@ class Point:
 
 @dataclass(frozen=True)
 class Expansion:
-    """All points of a spec, the last axis fastest; one point without values when there are no axes."""
+    """All points of a spec, the last axis fastest; one point without values when there are no axes.
+
+    Of most points of a large product a condition on the axes says that they are none. Those are counted, and made only
+    for who asks for `points`; the others are `judged`, by their number in that order.
+    """
 
     axes: dict[str, tuple[Any, ...]]
-    points: list[Point]
+    judged: Mapping[int, Point]
+    sieve: Sieve
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Every point, in order."""
+        return [self.judged.get(i) or self._condemned(i) for i in range(len(self))]
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.axes.values()))
 
     @property
     def accepted(self) -> list[Point]:
         """The points that have a spec."""
-        return [point for point in self.points if point.spec is not None]
+        return [point for _, point in sorted(self.judged.items()) if point.spec is not None]
+
+    @cached_property
+    def rules(self) -> dict[str, int]:
+        """Rule -> how many points it rejects; one that several rules reject counts for each.
+
+        A rule is a condition (`require: tile.m == 128`), or what a model says of keys that do not go together.
+        """
+        counts = self.sieve.counts()
+        for number, point in self.judged.items():
+            early = self.sieve.broken(self.sieve.indices(number))
+            counts.subtract(self.sieve.rule(*each) for each in early)
+            counts.update(self.sieve.rule(*each) for each in zip(point.rejected, point.blamed, strict=True))
+        return dict(+counts)
+
+    def _condemned(self, number: int) -> Point:
+        indices = self.sieve.indices(number)
+        values = {path: self.axes[path][i] for path, i in zip(self.axes, indices, strict=True)}
+        return Point(values, None, *zip(*self.sieve.broken(indices), strict=True))
 
 
 def expand(document: Document, model: type[CommonSpec]) -> Expansion:
@@ -99,6 +132,10 @@ class _Condition:
     expression: Expression
     place: DataPath
 
+    @property
+    def rule(self) -> str:
+        return f"{self.kind}: {self.expression.text}"
+
     def reason(self, spec: Any) -> str | None:
         """Why the condition rejects `spec`, or mappings with its names; None if not. Raises ExpressionFault."""
         result = self.expression.evaluate(spec)
@@ -110,11 +147,113 @@ class _Condition:
         return f"{self.kind}: {self.expression.text} is {str(result).lower()}" + (f" ({values})" if values else "")
 
 
-class _Expander:
-    """Walks the product of the axes. Errors are gathered, and a value that is wrong by itself is tried only once.
+class Sieve:
+    """The conditions on what the axes themselves give: a combination of those values is judged once, whatever others.
 
-    Most points of a large product fall by a condition on what the axes themselves give: that is judged before a spec is
-    made of the point, once for each combination of those values.
+    Most points of a large product fall by them. They are not walked: the walk ends at the first axis by which a
+    condition is broken, and how many points a condition rejects is the product of the axes that it does not read.
+    """
+
+    def __init__(self, axes: Sequence[_Axis], conditions: Sequence[_Condition]) -> None:
+        self._axes = axes
+        self._sizes = [len(axis.values) for axis in axes]
+        self._rules = {condition.place: condition.rule for condition in conditions}
+        given = ((condition, self._given(condition.expression)) for condition in conditions)
+        self._conditions = [_Early(condition, numbers, axes) for condition, numbers in given if numbers]
+        self._ending = [[c for c in self._conditions if c.numbers[-1] == i] for i in range(len(axes))]
+
+    def _given(self, expression: Expression) -> tuple[int, ...]:
+        """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""
+        found: set[int] = set()
+        for name in expression.names:
+            inside = [i for i, a in enumerate(self._axes) if f"{name}.".startswith(f"{a.path}.")]
+            if not inside:
+                return ()
+            found.update(inside)
+        return tuple(sorted(found))
+
+    def left(self, wrong: Container[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+        """Indices of the values of each point that no condition rejects, without (axis, value) pairs that are wrong."""
+        return self._below((), wrong)
+
+    def _below(self, indices: tuple[int, ...], wrong: Container[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+        axis = len(indices)
+        if axis == len(self._sizes):
+            yield indices
+            return
+        for value in range(self._sizes[axis]):
+            further = (*indices, value)
+            if (axis, value) not in wrong and not any(c.reason(further) for c in self._ending[axis]):
+                yield from self._below(further, wrong)
+
+    def broken(self, indices: Sequence[int]) -> list[tuple[str, DataPath]]:
+        """The reason and the place of each condition that rejects a point."""
+        return [(reason, c.place) for c in self._conditions if (reason := c.reason(indices))]
+
+    def counts(self) -> Counter[str]:
+        """How many points each condition rejects."""
+        counts: Counter[str] = Counter()
+        for condition in self._conditions:
+            others = math.prod(size for i, size in enumerate(self._sizes) if i not in condition.numbers)
+            counts[self._rules[condition.place]] += others * condition.rejects()
+        return counts
+
+    def rule(self, reason: str, blamed: DataPath) -> str:
+        """The rule behind a reason: the condition that is blamed, or itself."""
+        return self._rules.get(blamed, reason)
+
+    def number(self, indices: Sequence[int]) -> int:
+        """The place of a point among all."""
+        number = 0
+        for size, index in zip(self._sizes, indices, strict=True):
+            number = number * size + index
+        return number
+
+    def indices(self, number: int) -> tuple[int, ...]:
+        """The indices of the values of a point."""
+        found = []
+        for size in reversed(self._sizes):
+            number, index = divmod(number, size)
+            found.append(index)
+        return tuple(reversed(found))
+
+
+class _Early:
+    """A condition on the values of some axes, by their `numbers`; what it says of them is remembered."""
+
+    def __init__(self, condition: _Condition, numbers: tuple[int, ...], axes: Sequence[_Axis]) -> None:
+        self.place, self.numbers = condition.place, numbers
+        self._condition, self._axes = condition, [axes[i] for i in numbers]
+        self._key = itemgetter(*numbers)
+        self._known: dict[Any, str | None] = {}
+
+    def reason(self, indices: Sequence[int]) -> str | None:
+        """Why it rejects a point; None if it does not."""
+        key = self._key(indices)
+        if key not in self._known:
+            self._known[key] = self._judge([indices[i] for i in self.numbers])
+        return self._known[key]
+
+    def rejects(self) -> int:
+        """How many combinations of its axes' values it rejects."""
+        return sum(bool(self._judge(c)) for c in itertools.product(*(range(len(a.values)) for a in self._axes)))
+
+    def _judge(self, indices: Sequence[int]) -> str | None:
+        data: dict[str, Any] = {}
+        for axis, index in zip(self._axes, indices, strict=True):
+            data = _with_value(data, axis.keys, axis.values[index])
+        if any(value is None for value in self._condition.expression.read(data)):
+            return None  # a default, which the spec knows
+        try:
+            return self._condition.reason(data)
+        except ExpressionFault:
+            return None  # told of where there is a spec
+
+
+class _Expander:
+    """Makes specs of the points that are left, and of enough others that each value is tried.
+
+    Errors are gathered, and a value that is wrong by itself is tried only once.
     """
 
     def __init__(
@@ -124,71 +263,60 @@ class _Expander:
         self.model = model
         self.axes = [_Axis(path, tuple(path.split(".")), tuple(values)) for path, values in axes.items()]
         self.conditions = conditions
+        self.sieve = Sieve(self.axes, conditions)
         self.base = {key: value for key, value in document.data.items() if key != "variants"}
         self.errors: dict[tuple[Location | None, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error
         self.broken: set[DataPath] = set()  # conditions that already gave an error
-        # (axis, value) pairs that no point has shown to be legal by themselves yet
-        self.unseen = {(i, j) for i, axis in enumerate(self.axes) for j in range(len(axis.values))}
-        # Conditions on what the axes give: the axes' numbers, their values' indices, and the reasons by those.
-        early = ((condition, self._given(condition.expression)) for condition in conditions)
-        self.early = [(c, axes, itemgetter(*axes), dict[Any, str | None]()) for c, axes in early if axes]
-
-    def _given(self, expression: Expression) -> tuple[int, ...]:
-        """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""
-        found: set[int] = set()
-        for name in expression.names:
-            inside = [i for i, a in enumerate(self.axes) if f"{name}.".startswith(f"{a.path}.")]
-            if not inside:
-                return ()
-            found.update(inside)
-        return tuple(sorted(found))
+        self.judged: dict[int, Point] = {}
 
     def run(self) -> Expansion:
-        points: list[Point] = []
-        paths = [axis.path for axis in self.axes]
-        places = itertools.product(*(range(len(axis.values)) for axis in self.axes))
-        combinations = itertools.product(*(axis.values for axis in self.axes))
-        for indices, combination in zip(places, combinations, strict=True):
-            if self.wrong and any(pair in self.wrong for pair in enumerate(indices)):
-                continue
-            points.append(self._point(indices, dict(zip(paths, combination, strict=True))))
-        for message, path in [] if self.errors else _everywhere(points):
+        for indices in self._each_value():
+            self._point(indices)
+        for indices in self.sieve.left(self.wrong):
+            self._point(indices)
+        for message, path in [] if self.errors else _everywhere(list(self.judged.values())):
             self._error(message, self.document.where(path, key=path[:2] != _AXES or len(path) == 3))
         if self.errors:
             raise SpecErrors(self.errors.values())
-        return Expansion({axis.path: axis.values for axis in self.axes}, points)
+        return Expansion({axis.path: axis.values for axis in self.axes}, self.judged, self.sieve)
 
-    def _point(self, indices: tuple[int, ...], values: dict[str, Any]) -> Point:
-        known = not self.unseen or self.unseen.isdisjoint(enumerate(indices))
-        if known and (early := self._early(indices)):
-            return Point(values, None, *zip(*early, strict=True))
+    def _each_value(self) -> Iterator[tuple[int, ...]]:
+        """Points by which each value of each axis is tried, beside values that are not known to be wrong."""
+        for number, axis in enumerate(self.axes):
+            for value in range(len(axis.values)):
+                seen = -1
+                while seen < len(self.wrong) and (number, value) not in self.wrong:
+                    seen = len(self.wrong)
+                    indices = [self._sound(i) for i in range(len(self.axes))]
+                    indices[number] = value
+                    yield tuple(indices)
+
+    def _sound(self, number: int) -> int:
+        """The first value of an axis that is not known to be wrong."""
+        values = range(len(self.axes[number].values))
+        return next((v for v in values if (number, v) not in self.wrong), 0)
+
+    def _point(self, indices: tuple[int, ...]) -> None:
+        """Judges a point, unless that has been done."""
+        number = self.sieve.number(indices)
+        if number in self.judged:
+            return
         data: dict[str, Any] = self.base
-        for axis in self.axes:
+        values = {}
+        for axis, index in zip(self.axes, indices, strict=True):
+            values[axis.path] = axis.values[index]
             data = _with_value(data, axis.keys, values[axis.path])
         spec, faults = collect(data, self.model)
         if spec is None:
-            plain = [fault for fault in faults if not fault.cross]
-            for fault in plain:
-                self._blame(fault, indices)
-            if not plain:
-                self.unseen.difference_update(enumerate(indices))
+            for fault in faults:
+                if not fault.cross:
+                    self._blame(fault, indices)
             found = {fault.message: self._brought(fault.path, indices) for fault in faults}
-            return Point(values, None, tuple(found), tuple(found.values()))
-        self.unseen.difference_update(enumerate(indices))
+            self.judged[number] = Point(values, None, tuple(found), tuple(found.values()))
+            return
         reasons = [(reason, c.place) for c in self.conditions if (reason := self._judge(c, spec))]
-        return Point(values, None, *zip(*reasons, strict=True)) if reasons else Point(values, spec)
-
-    def _early(self, indices: tuple[int, ...]) -> list[tuple[str, DataPath]]:
-        """The reasons of those conditions that need nothing but the axes' values, and where these stand."""
-        reasons = []
-        for condition, axes, key_of, known in self.early:
-            key = key_of(indices)
-            if key not in known:
-                known[key] = self._by_axes(condition, axes, indices)
-            if reason := known[key]:
-                reasons.append((reason, condition.place))
-        return reasons
+        self.judged[number] = Point(values, None, *zip(*reasons, strict=True)) if reasons else Point(values, spec)
 
     def _brought(self, path: DataPath, indices: tuple[int, ...]) -> DataPath:
         """Where the document has what a point has at `path`: at an axis' value, or there."""
@@ -200,17 +328,6 @@ class _Expander:
             ),
             path,
         )
-
-    def _by_axes(self, condition: _Condition, axes: tuple[int, ...], indices: tuple[int, ...]) -> str | None:
-        data: dict[str, Any] = {}
-        for i in axes:
-            data = _with_value(data, self.axes[i].keys, self.axes[i].values[indices[i]])
-        if any(value is None for value in condition.expression.read(data)):
-            return None  # a default, which the spec knows
-        try:
-            return condition.reason(data)
-        except ExpressionFault:
-            return None  # told of where there is a spec
 
     def _judge(self, condition: _Condition, spec: CommonSpec) -> str | None:
         if condition.place in self.broken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,31 +17,24 @@ from .space import Candidate, Shape, Space
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A candidate that would be measured: the shapes that rank it so high, and what its main kernel takes."""
+class Estimated:
+    """A candidate that would be measured, and the clocks that its family expects; equal for all: no opinion."""
 
     candidate: Candidate
-    shapes: tuple[Shape, ...]
-    outcome: Outcome
+    clocks: float
 
 
-def compile_best(
-    space: Space, shapes: Sequence[Shape], sms: int, top: int, workers: int | None, timeout_s: float
-) -> list[Compiled]:
-    """The `top` candidates of each shape, compiled, in the order in which they were first ranked."""
-    wanted: dict[str, tuple[Candidate, list[Shape]]] = {}
-    for shape in shapes:
-        for candidate in space.ranked([shape], sms)[:top]:
-            wanted.setdefault(candidate.key, (candidate, []))[1].append(shape)
-    outcomes = compile_candidates(space, [c for c, _ in wanted.values()], workers, timeout_s)
-    return [
-        Compiled(candidate, tuple(ranked), outcome)
-        for (candidate, ranked), outcome in zip(wanted.values(), outcomes, strict=True)
-    ]
+def best(space: Space, shape: Shape, sms: int, top: int) -> list[Estimated]:
+    """The `top` candidates of a shape, in the order in which a run would measure them."""
+    return [Estimated(c, space.family.cost(c.plan, shape, sms)) for c in space.ranked([shape], sms)[:top]]
 
 
 def compile_candidates(
-    space: Space, candidates: Sequence[Candidate], workers: int | None, timeout_s: float
+    space: Space,
+    candidates: Sequence[Candidate],
+    workers: int | None,
+    timeout_s: float,
+    on_done: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
     """The main kernel of each candidate, offline; what was compiled before comes from the cache."""
     with TemporaryDirectory(prefix="tlxgen-dry-") as folder:
@@ -49,7 +42,8 @@ def compile_candidates(
         for name, text in space.sources.items():
             Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
         jobs = [_job(Path(folder, f"{c.source}.py"), c) for c in candidates]
-        return compile_all(jobs, workers=workers, timeout_s=timeout_s, cache=stamp.cache_folder() / "compiled")
+        cache = stamp.cache_folder() / "compiled"
+        return compile_all(jobs, workers=workers, timeout_s=timeout_s, cache=cache, on_done=on_done)
 
 
 def _job(module: Path, candidate: Candidate) -> Job:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import math
 import pickle
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -72,10 +72,8 @@ class Space:
         """
         costs: dict[str, float] = {}
         for candidate in self.candidates:
-            product = 1.0
-            for shape in shapes:
-                product *= self.family.cost(candidate.plan, shape, sms) ** (1 / len(shapes))
-            costs[candidate.key] = product
+            each = self.family.costs(candidate.plan, shapes, sms)
+            costs[candidate.key] = math.prod(cost ** (1 / len(shapes)) for cost in each)
         return sorted(self.candidates, key=lambda c: (costs[c.key], digest.of_text(c.label)))
 
 
@@ -129,8 +127,7 @@ def _enumerated(document: Document, family: Family) -> Space:
         source = digest.of_text(text)
         sources[source] = text
         candidates += [_candidate(structure, variant, source) for variant in structure.variants]
-    rejected = Counter(reason.partition(":")[0] for v in kernels.rejected for reason in v.reasons)
-    return Space(document, family, kernels.name, tuple(candidates), sources, dict(sorted(rejected.items())))
+    return Space(document, family, kernels.name, tuple(candidates), sources, kernels.rule_counts)
 
 
 def _candidate(structure: Structure, variant: Variant, source: str) -> Candidate:

@@ -19,6 +19,8 @@ from tlxgen.errors import Location, SpecError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
+from tlxgen.review.progress import bar
+from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
@@ -27,6 +29,12 @@ OPCODES = {
     "TMA loads": ("UTMALDG",),
     "TMA stores": ("UTMASTG",),
 }  # columns of the table
+
+
+MOVED = (
+    "Registers a thread: a CTA is launched with the same number for all of its tasks, which is what ptxas reports.\n"
+    "Each task then takes or gives back some by setmaxnreg. What it has from then on is what the plan says."
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,14 @@ def run(
         if not as_json:
             print(*(f"{line}\n" for line in notes), sep="", end="", flush=True)
         cache = None if no_cache else stamp.cache_folder() / "compiled"
-        outcomes = compile_all([k.job for k in kernels], workers=workers, timeout_s=timeout_s, cache=cache)
+        with bar(len(kernels), "compiling") as shown:
+            outcomes = compile_all(
+                [k.job for k in kernels],
+                workers=workers,
+                timeout_s=timeout_s,
+                cache=cache,
+                on_done=lambda outcome: shown.advance(outcome.job.split(" | ")[0]),
+            )
         outcomes = [replace(o, error=k.work.shown(o.error)) for k, o in zip(kernels, outcomes, strict=True)]
         findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
         for work in works:
@@ -246,8 +261,10 @@ def _figures(found: Resources) -> dict[str, Any]:
 
 
 def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Sequence[Finding]) -> None:
-    columns = ("structure", "configs", "registers", "spill B", "SMEM B", "setmaxnreg", *OPCODES, "as planned")
-    table = Table("Compiled offline", columns)
+    columns = ("structure", "configs", "registers at launch", "of the tasks", "spill B", "SMEM B", "setmaxnreg")
+    table = Table("Compiled offline", (*columns, *OPCODES, "as planned"))
+    if any(register_split(k.plan).applied for k in kernels):
+        table.note = MOVED
     for name in dict.fromkeys(k.structure for k in kernels):
         rows = [(k, o.resources) for k, o in zip(kernels, outcomes, strict=True) if k.structure == name]
         found = [r for _, r in rows if r]
@@ -257,6 +274,7 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
             name,
             f"{len(found)}/{len(rows)}",
             _range(r.registers for r in main),
+            "; or ".join(dict.fromkeys(per_task(k.plan) for k, r in rows if r and k.is_main)),
             _range(r.spill_store_bytes + r.spill_load_bytes for r in found),
             _range(r.smem_bytes for r in main),
             "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tlxgen import families, stamp
 from tlxgen.bounded import cpus
 from tlxgen.errors import TlxgenError
+from tlxgen.families.kit.extents import form, written
 from tlxgen.files import try_to_write, write_atomic
 from tlxgen.project import root_of
+from tlxgen.review.progress import bar, on_terminal
 from tlxgen.review.tables import Table, show
 from tlxgen.spec import load
 from tlxgen.tune import earlier, worker
@@ -26,6 +30,10 @@ from tlxgen.tune.search import Effort, Outcome
 from tlxgen.tune.space import Shape, Space, space_of
 from tlxgen.tune.table import Won, render
 from tlxgen.tune.tuning import Budget, Progress, default_path, device, effort_of, known_device, require, tune
+
+if TYPE_CHECKING:
+    from tlxgen.compile import Outcome as Compiled
+    from tlxgen.tune.dry import Estimated
 
 H200_SMS = 132  # what a dry run ranks for
 
@@ -44,6 +52,7 @@ class Options:
     out: Path | None = None
     timeout_s: float = 30.0
     module: str = worker.MODULE
+    as_json: bool = False
 
 
 def run(spec: Path, options: Options) -> int:
@@ -80,8 +89,13 @@ def run(spec: Path, options: Options) -> int:
             space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=2 * pools.gpus, on_step=step
         )
     write_atomic(path, render(space, found, _shown(spec), options.seed, won, before).encode())
-    _print(space, won)
+    winners = _winners(space, won)
     missing, kept = len(classes(shapes)) - len(won), set(before.classes) - {w.shape_class for w in won}
+    if options.as_json:
+        counts = {"kept": sorted(kept), "gone": len(before.gone), "missing": missing}
+        print(json.dumps({**_fits(space), "wrote": str(path), "winners": winners.records, **counts}, default=str))
+        return int(missing > 0)
+    show([winners])
     print(
         f"wrote {path}"
         + (f"; kept {len(kept)} shape classes of earlier runs" if kept else "")
@@ -100,39 +114,67 @@ def _require_writable(path: Path) -> None:
 
 
 def dry_run(spec: Path, options: Options) -> int:
-    """Ranks and compiles what would be measured first; 0 if all of it compiles within its plan."""
+    """Ranks for each shape and compiles what would be measured first; 0 if all of it compiles."""
     from tlxgen.compile import check_triton
-    from tlxgen.tune.dry import compile_best
+    from tlxgen.tune.dry import best, compile_candidates
 
     check_triton()
     space = space_of(load(spec, tuned=False))
     shapes = _shapes(space, options.shapes)
-    rejected = ", ".join(f"{rule} {count}" for rule, count in space.rejected.items()) or "none"
-    print(f"{len(space.candidates)} variants fit; rejected by the plan, by rule: {rejected}")
-    found = compile_best(space, shapes, H200_SMS, options.candidates or 4, options.workers, 120)
-    table = Table("Ranked first", ("variant", "ranked first for", "registers", "spill B", "SMEM B", "what"))
-    for entry in found:
-        resources = entry.outcome.resources
-        numbers: tuple[object, ...] = ("", "", "")
-        if resources:
-            spilled = resources.spill_store_bytes + resources.spill_load_bytes
-            numbers = (resources.registers, spilled, resources.smem_bytes)
-        ranked = " ".join("x".join(map(str, shape)) for shape in entry.shapes)
-        table.add(entry.candidate.label, ranked, *numbers, entry.outcome.error)
-    show([table])
-    failed = sum(not entry.outcome.ok for entry in found)
-    print(
-        f"{len(found) - failed} of {len(found)} compile; not measured, because there is no GPU in a dry run: any time"
-    )
+    order = {shape: best(space, shape, H200_SMS, options.candidates or 4) for shape in shapes}
+    wanted = list({e.candidate.key: e.candidate for line in order.values() for e in line}.values())
+    with bar(len(wanted), "compiling") as shown:
+        found = compile_candidates(space, wanted, options.workers, 120, lambda outcome: shown.advance())
+    outcomes = {candidate.key: outcome for candidate, outcome in zip(wanted, found, strict=True)}
+    tables = [_ranking(space, shape, line, outcomes) for shape, line in order.items()]
+    failed = sum(not outcome.ok for outcome in found)
+    if options.as_json:
+        ranked = [{"shape": shape, "ranked": table.records} for shape, table in zip(order, tables, strict=True)]
+        print(json.dumps({**_fits(space), "shapes": ranked, "failed": failed}, default=str))
+    else:
+        rejected = ", ".join(f"{rule} {count}" for rule, count in space.rejected.items()) or "none"
+        print(f"{len(space.candidates)} variants fit; rejected by the plan, by rule: {rejected}")
+        show(tables)
+        print(
+            f"{len(found) - failed} of {len(found)} compile; not measured, as a dry run has no GPU: any time. "
+            f"Estimates are arithmetic on the plan, for {H200_SMS} SMs; only their order matters"
+        )
     return int(failed > 0)
 
 
+def _ranking(space: Space, shape: Shape, line: Sequence[Estimated], outcomes: Mapping[str, Compiled]) -> Table:
+    """The candidates of a shape in their order: estimate, and what the compiler says of each."""
+    estimated = any(entry.clocks for entry in line)
+    failed = any(not outcomes[entry.candidate.key].ok for entry in line)
+    columns = ["order", *(["clocks, estimated", "of the first"] if estimated else []), "variant"]
+    columns += ["registers at launch", "spill B", "SMEM B", *(["error"] if failed else [])]
+    unestimated = "" if estimated else ", for which this family has no estimate"
+    table = Table(f"{form(space.family.problem_extents)} = {written(shape)}{unestimated}", tuple(columns))
+    for i, entry in enumerate(line, start=1):
+        outcome = outcomes[entry.candidate.key]
+        resources = outcome.resources
+        guess = [round(entry.clocks), f"{entry.clocks / line[0].clocks:.2f}"] if estimated else []
+        numbers: list[object] = [""] * 3
+        if resources:
+            spilled = resources.spill_store_bytes + resources.spill_load_bytes
+            numbers = [resources.registers, spilled, resources.smem_bytes]
+        table.add(i, *guess, entry.candidate.label, *numbers, *([outcome.error] if failed else []))
+    return table
+
+
+def _fits(space: Space) -> dict[str, Any]:
+    """How many of a spec's variants there are to choose from, as data."""
+    return {"kernel": space.name, "fit": len(space.candidates), "rejected": dict(space.rejected)}
+
+
 def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Raises TlxgenError for shapes of another rank than the family's, and when there are none."""
+    """Raises TlxgenError for shapes that are none of the family's, and when there are none."""
     shapes = tuple(given) or space.family.shapes
-    ranks = {len(shape) for shape in space.family.shapes}
-    if not shapes or (ranks and {len(shape) for shape in shapes} - ranks):
-        raise TlxgenError(f"the family {families.of(space.document).name} takes shapes of {ranks or 'its own'} extents")
+    for shape in shapes:
+        if fault := space.family.wrong_shape(shape):
+            raise TlxgenError(f"{written(shape)} is not a shape of {space.family.name}: {fault}")
+    if not shapes:
+        raise TlxgenError(f"the family {space.family.name} has no shapes of its own", remedy="name some by --shapes")
     return shapes
 
 
@@ -144,40 +186,35 @@ def _bar(stack: ExitStack, count: int, effort: Effort) -> Progress:
     """A bar over all candidates on a terminal; elsewhere a line for each step, with the seconds since the first."""
     total, begun = count * (effort.ranked + effort.drawn), time.monotonic()
     done: dict[Shape, int] = {}
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    drawn = stack.enter_context(bar(total, "")) if on_terminal() else None
 
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-        progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
-        task = progress.add_task("", total=total)
-
-        def update(completed: int, text: str) -> None:
-            progress.update(task, completed=completed, description=text)
-    else:
-
-        def update(completed: int, text: str) -> None:
+    def update(completed: int, text: str) -> None:
+        if drawn:
+            drawn.reach(completed, text)
+        else:
             print(f"[{time.monotonic() - begun:5.1f} s] {completed} of {total}: {text}", file=sys.stderr, flush=True)
 
     def step(shape_class: Shape, outcome: Outcome) -> None:
         done[shape_class] = len(outcome.results) + len(outcome.faults)
         if outcome.order:
             best = outcome.order[0]
-            name = "x".join(map(str, shape_class))
-            update(sum(done.values()), f"{name}: {1 / outcome.score(best):.3f} {best.label}")
+            update(sum(done.values()), f"{written(shape_class)}: {1 / outcome.score(best):.3f} {best.label}")
 
     return step
 
 
-def _print(space: Space, classes_won: Sequence[Won]) -> None:
-    table = Table("Winners", ("shape", "us", "TFLOP/s", "speedup", "variant", "measured", "faults"))
+def _winners(space: Space, classes_won: Sequence[Won]) -> Table:
+    """The winner of each shape. Without a baseline there is no speedup, and no column for it."""
+    compared = any(r.baseline_us for won in classes_won for r in won.outcome.results[won.outcome.order[0].key].values())
+    columns = (form(space.family.problem_extents), "us", "TFLOP/s", *(["speedup"] if compared else []))
+    table = Table("Winners", (*columns, "variant", "measured", "faults"))
     for won in classes_won:
         best = won.outcome.order[0]
         for shape in won.shapes:
             result = won.outcome.results[best.key][shape]
             assert result.us is not None
             tflops = space.family.flops(best.variant.spec, shape) / result.us / 1e6
-            speedup = f"{1 / result.score:.3f}" if result.baseline_us else ""
+            speedup = [f"{1 / result.score:.3f}" if result.baseline_us else ""] if compared else []
             counts = len(won.outcome.results), len(won.outcome.faults)
-            table.add("x".join(map(str, shape)), f"{result.us:.2f}", f"{tflops:.0f}", speedup, best.label, *counts)
-    show([table])
+            table.add(written(shape), f"{result.us:.2f}", f"{tflops:.0f}", *speedup, best.label, *counts)
+    return table

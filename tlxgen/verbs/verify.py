@@ -21,6 +21,7 @@ from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
 from tlxgen.loading import HOST
+from tlxgen.review.progress import bar
 from tlxgen.terminal import emphasised
 from tlxgen.verify import (
     SCHEDULES,
@@ -128,11 +129,14 @@ def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Opti
 def execute(jobs: Sequence[Job], options: Options, works: Mapping[Path, Working]) -> list[Result]:
     """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders."""
     results: list[Result] = []
-    with closing(verify_all(jobs, options.ways, options.limits, options.workers, options.trace)) as coming:
+    every = verify_all(jobs, options.ways, options.limits, options.workers, options.trace)
+    with closing(every) as coming, bar(len(jobs), "verifying") as shown:
         for job, result in zip(jobs, coming, strict=True):
             if isinstance(job, StructureJob):
                 _rename(result, works[job.module.parent])
-            _print(result)
+            with shown.away():
+                _print(result)
+            shown.advance()
             results.append(result)
     findings = sum(len(r.findings) for r in results)
     total = Result("")

@@ -82,7 +82,6 @@ def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
         ({"schedule.kind": "staged", "cache.x": "evict_first"}, "asynchronous copies no hint"),
         ({"tile.n": 5000}, "a power of two, not 5000"),
         ({"tasks.reduce.registers": 100}, "a multiple of 8"),
-        ({"check.shapes": [[1, 2, 3]]}, "a shape is M, N"),
         ({"name": "clocks"}, "needs the name clocks for something else"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the attention families share: pairs that are seen, shapes to time, faults, and what an H200 does in a clock."""
+"""What the attention families share: problems, pairs that are seen, and what an H200 does in a clock."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import math
 from collections.abc import Sequence
 
 from tlxgen.arch import Arch
+from tlxgen.families.kit import Extent
 
-Shape = tuple[int, ...]  # B, H, Hkv, Nq, Nk
+Shape = tuple[int, ...]
+
+EXTENTS = (
+    Extent("B", "batch entries"),
+    Extent("H", "heads of Q"),
+    Extent("Hkv", "heads of K and V"),
+    Extent("Nq", "queries"),
+    Extent("Nk", "keys"),
+)
 
 # Long sequences, where attention is all of the time, and more heads than SMs.
 SHAPES: tuple[Shape, ...] = (
@@ -39,12 +48,7 @@ def stall(stages: int, clocks: float) -> float:
     return max(0.0, Arch.tma_latency - (stages - 1) * clocks) / stages
 
 
-def shape_faults(shapes: Sequence[Sequence[int]]) -> list[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with a spec's `check.shapes`: (path, text) of each."""
-    faults: list[tuple[tuple[str | int, ...], str]] = []
-    for i, shape in enumerate(shapes):
-        if len(shape) != 5:
-            faults.append((("check", "shapes", i), f"B, H, Hkv, Nq, Nk are 5 numbers, not {len(shape)}"))
-        elif shape[1] % shape[2]:
-            faults.append((("check", "shapes", i), f"{shape[1]} heads of Q are no multiple of {shape[2]} of K and V"))
-    return faults
+def unequal_groups(shape: Sequence[int]) -> str:
+    """What is wrong with the heads of a shape; nothing if each head of K and V has as many of Q."""
+    _, heads, kv_heads, _, _ = shape
+    return f"{heads} heads of Q are no multiple of {kv_heads} of K and V" if heads % kv_heads else ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from tlxgen.families.attention.common import SHAPES
+from tlxgen.families.attention.common import EXTENTS, SHAPES, unequal_groups
 from tlxgen.families.base import Family
 from tlxgen.families.kit import Axis
 
@@ -19,5 +20,9 @@ class AttentionBwd(Family):
     model: ClassVar[type[BackwardSpec]] = AttentionBwdSpec
     axes: ClassVar[tuple[Axis, ...]] = AXES
     first_axes = {"mask.kind": ("none", "causal")}
+    extents = EXTENTS
     shapes = SHAPES
     computes = ("problem", "mask")
+
+    def wrong_shape(self, shape: Sequence[int]) -> str:
+        return super().wrong_shape(shape) or unequal_groups(shape)

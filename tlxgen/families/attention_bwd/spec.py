@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from tlxgen.families import kit
-from tlxgen.families.attention.common import shape_faults
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
@@ -194,7 +193,6 @@ def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
         *kit.faults.name(spec),
         *kit.faults.guards(spec),
         *kit.faults.registers({"tasks.mma.registers": registers}),
-        *shape_faults(spec.check.shapes),
     ]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tlxgen.families.attention.common import SHAPES
+from collections.abc import Sequence
+
+from tlxgen.families.attention.common import EXTENTS, SHAPES, unequal_groups
 from tlxgen.families.base import Family
 
 from .axes import AXES
@@ -16,5 +18,9 @@ class AttentionFwd(Family):
     model = AttentionSpec
     axes = AXES
     first_axes = {"mask.kind": ("none", "causal")}
+    extents = EXTENTS
     shapes = SHAPES
     computes = ("problem", "mask", "softmax")
+
+    def wrong_shape(self, shape: Sequence[int]) -> str:
+        return super().wrong_shape(shape) or unequal_groups(shape)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlxgen.arch import Sm90, Sm100
-from tlxgen.families.attention.common import shape_faults
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
@@ -16,7 +15,7 @@ def of(spec: AttentionKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
     narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
-    return [*_shared(spec), *tasks, *_rings(spec), *narrow, *shape_faults(spec.check.shapes)]
+    return [*_shared(spec), *tasks, *_rings(spec), *narrow]
 
 
 def _shared(spec: AttentionKeys) -> Iterator[Fault]:

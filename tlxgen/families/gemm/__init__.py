@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlxgen.families.base import Family
+from tlxgen.families.kit import Extent
 
 from .axes import AXES
 from .cost import SHAPES
@@ -19,6 +20,7 @@ class Gemm(Family):
     model = GemmSpec
     axes = AXES
     first_axes = {"tile.n": (128, 256), "rings.ab.stages": (3, 4)}
+    extents = (Extent("M", "rows of A and C"), Extent("N", "columns of B and C"), Extent("K", "products of a sum"))
     shapes = SHAPES
     computes = ("problem", "epilogue.ops")
 

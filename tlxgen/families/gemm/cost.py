@@ -8,6 +8,7 @@ nothing and need not be right, only in the right order: what it ranks first is m
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import cast
 
 from tlxgen.arch import DTYPES, Arch, Sm100
@@ -71,34 +72,51 @@ def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     """Estimated clocks of the plan's kernels on a problem (M, N, K)."""
+    return estimate(plan, sms)(shape)
+
+
+def estimate(plan: Plan, sms: int) -> Callable[[Shape], float]:
+    """`clocks` of one plan as a function of the shape. What the shape does not change is worked out here, once."""
     facts = cast(GemmFacts, plan.facts)
-    m, n, k = shape
     size = {p.name: int(p.value) for p in plan.parameters}
     split, parts = size["SPLIT_K"], facts.cluster_k
-    tiles_m = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
-    tiles_n = math.ceil(n / (size["BLOCK_N"] * facts.cluster_n)) * facts.cluster_n
-    items = tiles_m * tiles_n * split * parts
-    slots = math.ceil(math.ceil(k / size["BLOCK_K"]) / (split * parts))
+    cluster_rows, cluster_columns = size["BLOCK_M"] * facts.cluster_m, size["BLOCK_N"] * facts.cluster_n
     resident = max(1, sms // facts.cluster) * facts.cluster
-    rounds = math.ceil(items / resident)
-    at_work = min(items, resident)
-    slot = _slot(facts, size, (m, n, k), at_work)
-    slot += _stall(size, slot)
-    main = slots * slot
+    slot_of, stall = _slot(facts, size), _stall(size)
+    around = _around(facts, size, 1), _around(facts, size, 2)
     gap = (0 if facts.pdl else GAP) + (MEETING if facts.cluster > 1 else 0)
-    if facts.helped:
-        lent = _lent(items % resident, slots, slot, resident)
-        return gap + rounds * (main + _around(facts, size, rounds)) - lent * slot + (HELPED if lent else 0)
-    if facts.tail:
-        whole, left = divmod(items, resident)
-        part = _part(left, slots, slot, resident, WORTH_PARTS[facts.ahead])
-        if part < slots:
-            return gap + whole * (main + _around(facts, size, whole + 1)) + part * slot + TILE_START + SUMS[facts.ahead]
-    return gap + rounds * (main + _around(facts, size, rounds) + _exchange(facts, size)) + _reduction(m, n, split, sms)
+    exchange = _exchange(facts, size)
+    cluster_m, cluster_n, block_k = facts.cluster_m, facts.cluster_n, size["BLOCK_K"]
+    helped, tail, ahead = facts.helped, facts.tail, facts.ahead  # a property each, asked for every shape
+
+    def clocks(shape: Shape) -> float:
+        m, n, k = shape
+        tiles_m = math.ceil(m / cluster_rows) * cluster_m
+        tiles_n = math.ceil(n / cluster_columns) * cluster_n
+        items = tiles_m * tiles_n * split * parts
+        slots = math.ceil(math.ceil(k / block_k) / (split * parts))
+        rounds = math.ceil(items / resident)
+        slot = slot_of(shape, min(items, resident))
+        slot += stall(slot)
+        main = slots * slot
+        if helped:
+            lent = _lent(items % resident, slots, slot, resident)
+            return gap + rounds * (main + around[rounds > 1]) - lent * slot + (HELPED if lent else 0)
+        if tail:
+            whole, left = divmod(items, resident)
+            part = _part(left, slots, slot, resident, WORTH_PARTS[ahead])
+            if part < slots:
+                return gap + whole * (main + around[whole > 0]) + part * slot + TILE_START + SUMS[ahead]
+        return gap + rounds * (main + around[rounds > 1] + exchange) + _reduction(m, n, split, sms)
+
+    return clocks
 
 
-def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
-    """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory."""
+def _slot(facts: GemmFacts, size: dict[str, int]) -> Callable[[Shape, int], float]:
+    """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory.
+
+    By the shape, and by how many CTAs are at work.
+    """
     block_m, block_n, block_k = size["BLOCK_M"], size["BLOCK_N"], size["BLOCK_K"]
     a, b = (o.k_bytes for o in facts.operands)
     multiply = block_m * block_n * block_k / facts.products
@@ -107,10 +125,16 @@ def _slot(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) ->
     read = block_k * (a * block_m + b * b_reads * block_n / (2 if facts.pair else 1)) / Arch.smem_bytes_per_clock
     a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
     load = (a * a_loaded + b * b_loaded) * block_k / Arch.l2_bytes_per_clock
-    memory = _unique(facts, size, shape, at_work) * block_k / at_work / Arch.dram_bytes_per_clock
-    memory *= max(1.0, Arch.dram_in_flight / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
+    short = max(1.0, Arch.dram_in_flight / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
     wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
-    return max(multiply + wait, read, load, memory) + HAND_OFF + _adding(facts, block_m * block_n)
+    inside, adding = max(multiply + wait, read, load), _adding(facts, block_m * block_n)
+    unique = _unique(facts, size)
+
+    def clocks(shape: Shape, at_work: int) -> float:
+        memory = unique(shape, at_work) * block_k / at_work / Arch.dram_bytes_per_clock * short
+        return max(inside, memory) + HAND_OFF + adding
+
+    return clocks
 
 
 def _adding(facts: GemmFacts, products: int) -> float:
@@ -120,29 +144,33 @@ def _adding(facts: GemmFacts, products: int) -> float:
     return ADDING if facts.row_groups > 1 else ADDING_ALONE + products / ADDED
 
 
-def _unique(facts: GemmFacts, size: dict[str, int], shape: Shape, at_work: int) -> float:
+def _unique(facts: GemmFacts, size: dict[str, int]) -> Callable[[Shape, int], float]:
     """Bytes of a column of A and of a row of B that the CTAs at work read between them, and that are not in L2 yet.
 
     Those of a cluster along K read other columns of the same rows.
     """
-    m, n, k = shape
+    block_m, block_n, group = size["BLOCK_M"], size["BLOCK_N"], size["GROUP_M"] * facts.cluster_m
     a, b = (o.k_bytes for o in facts.operands)
     parts = facts.cluster_k
-    at_work = math.ceil(at_work / parts)
-    rows = math.ceil(m / size["BLOCK_M"])
-    columns = math.ceil(n / size["BLOCK_N"])
-    high = min(size["GROUP_M"] * facts.cluster_m, rows, at_work)
-    wide = min(math.ceil(at_work / high), columns)
-    read = parts * (a * high * size["BLOCK_M"] + b * wide * size["BLOCK_N"])
-    if (a * m + b * n) * k > Arch.l2_bytes:
-        return read
-    return min(read, parts * (a * m + b * n) * at_work / (rows * columns))  # everything stays: it is read once
+
+    def read_by(shape: Shape, at_work: int) -> float:
+        m, n, k = shape
+        at_work = math.ceil(at_work / parts)
+        rows, columns = math.ceil(m / block_m), math.ceil(n / block_n)
+        high = min(group, rows, at_work)
+        wide = min(math.ceil(at_work / high), columns)
+        read = parts * (a * high * block_m + b * wide * block_n)
+        if (a * m + b * n) * k > Arch.l2_bytes:
+            return read
+        return min(read, parts * (a * m + b * n) * at_work / (rows * columns))  # everything stays: it is read once
+
+    return read_by
 
 
-def _stall(size: dict[str, int], slot: float) -> float:
-    """Clocks a slot that the latency of loads leaves bare, because the ring is short of it."""
+def _stall(size: dict[str, int]) -> Callable[[float], float]:
+    """Clocks a slot that the latency of loads leaves bare, because the ring is short of it; by the slot's own."""
     stages = size["STAGES"]
-    return max(0.0, Arch.tma_latency - (stages - 1) * slot) / stages
+    return lambda slot: max(0.0, Arch.tma_latency - (stages - 1) * slot) / stages
 
 
 def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:

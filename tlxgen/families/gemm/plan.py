@@ -31,7 +31,8 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
     names = {facts.store_guard: "store", facts.scheduler_guard: "scheduler"}
     optional = frozenset(names[guard] for guard, on in guards.items() if on)
     possible = frozenset(names[guard] for guard in guards)
-    roles, all_roles = arch.roles(spec, facts, optional), arch.roles(spec, facts, possible)
+    roles = arch.roles(spec, facts, optional)
+    all_roles = roles if optional == possible else arch.roles(spec, facts, possible)
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     return complete(
         Plan(

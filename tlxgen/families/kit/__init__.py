@@ -5,5 +5,6 @@ from tlxgen.spec import Renamed
 
 from . import faults, one_kernel
 from .axes import Axis, config_axes, parameters, sizes
+from .extents import Extent
 
-__all__ = ["Axis", "Renamed", "config_axes", "faults", "one_kernel", "parameters", "sizes"]
+__all__ = ["Axis", "Extent", "Renamed", "config_axes", "faults", "one_kernel", "parameters", "sizes"]

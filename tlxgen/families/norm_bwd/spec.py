@@ -114,7 +114,7 @@ class NormBwdSpec(CommonSpec):
     def faults(self) -> list[Fault]:
         task = self.tasks.reduce
         held = not task.again or task.sums or self.rings.rows.stages
-        p, rows = self.problem, all(len(shape) == 2 for shape in self.check.shapes)
+        p = self.problem
         return [
             *faults.name(self),
             *faults.guards(self, AXES),
@@ -125,6 +125,5 @@ class NormBwdSpec(CommonSpec):
                 ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
                 ("problem.stats", p.stats, "the statistics are the forward's results: here they are always arguments"),
                 ("tile.chunks", self.tile.chunks > 1 and held, "chunks are read from memory, and again, for dx alone"),
-                ("check.shapes", not rows, "a shape is M, N: 2 numbers"),
             ),
         ]

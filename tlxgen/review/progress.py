@@ -1,0 +1,56 @@
+"""A bar on the terminal for who waits; nothing in a pipe, where it would be noise in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from .tables import console
+
+
+class Bar:
+    """How far something is; without a terminal it draws nothing."""
+
+    def __init__(self, total: int, what: str) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        # Standard output is not taken over: it may be a pipe while the bar is on a terminal.
+        self._drawn = Progress(
+            *columns, console=console(stderr=True), transient=True, redirect_stdout=False, disable=not on_terminal()
+        )
+        self._task = self._drawn.add_task(what, total=total)
+
+    def advance(self, text: str | None = None) -> None:
+        """One more is done; `text` says what is going on."""
+        self._drawn.update(self._task, advance=1, description=text)
+
+    def reach(self, completed: int, text: str) -> None:
+        """So many are done."""
+        self._drawn.update(self._task, completed=completed, description=text)
+
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """The bar is off the screen while lines are printed."""
+        self._drawn.stop()
+        try:
+            yield
+        finally:
+            self._drawn.start()
+
+
+def on_terminal() -> bool:
+    """Whether somebody sees what is drawn on standard error."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def bar(total: int, what: str) -> Iterator[Bar]:
+    """A bar on standard error, gone at the end."""
+    made = Bar(total, what)
+    made._drawn.start()
+    try:
+        yield made
+    finally:
+        made._drawn.stop()
