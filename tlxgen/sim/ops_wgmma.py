@@ -99,8 +99,9 @@ def _values(operand: Any) -> torch.Tensor:
 def async_dot_wait(pendings: int, acc: Any) -> Any:
     """Waits until at most `pendings` wgmmas of this task run; `acc`, when done by then, comes back as a tensor."""
     m = machine()
-    m.here()
-    worker = m.worker
+    place, worker = m.here(), m.worker
+    if m.change is not None:
+        pendings = m.change.pendings(place, pendings)
     if pendings < 0:
         raise KernelFault(f"async_dot_wait({pendings})")
     m.hub.pause()

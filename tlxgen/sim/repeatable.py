@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
+from .change import Change
 from .engine import Chooser
 from .findings import KernelFault, Key
 from .launch import SMS, Director, Session
@@ -25,9 +27,10 @@ class Case:
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     races: bool = True
+    change: Change | None = None  # that is made to the kernel
 
-    def run(self, director: Director, seed: int, until: Key | None = None) -> Session:
-        """One run, ended by the finding `until`. Raises UnsupportedOp; other exceptions of the program are findings."""
+    def run(self, director: Director, seed: int, until: Key | Literal["error"] | None = None) -> Session:
+        """One run, ended by the finding `until`, or by the first error. Raises UnsupportedOp; other exceptions of the program are findings."""
         session = Session(
             seed=seed,
             sms=self.sms,
@@ -37,6 +40,7 @@ class Case:
             director=director,
             until=until,
             races=self.races,
+            change=self.change,
         )
         with session.active():
             try:

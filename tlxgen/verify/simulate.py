@@ -60,7 +60,7 @@ def _way(kind: Any, value: Any) -> tuple[Way, str]:
     if kind == "replay":
         return Script.parse(value), "replay"
     if kind == "exhaustive":
-        return Budget(seconds=value), "all orders"
+        return Budget(steps=value), "all orders"
     return (kind, value), f"schedule {kind}, seed {value}"
 
 

@@ -12,7 +12,7 @@ from tlxgen.errors import Location, SpecErrors, TlxgenError
 Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Run = tuple[Schedule, int]  # with a seed
-Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], float]  # a list of decisions; seconds a case
+Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
