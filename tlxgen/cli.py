@@ -139,13 +139,16 @@ def verify(
     trace: Annotated[
         Optional[Path], typer.Option(help="Write a trace for Perfetto: of the run to the first finding, or of any.")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Tell every finding, not only the likely cause.")] = False,
 ) -> None:
     """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
     from tlxgen.verify import Limits, is_hand_written
 
-    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory), exhaustive, replay, trace)
+    options = verb.Options(
+        seeds, schedule, config, arch, workers, Limits(timeout, memory), exhaustive, replay, trace, every
+    )
     each = [[t] if is_hand_written(t) else map(str, _files([Path(t)])) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))
 

@@ -103,8 +103,8 @@ class Session:
     """Launches on one schedule and seed, or as a `director` says; programs draw their inputs from `seed`.
 
     Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
-    the arguments of a launch. The session ends at the finding `until`, or at the first error. `races` false leaves out the comparing of
-    accesses to shared memory: it is there to measure what that costs. `change` is made to the kernel.
+    the arguments of a launch. The session ends at the finding `until`, or at the first error. `races` false leaves out
+    the comparing of accesses to shared memory: it is there to measure what that costs. `change` is made to the kernel.
     """
 
     schedule: Schedule = "random"

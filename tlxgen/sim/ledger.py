@@ -1,5 +1,5 @@
-"""The books of one launch: for each mbarrier who arrives, who waits for which phase, which bytes are expected, and which
-copies bring them. What a verdict is derived from.
+"""The books of one launch: for each mbarrier who arrives, who waits for which phase, which bytes are expected, and what
+brings them. A verdict is derived from them.
 
 `Account` sums up the barriers of one array over its slots and over all CTAs.
 """
@@ -7,8 +7,9 @@ copies bring them. What a verdict is derived from.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import FrameType
 
 from .actors import Event, Task
@@ -18,6 +19,7 @@ from .machine import BarrierArray
 from .memory import Buffer
 from .trace import Lane, Trace
 from .watch import Amount, Barrier
+from .words import Party, lines
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,16 @@ class Came:
     lane: Lane
     engine: str  # of what operation, or empty
     place: Place
+    barrier: str
     count: int
     expected: int
     phase: int  # the first is 1
+    step: int
+
+    @property
+    def remote(self) -> bool:
+        """Whether it comes from another CTA."""
+        return not self.barrier.endswith(f" of CTA {self.lane.cta}")
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Wait:
     barrier: str
     wanted: int
     phase: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,7 @@ class Ledger(Trace):
     barriers: dict[str, Mbarrier] = field(default_factory=dict)
     came: dict[str, list[Came]] = field(default_factory=lambda: defaultdict(list))
     awaited: dict[str, list[Wait]] = field(default_factory=lambda: defaultdict(list))
+    books: dict[str, list[Came | Promise]] = field(default_factory=lambda: defaultdict(list))  # both, as they came
     promised: dict[str, list[Promise]] = field(default_factory=lambda: defaultdict(list))
     pendings: dict[Place, int] = field(default_factory=dict)  # what waits for groups leave under way, by line
     indexed: set[tuple[Place, str]] = field(default_factory=set)  # lines, and the rings and arrays that they index
@@ -67,7 +78,9 @@ class Ledger(Trace):
         super().operation(task, place, frame)
         if isinstance(left := frame.f_locals.get("pendings"), int):
             self.pendings[place] = max(left, self.pendings.get(place, 0))
-        if frame.f_code.co_name == "__getitem__" and isinstance(ring := frame.f_locals.get("self"), (Buffer, BarrierArray)):
+        if frame.f_code.co_name == "__getitem__" and isinstance(
+            ring := frame.f_locals.get("self"), (Buffer, BarrierArray)
+        ):
             self.indexed.add((place, ring.name))
 
     def arrives(self, barrier: Barrier, amount: Amount, place: Place) -> None:
@@ -77,18 +90,29 @@ class Ledger(Trace):
             self.barriers[barrier.label] = barrier
             if count:
                 lane, engine = self._behind()
-                self.came[barrier.label].append(Came(lane, engine, place, count, -size, barrier.phase + 1))
+                came = Came(lane, engine, place, barrier.label, count, -size, barrier.phase + 1, self.steps)
+                self.came[barrier.label].append(came)
+                self.books[barrier.label].append(came)
 
     def waits(self, barrier: Barrier, phase: int, place: Place) -> None:
         super().waits(barrier, phase, place)
         if isinstance(barrier, Mbarrier) and self.hub.actor is not None:
             self.barriers[barrier.label] = barrier
-            self.awaited[barrier.label].append(Wait(self._behind()[0], place, barrier.label, phase, barrier.phase))
+            self.awaited[barrier.label].append(
+                Wait(self._behind()[0], place, barrier.label, phase, barrier.phase, self.steps)
+            )
 
     def promises(self, barrier: Barrier, size: int, place: Place) -> None:
         if isinstance(barrier, Mbarrier):
             self.barriers[barrier.label] = barrier
-            self.promised[barrier.label].append(Promise(self._behind()[0], place, size))
+            promise = Promise(self._behind()[0], place, size)
+            self.promised[barrier.label].append(promise)
+            self.books[barrier.label].append(promise)
+
+    @property
+    def ran_dry(self) -> bool:
+        """Whether all that was issued has completed: the launch ended, or nobody could go on."""
+        return not self.found_at or any(id == "deadlock" for id, _ in self.found_at)
 
     def stuck(self) -> list[tuple[Lane, str]]:
         """Tasks that wait at the end, and the mbarriers that they wait for."""
@@ -112,18 +136,6 @@ class Ledger(Trace):
         return self.lane(actor), ""
 
 
-@dataclass(frozen=True)
-class Party:
-    """A task that arrives, of its own CTA or of a peer: at which lines, how often, with what count in a call."""
-
-    task: str
-    remote: bool
-    engine: str
-    places: tuple[Place, ...]
-    calls: int
-    count: int
-
-
 class Account:
     """What the ledger has of one array of barriers."""
 
@@ -138,23 +150,21 @@ class Account:
         self.slots = len({label.partition(" of ")[0] for label in self.labels})
         self.phases = sum(b.phase for b in barriers)
 
-    @property
-    def busiest(self) -> Mbarrier:
-        """The one of its barriers on which most has been expected and promised."""
-        books = self._ledger
-        return max(self.barriers, key=lambda b: (len(books.came[b.label]) + len(books.promised[b.label])))
-
     def parties(self, label: str | None = None) -> list[Party]:
         """Who arrives; on one of the barriers, if `label` says which."""
         found: dict[tuple[str, bool, str], list[Came]] = defaultdict(list)
         for one in [label] if label else self.labels:
-            cta = one.rpartition(" of CTA ")[2]
             for c in self._ledger.came[one]:
-                found[c.lane.name, str(c.lane.cta) != cta, c.engine].append(c)
+                found[c.lane.name, c.remote, c.engine].append(c)
         return [
             Party(*key, tuple(sorted({c.place for c in calls})), len(calls), max(c.count for c in calls))
             for key, calls in sorted(found.items())
         ]
+
+    def of(self, party: Party) -> list[Came]:
+        """The arrivals of one of the parties."""
+        key = (party.task, party.remote, party.engine)
+        return [c for c in self.came if (c.lane.name, c.remote, c.engine) == key]
 
     def arrivals_of(self, label: str) -> Counter[Lane]:
         """On one barrier, the count of one call of each task, those of other CTAs among them."""
@@ -164,40 +174,76 @@ class Account:
     def takes_bytes(self) -> bool:
         return any(c.expected for c in self.came) or any(self._ledger.promised[label] for label in self.labels)
 
-    @property
-    def expected(self) -> int:
-        """Bytes that are expected in a phase: of each line that expects some, once."""
-        label = self.busiest.label
-        return sum(self._usual(c.expected for c in self._of(label, p)) for p in self.expecting(label))
+    @cached_property
+    def sizes(self) -> tuple[int, int, Place | None]:
+        """Bytes that a line expects, those that copies bring for it, and the line: one where the two differ, if any."""
+        found: Mapping[Place | None, tuple[int, int]] = self._by_line() or self._in_all()
+        odd = [(expected, brought, place) for place, (expected, brought) in found.items() if expected != brought]
+        return (odd or [(expected, brought, place) for place, (expected, brought) in found.items()])[0]
 
-    def expecting(self, label: str | None = None) -> list[Place]:
+    @property
+    def said_sizes(self) -> str:
+        """The same in words."""
+        expected, brought, place = self.sizes
+        where = f" (line {place.line})" if place else ""
+        return (
+            f"{self.array} expects {expected} bytes a phase{where}, and {brought} come, from line {lines(self.loads)}"
+        )
+
+    def expecting(self) -> list[Place]:
         """The lines that expect bytes."""
-        came = self._ledger.came[label] if label else self.came
-        return sorted({c.place for c in came if c.expected})
-
-    def usual_bytes(self, place: Place) -> int:
-        """What a line expects at a time."""
-        return self._usual(c.expected for c in self.came if c.place == place and c.expected)
-
-    @property
-    def brought(self) -> int:
-        """Bytes that copies bring in a phase: of each line and task, as often as it loads for one expectation."""
-        label = self.busiest.label
-        uses = max((len(self._of(label, p)) for p in self.expecting(label)), default=0)
-        loads: dict[tuple[Lane, Place], list[int]] = defaultdict(list)
-        for promise in self._ledger.promised[label]:
-            loads[promise.lane, promise.place].append(promise.size)
-        uses = uses or max(map(len, loads.values()), default=1)
-        return sum(max(1, round(len(sizes) / uses)) * self._usual(sizes) for sizes in loads.values())
+        return sorted({c.place for c in self.came if c.expected})
 
     @property
     def loads(self) -> list[Place]:
         """The lines whose copies bring bytes."""
         return sorted({p.place for label in self.labels for p in self._ledger.promised[label]})
 
-    def _of(self, label: str, place: Place) -> list[Came]:
-        return [c for c in self._ledger.came[label] if c.place == place and c.expected]
+    def _by_line(self) -> Mapping[Place | None, tuple[int, int]]:
+        """Where those who expect also load, after that: what comes from one expectation to the next. Else nothing."""
+        sizes: dict[Place, int] = {}
+        whole: dict[Place, list[int]] = defaultdict(list)
+        broken: dict[Place, list[int]] = defaultdict(list)  # the last, after which a run may have ended
+        for label in self.labels:
+            under_way: dict[Lane, tuple[Place, int]] = {}
+            for entry in self._ledger.books[label]:
+                if isinstance(entry, Promise):
+                    if entry.lane not in under_way:
+                        return {}
+                    place, size = under_way[entry.lane]
+                    under_way[entry.lane] = (place, size + entry.size)
+                elif entry.expected:
+                    if entry.lane in under_way:
+                        place, size = under_way[entry.lane]
+                        whole[place].append(size)
+                    sizes[entry.place] = entry.expected
+                    under_way[entry.lane] = (entry.place, 0)
+            for place, size in under_way.values():
+                (whole if self._ledger.ran_dry else broken)[place].append(size)
+        return {place: (size, _other(size, whole[place] or [max(broken[place])])) for place, size in sizes.items()}
 
-    @staticmethod
-    def _usual(values: Iterable[int]) -> int:
-        return Counter(values).most_common(1)[0][0]
+    def _in_all(self) -> Mapping[Place | None, tuple[int, int]]:
+        """Where peers load, too: of each line and task as often as it loads for one expectation. Of the barrier for
+        which most comes: on others the run may have ended before."""
+        return max((self._in_all_of(label) for label in self.labels), key=lambda found: max(found.values())[1])
+
+    def _in_all_of(self, label: str) -> Mapping[Place | None, tuple[int, int]]:
+        expects: dict[Place, list[int]] = defaultdict(list)
+        loads: dict[tuple[Lane, Place], list[int]] = defaultdict(list)
+        for came in self._ledger.came[label]:
+            if came.expected:
+                expects[came.place].append(came.expected)
+        for promise in self._ledger.promised[label]:
+            loads[promise.lane, promise.place].append(promise.size)
+        uses = max(map(len, expects.values()), default=max(map(len, loads.values()), default=1))
+        brought = sum(max(1, round(len(sizes) / uses)) * _usual(sizes) for sizes in loads.values())
+        return {next(iter(expects), None): (sum(map(_usual, expects.values())), brought)}
+
+
+def _other(size: int, found: Sequence[int]) -> int:
+    """What is found that is not `size`, most often; `size` where that is all there is."""
+    return _usual([x for x in found if x != size] or [size])
+
+
+def _usual(values: Iterable[int]) -> int:
+    return Counter(values).most_common(1)[0][0]

@@ -28,8 +28,8 @@ _HERE = str(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one launch, in steps, which every machine counts the same: a kernel that needs more is taken for one that never
-    ends. No wall time: a machine with other load would find what is not there."""
+    """Of one launch: a kernel that needs more is taken for one that never ends. Counted in steps, which every machine
+    counts the same; by the clock, a machine with other load would find what is not there."""
 
     steps: int = 3_000_000
 

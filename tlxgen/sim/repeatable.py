@@ -30,7 +30,8 @@ class Case:
     change: Change | None = None  # that is made to the kernel
 
     def run(self, director: Director, seed: int, until: Key | Literal["error"] | None = None) -> Session:
-        """One run, ended by the finding `until`, or by the first error. Raises UnsupportedOp; other exceptions of the program are findings."""
+        """One run, ended by the finding `until`, or by the first error. Raises UnsupportedOp; other exceptions of the
+        program are findings."""
         session = Session(
             seed=seed,
             sms=self.sms,

@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from .change import ArrivalsOf, BytesOf, Change, CountOf, ParityOf, PendingsOf, SlotOf
 from .findings import Finding, Place
 from .ledger import Account, Ledger, Wait
-from .words import counted, lines, number, ordinal, parties, tasks
+from .words import counted, number, ordinal, parties, tasks
+
+CERTAIN = 100  # the score of what the ledger shows by itself: bytes that differ from those that are expected
+Rule = Literal["other", "filled", "freed"]
+_RULES: tuple[tuple[Rule, int], ...] = (("other", 58), ("filled", 52), ("freed", 50))
 
 
 @dataclass(frozen=True)
@@ -42,17 +47,12 @@ def suspects(ledger: Ledger, findings: Sequence[Finding]) -> list[Suspect]:
 
 def _bytes(accounts: Sequence[Account]) -> Iterator[Suspect]:
     for account in accounts:
-        places = account.expecting(account.busiest.label)
-        if not account.takes_bytes or not places or (more := account.brought - account.expected) == 0:
-            continue
-        cause = (
-            f"{account.array} expects {account.expected} bytes a phase (line {lines(places)}), and "
-            f"{account.brought} come, from line {lines(account.loads)}"
-        )
-        for place in places:
-            size = account.usual_bytes(place) + more
-            if size >= 0:
-                yield Suspect(100, BytesOf(place, size), cause, (place, *account.loads), f"{size} bytes are expected")
+        if account.takes_bytes and (place := account.sizes[2]):
+            expected, brought, _ = account.sizes
+            if expected != brought:
+                places = (place, *account.loads)
+                cure = f"{brought} bytes are expected"
+                yield Suspect(CERTAIN, BytesOf(place, brought), account.said_sizes, places, cure)
 
 
 def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Finding]) -> Iterator[Suspect]:
@@ -63,7 +63,13 @@ def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Findin
     one = max((max(a.values(), default=0) for a in arrivals), default=0)
     over = any(f.id == "over-arrival" and any(x in f.message for x in account.labels) for f in findings)
     scores: dict[int, int] = defaultdict(int)
-    for count, score in ((every, 62), (one, 40), (account.count - unit, 30), (account.count + unit, 28), (2 * every, 20)):
+    for count, score in (
+        (every, 62),
+        (one, 40),
+        (account.count - unit, 30),
+        (account.count + unit, 28),
+        (2 * every, 20),
+    ):
         scores[count] = max(scores[count], score)
     for count, score in scores.items():
         if count <= 0 or count == account.count:
@@ -72,7 +78,9 @@ def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Findin
         what = "threads " * account.per_thread
         who = parties(account.parties())
         cause = f"{account.array} counts {account.count}, and {counted(count, what)}a phase: {who}"
-        yield Suspect(score - 25 * (not near), CountOf(account.array, count), cause, (account.place,), f"it counts {count}")
+        yield Suspect(
+            score - 25 * (not near), CountOf(account.array, count), cause, (account.place,), f"it counts {count}"
+        )
 
 
 def _phases(account: Account, near: bool) -> Iterator[Suspect]:
@@ -81,7 +89,7 @@ def _phases(account: Account, near: bool) -> Iterator[Suspect]:
     for wait in account.waits:
         by_place[wait.place].append(wait)
     for place, waits in by_place.items():
-        for rule, score in (("other", 58), ("filled", 52), ("freed", 50)):
+        for rule, score in _RULES:
             odd = _odd(waits, rule)
             if odd is None:
                 continue
@@ -97,7 +105,7 @@ def _phases(account: Account, near: bool) -> Iterator[Suspect]:
             yield Suspect(score - 25 * (not near), change, cause, (place,), f"it waits for parity {needs} there")
 
 
-def _odd(waits: Sequence[Wait], rule: str) -> tuple[str, Wait] | None:
+def _odd(waits: Sequence[Wait], rule: Rule) -> tuple[str, Wait] | None:
     """The first wait whose parity is not the one of a rule, and which one it is of its task; None where all agree."""
     numbers: dict[object, int] = defaultdict(int)
     for wait in waits:
@@ -111,28 +119,27 @@ def _odd(waits: Sequence[Wait], rule: str) -> tuple[str, Wait] | None:
 
 def _arrivals(account: Account, findings: Sequence[Finding]) -> Iterator[Suspect]:
     """Lines that arrive, where there may be too many."""
-    over = {"over-arrival", "parity-overrun", "async-lifetime", "race-read-write"}.intersection(f.id for f in findings)
+    over = any(f.id == "over-arrival" for f in findings)
     for place in sorted({c.place for c in account.came if not c.expected and not c.engine}):
-        cause = f"line {place.line} arrives on {account.array} once too often: it counts {account.count}, and more arrive"
-        if over:
-            score = 45 if "over-arrival" in over else 22
-            yield Suspect(score, ArrivalsOf(place, 0), cause, (place, account.place), "it does not arrive")
+        cause = (
+            f"line {place.line} arrives on {account.array} once too often: it counts {account.count}, and more arrive"
+        )
+        yield Suspect(45 if over else 18, ArrivalsOf(place, 0), cause, (place, account.place), "it does not arrive")
 
 
 def _pendings(ledger: Ledger, findings: Sequence[Finding]) -> Iterator[Suspect]:
     early = any(f.id in ("async-lifetime", "race-read-write", "race-write-write") for f in findings)
     for place, left in ledger.pendings.items():
         for most in sorted({max(0, left - 1), 0} - {left}, reverse=True):
-            cause = f"line {place.line} leaves {number(left, 'operation')} under way, of which it must have waited for one"
+            cause = f"line {place.line} leaves {number(left, 'operation')} under way, and may leave at most {most}"
             cure = f"it leaves {most} under way"
             yield Suspect((56 if early else 8) - (most < left - 1), PendingsOf(place, most), cause, (place,), cure)
 
 
 def _slots(ledger: Ledger, findings: Sequence[Finding]) -> Iterator[Suspect]:
-    """The rings at the lines of the findings, one or two slots on."""
+    """The rings at the lines of the findings, one slot on or back."""
     places = {place for f in findings for place in f.places}
-    for place, array in sorted(ledger.indexed & {(p, a) for p, a in ledger.indexed if p in places}):
-        for step in (-1, 1, -2, 2):
-            by = "one slot" if abs(step) == 1 else "two slots"
-            cause = f"line {place.line} uses the wrong slot of {array}: {by} too {'far on' if step < 0 else 'early'}"
-            yield Suspect(36 - abs(step), SlotOf(place, array, step), cause, (place,), f"it is {by} {'before' if step < 0 else 'after'}")
+    for place, array in sorted(one for one in ledger.indexed if one[0] in places):
+        for step, found, right in ((-1, "one too far on", "one slot before"), (1, "one too early", "one slot after")):
+            cause = f"line {place.line} uses the wrong slot of {array}, {found}"
+            yield Suspect(35, SlotOf(place, array, step), cause, (place,), f"it is {right}")

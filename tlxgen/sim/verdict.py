@@ -18,12 +18,15 @@ from .machine import Limits
 from .minimise import PER_RUN
 from .repeatable import Case, Recorded
 from .runs import Report, Seen
-from .suspects import Suspect, suspects
+from .suspects import CERTAIN, Suspect, suspects
 from .words import lines, number, tasks
 
-STEPS = 200_000  # of work: a few seconds
-LONGEST = 500_000  # steps of a run that a ledger is kept of
-TRIED = 40  # changes
+STEPS = 100_000  # of work: a few seconds
+LONGEST = 100_000  # steps of a run that a ledger is kept of
+TRIED = 16  # changes
+# What a change to a barrier, a slot or a wait can mend.
+MENDED = {"deadlock", "tx-mismatch", "over-arrival", "parity-overrun", "async-lifetime", "race-read-write",
+          "race-write-write"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class BarrierFacts:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`cause` in a line, with the lines to look at. `proof` is the change that mends the run, if one does. `seen` is the
-    finding that shows it best, `barriers` those of the launch, the ones in question first."""
+    """`cause` in a line, with the lines to look at. `proof` is the change that mends the run, if one does. `seen` is
+    the finding that shows it best, `barriers` those of the launch, the ones in question first."""
 
     cause: str
     places: tuple[Place, ...]
@@ -73,7 +76,7 @@ def diagnose(report: Report, work: int = STEPS) -> Verdict | None:
     ledger, findings = _observed(first)
     own = [replace(first, finding=f) for f in findings]
     found = plain(findings)
-    if found is None and report.errors:
+    if found is None and not MENDED.isdisjoint(f.id for f in findings):
         mended = _tried(first, suspects(ledger, findings), work)
         if mended is not None:
             about = _telling(findings, mended.places)
@@ -107,7 +110,9 @@ def _observed(seen: Seen) -> tuple[Ledger, list[Finding]]:
 def _tried(seen: Seen, some: Iterable[Suspect], work: int) -> Suspect | None:
     """The first change with which the run has no error."""
     assert seen.case is not None
-    for suspect in list(some)[:TRIED]:
+    found = list(some)[:TRIED]
+    found = [s for s in found if s.score >= CERTAIN] or found
+    for suspect in found:
         if work <= 0:
             return None
         case: Case = replace(seen.case, change=suspect.change, limits=Limits(min(work, seen.case.limits.steps)))
@@ -138,6 +143,6 @@ def _facts(ledger: Ledger, text: str) -> tuple[BarrierFacts, ...]:
             engine = f"by {party.engine}, " * bool(party.engine)
             remote = " of a peer" * party.remote
             arrivals.append(f"{tasks([party.task])}{remote}: {engine}line {lines(party.places)}, {times}")
-        sizes = (account.expected, account.brought) if account.takes_bytes else (None, None)
+        sizes = account.sizes[:2] if account.takes_bytes else (None, None)
         found.append(BarrierFacts(account.array, account.slots, account.place, account.count, tuple(arrivals), *sizes))
     return tuple(sorted(found, key=lambda one: one.array not in text))

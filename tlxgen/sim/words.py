@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from .findings import Place
-from .ledger import Party
 
 _REPLICA = re.compile(r"(.*) replica (\d+)")
+
+
+@dataclass(frozen=True)
+class Party:
+    """A task that arrives, of its own CTA or of a peer: at which lines, how often, with what count in a call."""
+
+    task: str
+    remote: bool
+    engine: str
+    places: tuple[Place, ...]
+    calls: int
+    count: int
 
 
 def tasks(names: Iterable[str]) -> str:

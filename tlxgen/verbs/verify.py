@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from tlxgen.build import Prepared, build
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import write_atomic
+from tlxgen.verbs.findings import told
 from tlxgen.verify import (
     SCHEDULES,
     Arch,
@@ -48,6 +48,7 @@ class Options:
     exhaustive: bool = False
     replay: str | None = None  # TARGET=LIST, as a finding prints it
     trace: Path | None = None
+    every: bool = False  # finding is told, and not one of each kind
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -98,7 +99,7 @@ def execute(jobs: Sequence[Job], options: Options) -> list[Result]:
     results: list[Result] = []
     with closing(verify_all(jobs, options.ways, options.limits, options.workers, options.trace)) as coming:
         for result in coming:
-            _print(result)
+            _print(result, options.every)
             results.append(result)
     findings = sum(len(r.findings) for r in results)
     total = Result("")
@@ -160,23 +161,13 @@ def _way(kind: str, value: Any) -> dict[str, Any]:
     return {"schedule": kind, "seed": value} if kind in SCHEDULES else {kind: value}
 
 
-def _print(result: Result) -> None:
+def _print(result: Result, every: bool) -> None:
     print(f"{result.target}: {result.covered}", flush=True)
-    for finding in result.findings:
-        print(f"  {_line(finding)}", flush=True)
-        if "witness" in finding:
-            story = f"{finding['witness']}\nreplay: --replay {shlex.quote(result.target + '=' + finding['replay'])}"
-            print(textwrap.indent(story, "    "), flush=True)
+    if result.findings:
+        print(textwrap.indent("\n".join(told(result, every)), "  "), flush=True)
     if result.error:
         print("  " + _text(result.error).replace("\n", "\n  "), flush=True)
 
 
 def _text(error: TlxgenError) -> str:
     return str(error) if error.location or isinstance(error, SpecErrors) else f"error: {error}"
-
-
-def _line(finding: Mapping[str, Any]) -> str:
-    where = ", ".join(f"{Path(p['path']).name}:{p['line']}" for p in finding["places"])
-    what = f"{finding['severity']} {finding['id']}: {finding['message']}" + (f" [{where}]" if where else "")
-    run = "" if finding["schedule"] == "replay" else f" (schedule {finding['schedule']}, seed {finding['seed']})"
-    return f"{what}; {finding['fix']}{run}"

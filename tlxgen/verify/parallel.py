@@ -78,6 +78,8 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         shown = message["witness"]
         finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
         finding |= {"replay": shown["replay"], "witness": shown["text"]}
+    if "verdict" in message:
+        result.verdict = {**message["verdict"]}
     if "report" not in message:
         return False
     report = message["report"]

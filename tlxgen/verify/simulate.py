@@ -1,13 +1,14 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
 A request is {job, runs, memory, timeout_s, trace}. The answer: {"begin": ...} before what may hang, {"report": ...}
-after each run, {"witness": ...} for the first finding of each id, {"error": ...} instead of what could not be run.
+after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are findings,
+{"error": ...} instead of what could not be run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tlxgen.bounded.serve import Say, lift_memory_limit, limit_memory, serve
 from tlxgen.cases.foreign import out_of_memory, shown
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.sim import Budget, Report, Script, Seen, Way, explain, sample
+from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
 
 from . import functions, structures
 from .verification import GIB, error_to_json
@@ -32,17 +33,21 @@ def handle(request: dict[str, Any], say: Say) -> None:
         _limited.append(request["memory"])
     try:
         say({"begin": "importing"})
-        verify, told, trace = _prepare(request["job"]), set[str](), None
+        verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
             report = verify(way)
             say({"report": _to_json(report)})
+            total.add(report)
             say({"begin": "shortening the way to a finding"})
             for seen, story in explain(report, told, WORK):
-                about = {"id": seen.finding.id, "places": _places(seen)}
+                about = {"id": seen.finding.id, "places": _places(seen.finding.places)}
                 say({"witness": {**about, "replay": str(story.script), "text": story.text}})
                 trace = trace or story.json
+        say({"begin": "looking for the cause"})
+        if verdict := diagnose(total):
+            say({"verdict": _verdict_to_json(verdict)})
         if request["trace"]:
             write_atomic(Path(request["trace"]), (json.dumps(trace or sample(report)) + "\n").encode())
     except TlxgenError as error:
@@ -64,8 +69,31 @@ def _way(kind: Any, value: Any) -> tuple[Way, str]:
     return (kind, value), f"schedule {kind}, seed {value}"
 
 
-def _places(seen: Seen) -> list[dict[str, Any]]:
-    return [{"path": shown(p.path), "line": p.line} for p in seen.finding.places]
+def _places(places: Iterable[Place]) -> list[dict[str, Any]]:
+    return [{"path": shown(p.path), "line": p.line} for p in places]
+
+
+def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    finding = verdict.seen.finding
+    barriers = [
+        {
+            "array": b.array,
+            "slots": b.slots,
+            "places": _places([b.place]),
+            "count": b.count,
+            "arrivals": list(b.arrivals),
+            "expected": b.expected,
+            "brought": b.brought,
+        }
+        for b in verdict.barriers
+    ]
+    return {
+        "cause": verdict.cause,
+        "places": _places(dict.fromkeys(verdict.places)),
+        "proof": verdict.proof,
+        "finding": {"id": finding.id, "places": _places(finding.places)},
+        "barriers": barriers,
+    }
 
 
 def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
@@ -86,7 +114,7 @@ def _to_json(report: Report) -> dict[str, Any]:
             "id": s.finding.id,
             "severity": s.finding.severity,
             "message": s.finding.message,
-            "places": _places(s),
+            "places": _places(s.finding.places),
             "schedule": s.schedule or "replay",
             "seed": s.seed,
             "fix": s.finding.fix,
