@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from .errors import TlxgenError
+
 SUFFIX = ".tlxgen-tmp"
 
 
@@ -23,6 +25,19 @@ def write_atomic(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def require_writable(path: Path) -> None:
+    """Raises TlxgenError where `write_atomic` could not write, before there is anything to write. Leaves nothing."""
+    if path.is_dir():
+        raise TlxgenError(f"{path} cannot be written: it is a folder", remedy="name a file")
+    folder = next(p for p in path.absolute().parents if p.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix=f".{path.name}."[:40]):
+            pass
+    except OSError as error:
+        where = "" if folder == path.absolute().parent else f" in {folder}"
+        raise TlxgenError(f"{path} cannot be written{where}: {error.strerror}") from None
 
 
 def sweep(folder: Path) -> None:

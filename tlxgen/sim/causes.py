@@ -77,6 +77,12 @@ def _sizes(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
     for account in ledger.accounts():
         expected, brought, _ = account.sizes if account.takes_bytes else (0, 0, None)
         lacks = any(ledger.barriers[label].bytes > 0 for label in account.labels)
+        if (
+            not account.exact
+            and not lacks
+            and not any(f"{x} received" in f.message for x in account.labels for f in findings)
+        ):
+            continue
         if finding is not None and (brought > expected or brought < expected and lacks):
             return Cause(account.said_sizes, (*account.expecting(), *account.loads), finding)
     return None

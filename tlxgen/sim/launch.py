@@ -173,7 +173,7 @@ class Session:
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
-        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch, self.change)
+        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch, self.change, self.arch)
         self._attempts += 1
         self._machine = machine
         self.memory.begin(GlobalOrder(machine.hub) if follows else None)
@@ -230,7 +230,7 @@ class Session:
 
         def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
             """An autotuned kernel runs with one config: there is nothing to time."""
-            config = self.choose(tuner, arguments, options)
+            config = tuner.best_config = self.choose(tuner, arguments, options)
             bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
             if config.pre_hook:
                 config.pre_hook(bound)

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import gcd
 from types import FrameType
 
 from .actors import Event, Task
@@ -182,6 +183,11 @@ class Account:
         return (odd or [(expected, brought, place) for place, (expected, brought) in found.items()])[0]
 
     @property
+    def exact(self) -> bool:
+        """Whether it is known which copies an expectation is for."""
+        return bool(self._by_line())
+
+    @property
     def said_sizes(self) -> str:
         """The same in words."""
         expected, brought, place = self.sizes
@@ -223,21 +229,18 @@ class Account:
         return {place: (size, _other(size, whole[place] or [max(broken[place])])) for place, size in sizes.items()}
 
     def _in_all(self) -> Mapping[Place | None, tuple[int, int]]:
-        """Where peers load, too: of each line and task as often as it loads for one expectation. Of the barrier for
-        which most comes: on others the run may have ended before."""
+        """Where peers load, too: what comes in all by how often it is expected. Of the barrier for which most comes: on
+        others the run may have ended before."""
         return max((self._in_all_of(label) for label in self.labels), key=lambda found: max(found.values())[1])
 
     def _in_all_of(self, label: str) -> Mapping[Place | None, tuple[int, int]]:
         expects: dict[Place, list[int]] = defaultdict(list)
-        loads: dict[tuple[Lane, Place], list[int]] = defaultdict(list)
         for came in self._ledger.came[label]:
             if came.expected:
                 expects[came.place].append(came.expected)
-        for promise in self._ledger.promised[label]:
-            loads[promise.lane, promise.place].append(promise.size)
-        uses = max(map(len, expects.values()), default=max(map(len, loads.values()), default=1))
-        brought = sum(max(1, round(len(sizes) / uses)) * _usual(sizes) for sizes in loads.values())
-        return {next(iter(expects), None): (sum(map(_usual, expects.values())), brought)}
+        loads = [p.size for p in self._ledger.promised[label]]
+        uses, unit = max(map(len, expects.values()), default=1), gcd(*loads) or 1
+        return {next(iter(expects), None): (sum(map(_usual, expects.values())), round(sum(loads) / uses / unit) * unit)}
 
 
 def _other(size: int, found: Sequence[int]) -> int:

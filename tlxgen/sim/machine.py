@@ -156,9 +156,11 @@ class Machine:
         layouts: Layouts,
         watch: Watch | None = None,
         change: Change | None = None,
+        arch: str = "sm90",
     ) -> None:
         self.layouts = layouts
         self.change = change
+        self.arch = arch
         self.findings = findings
         self.memory = memory
         self.hub = Hub(findings, chooser, limits.steps, watch)

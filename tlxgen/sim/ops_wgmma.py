@@ -64,6 +64,10 @@ def async_dot(
 def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
     m = machine()
     place = m.here()
+    if m.arch != "sm90":
+        raise KernelFault(
+            f"async_dot into registers is wgmma, which {m.arch} has not: its accumulator is in tensor memory"
+        )
     (rows, depth), (inner, columns) = a.shape, b.shape
     if depth != inner or rows % 64 or columns % 8 or not 8 <= columns <= 256 or depth * a.dtype.itemsize < 32:
         raise KernelFault(f"async_dot of {tuple(a.shape)} and {tuple(b.shape)}: wgmma has no such shape")

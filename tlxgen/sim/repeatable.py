@@ -17,6 +17,11 @@ from .watch import Watch
 _OF_THE_KERNEL = (TypeError, ValueError, NameError, AttributeError, RuntimeError, IndexError, KeyError)
 
 
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that there is no more memory; torch has none of its own for that."""
+    return isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
+
+
 @dataclass(frozen=True)
 class Case:
     """Host code that launches kernels and may add findings of its own, and what it runs on."""
@@ -49,6 +54,8 @@ class Case:
             except KernelFault as fault:
                 session.findings.add("kernel-error", str(fault), session.places_of(fault))
             except _OF_THE_KERNEL as error:
+                if out_of_memory(error):
+                    raise MemoryError(str(error)) from None
                 text = f"{type(error).__name__}: {error}"
                 session.findings.add("kernel-error", text, session.places_of(error))
         return session

@@ -52,7 +52,9 @@ def _bytes(accounts: Sequence[Account]) -> Iterator[Suspect]:
             if expected != brought:
                 places = (place, *account.loads)
                 cure = f"{brought} bytes are expected"
-                yield Suspect(CERTAIN, BytesOf(place, brought), account.said_sizes, places, cure)
+                yield Suspect(
+                    CERTAIN if account.exact else 61, BytesOf(place, brought), account.said_sizes, places, cure
+                )
 
 
 def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Finding]) -> Iterator[Suspect]:

@@ -104,7 +104,7 @@ def _observed(seen: Seen) -> tuple[Ledger, list[Finding]]:
     findings = session.findings.all
     keys = [f.key for f in findings if f.severity == "error"] or [f.key for f in findings]
     showing = [one for one in ledgers if any(key in one.found_at for key in keys)]
-    return next(iter(showing or ledgers)), findings
+    return next(iter(showing or ledgers), Ledger()), findings
 
 
 def _tried(seen: Seen, some: Iterable[Suspect], work: int) -> Suspect | None:

@@ -1,28 +1,32 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
-A request is {job, runs, memory, timeout_s, trace}. The answer: {"begin": ...} before what may hang, {"report": ...}
+A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang, {"report": ...}
 after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are findings,
 {"error": ...} instead of what could not be run.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from tlxgen import cases
 from tlxgen.bounded.serve import Say, lift_memory_limit, limit_memory, serve
-from tlxgen.cases.foreign import out_of_memory, shown
+from tlxgen.cases.foreign import shown
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
 from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
+from tlxgen.sim.repeatable import out_of_memory
 
 from . import functions, structures
 from .verification import GIB, error_to_json
 
 WORK = 50_000  # steps that are spent on shortening the way to a finding: seconds
+PRINTED = 50_000  # characters of what a target prints that are shown
 _limited: list[int] = []  # what this process has been limited to: once is for all
 
 
@@ -33,11 +37,19 @@ def handle(request: dict[str, Any], say: Say) -> None:
         _limited.append(request["memory"])
     try:
         say({"begin": "importing"})
+        if request["skeleton"]:
+            job = request["job"]
+            say({"skeleton": functions.skeleton_of(Path(job["file"]), job["name"], job["arch"])})
+            return
+        prints = _Prints(say, PRINTED if request["prints"] else 0)
+        sys.stdout = prints  # type: ignore[assignment]
         verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
+            prints.run = name
             report = verify(way)
+            prints.run = ""
             say({"report": _to_json(report)})
             total.add(report)
             say({"begin": "shortening the way to a finding"})
@@ -58,6 +70,26 @@ def handle(request: dict[str, Any], say: Say) -> None:
         lift_memory_limit()
         text = f"it needs more than {request['memory'] / GIB:g} GiB of memory beyond torch and triton"
         say({"error": error_to_json(TlxgenError(text, remedy="--memory GIB gives it more"))})
+
+
+class _Prints(io.TextIOBase):
+    """Standard output of the target: lines are said as they come, `left` characters at most, while there is a run."""
+
+    def __init__(self, say: Say, left: int) -> None:
+        self._say, self._left, self._line, self.run = say, left, "", "importing"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self.run and self._left > 0:
+            whole, _, self._line = (self._line + text).rpartition("\n")
+            if whole or text.endswith("\n"):
+                self._say({"print": self.run, "text": whole[: self._left] + "\n"})
+                self._left -= len(whole) + 1
+                if self._left <= 0:
+                    self._say({"print": self.run, "text": "... and more, which is left out\n"})
+        return len(text)
 
 
 def _way(kind: Any, value: Any) -> tuple[Way, str]:

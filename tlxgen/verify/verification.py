@@ -101,6 +101,7 @@ class Result:
     limits: list[str] = field(default_factory=list)
     seconds: float = 0.0
     verdict: dict[str, Any] | None = None
+    prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
     error: TlxgenError | None = None
 
     @property
