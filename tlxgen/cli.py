@@ -172,7 +172,7 @@ def verify(
         strict=strict,
         prints=prints,
     )
-    each = [cases_in(t) + ([] if is_hand_written(t) else _specs_of(t)) for t in targets]
+    each = [[t] if is_hand_written(t) else cases_in(t) + _specs_of(t) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))
 
 

@@ -48,9 +48,10 @@ def cause(ledger: Ledger, findings: Sequence[Finding]) -> Cause:
     for rule in rules:
         if found := rule(ledger, findings):
             return found
-    first = min(findings, key=lambda f: RANK.index(f.id))
+    errors = [f for f in findings if f.severity == "error"]
+    first = min(errors or findings, key=lambda f: RANK.index(f.id))
     text = first.message
-    if first.id in _RESULT and {f.id for f in findings if f.severity == "error"} <= _RESULT:
+    if first.id in _RESULT and {f.id for f in errors} <= _RESULT:
         text = f"no barrier, copy or buffer is at fault in this run: indices, masks or arithmetic are ({text})"
     elif first.id == "missing-fence":
         text = f"a fence is missing: {text}"
@@ -77,11 +78,8 @@ def _sizes(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
     for account in ledger.accounts():
         expected, brought, _ = account.sizes if account.takes_bytes else (0, 0, None)
         lacks = any(ledger.barriers[label].bytes > 0 for label in account.labels)
-        if (
-            not account.exact
-            and not lacks
-            and not any(f"{x} received" in f.message for x in account.labels for f in findings)
-        ):
+        over = any(f"{label} received" in f.message for label in account.labels for f in findings)
+        if not (account.exact or lacks or over):
             continue
         if finding is not None and (brought > expected or brought < expected and lacks):
             return Cause(account.said_sizes, (*account.expecting(), *account.loads), finding)

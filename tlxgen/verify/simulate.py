@@ -1,8 +1,8 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
-A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang, {"report": ...}
-after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are findings,
-{"error": ...} instead of what could not be run.
+A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
+{"report": ...} after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are
+findings, {"print": ...} as the target prints, {"error": ...} instead of what could not be run; or {"skeleton": ...}.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def handle(request: dict[str, Any], say: Say) -> None:
             say({"skeleton": functions.skeleton_of(Path(job["file"]), job["name"], job["arch"])})
             return
         prints = _Prints(say, PRINTED if request["prints"] else 0)
-        sys.stdout = prints  # type: ignore[assignment]
+        sys.stdout = prints
         verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
