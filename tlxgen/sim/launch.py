@@ -29,6 +29,7 @@ from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .globalorder import GlobalOrder
+from .gradients import on_gpu
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
@@ -45,8 +46,8 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
     """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
     every tensor whose address is taken.
 
-    `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
-    that is called so enters one of its own.
+    `Session.active` enters it. torch leaves it where it calls Python itself: gradients have one of their own, and so
+    must what is called as an operator of torch.library.
     """
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -243,6 +244,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
+                on_gpu(lambda: OnCpu(self.memory)),
                 OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):

@@ -41,7 +41,11 @@ def verify_all(
     """
 
     def work(child: Child, unit: Sequence[Job]) -> list[Result]:
-        return [_run(child, job, runs, limits, _trace_file(trace, job, len(jobs)), prints) for job in unit]
+        done: list[Result] = []
+        for job in unit:
+            if not child.stopped:
+                done.append(_run(child, job, runs, limits, _trace_file(trace, job, len(jobs)), prints))
+        return done
 
     workers = workers or cpus()
     some = _units(jobs, workers)
