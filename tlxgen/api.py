@@ -9,23 +9,22 @@ Torch and Triton are imported by child processes only, so that a program may imp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from tlxgen import stamp
-from tlxgen.build import Built, folder_of, prepare
+from tlxgen.build import Built
 from tlxgen.build import build as _build
 from tlxgen.compile import Outcome, Resources, check_torch, check_triton, compile_all
 from tlxgen.errors import NoVariantError, RenamedWarning, SpecError, SpecErrors, TlxgenError, ToolchainError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Plan
 from tlxgen.verbs import compile as _compiling
-from tlxgen.verbs.verify import runs_of
+from tlxgen.verbs.verify import name_as_built, runs_of
 from tlxgen.verify import SCHEDULES, Job, Limits, Result, StructureJob, Way, is_hand_written, jobs_of, verify_all
 from tlxgen.working import of_spec
 
@@ -51,7 +50,6 @@ __all__ = [
 ]
 
 Source = str | PathLike[str]
-TEMPORARY = "tlxgen-"  # what folders of copies begin with
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,13 @@ def verify(
     text = str(target)
     if is_hand_written(text):
         return _results(jobs_of(text, config, arch), ways, limits, workers)
-    with _copies(Path(target)) as (kernels, folder):
-        jobs = [StructureJob(Path(target), s.name, folder / f"{s.name}.py", config) for s in kernels.structures]
+    with of_spec(Path(target)) as work:
+        jobs = [
+            StructureJob(work.spec, s.name, work.path(s.name), config) for s in kernels_of(work.spec).some().structures
+        ]
         results = _results(jobs, ways, limits, workers)
-    for result in results:
-        _name_as_built(result, folder_of(Path(target), None))
+        for result in results:
+            name_as_built(result, work)
     return results
 
 
@@ -159,23 +159,3 @@ def _compiled(kernel: _compiling.Kernel, outcome: Outcome) -> Compiled:
 def _results(jobs: Sequence[Job], ways: Sequence[Way], limits: Limits, workers: int | None) -> list[Result]:
     with closing(verify_all(jobs, ways, limits, workers, None)) as coming:
         return list(coming)
-
-
-def _name_as_built(result: Result, folder: Path) -> None:
-    """Gives the lines of findings the path that their module has, or would have, in generated/."""
-    for place in (place for finding in result.findings for place in finding["places"]):
-        path = Path(place["path"])
-        if path.parent.name == folder.name and path.parent.parent.name.startswith(TEMPORARY):
-            place["path"] = str(folder / path.name)
-
-
-@contextmanager
-def _copies(spec: Path) -> Iterator[tuple[Kernels, Path]]:
-    """The kernels of a spec, and a folder with the modules that a build would write now."""
-    kernels = kernels_of(spec).some()
-    with TemporaryDirectory(prefix=TEMPORARY) as name:
-        folder = Path(name) / spec.stem
-        folder.mkdir()
-        for file, data in prepare(spec).files.items():
-            (folder / file).write_bytes(data)
-        yield kernels, folder

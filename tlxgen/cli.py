@@ -192,10 +192,12 @@ def verify(
         list[str],
         typer.Argument(
             metavar="TARGET...",
-            help="SPEC.yaml, a folder of specs, a generated module, FILE.py[:function] or FILE.verify.yaml",
+            help="SPEC.yaml, a generated module, FILE.py[:function], FILE.verify.yaml, or a folder of specs and cases",
         ),
     ],
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of each schedule that has chance in it.")] = 2,
+    seeds: Annotated[
+        Optional[int], typer.Option(min=1, help="Seeds of each schedule that has chance in it. Default: 2.")
+    ] = None,
     schedule: Annotated[
         Optional[Literal["random", "starved", "lazy", "eager"]],
         typer.Option("--schedule", help="Only this schedule. Default: all."),
@@ -205,9 +207,9 @@ def verify(
         typer.Option(min=0, help="Only this config of a spec's tables; of an autotuned kernel, counted after pruning."),
     ] = None,
     arch: Annotated[
-        Literal["sm90", "sm100"],
-        typer.Option("--arch", help="What a FILE.py:function runs on; others say it."),
-    ] = "sm90",
+        Optional[Literal["sm90", "sm100"]],
+        typer.Option("--arch", help="What a FILE.py:function runs on (default sm90); others say it."),
+    ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds a target may take.")] = 300,
@@ -219,15 +221,47 @@ def verify(
     trace: Annotated[
         Optional[Path], typer.Option(help="Write a trace for Perfetto: of the run to the first finding, or of any.")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Tell every finding, not only the likely cause.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the command, too.")] = False,
+    prints: Annotated[bool, typer.Option("-s", "--show-prints", help="Show what the targets print.")] = False,
+    skeleton: Annotated[
+        bool, typer.Option("--skeleton", help="Run nothing: write a file of cases to start from beside each FILE.py.")
+    ] = False,
 ) -> None:
     """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
-    from tlxgen.verify import Limits, is_hand_written
+    from tlxgen.verbs.idle import refuse_idle
+    from tlxgen.verbs.skeleton import write_skeletons
+    from tlxgen.verify import Limits, cases_in, is_hand_written
 
-    options = verb.Options(seeds, schedule, config, arch, workers, Limits(timeout, memory), exhaustive, replay, trace)
-    each = [[t] if is_hand_written(t) else map(str, _files([Path(t)])) for t in targets]
+    if skeleton:
+        raise typer.Exit(write_skeletons(targets, Limits(timeout, memory)))
+    refuse_idle(targets, seeds=seeds, schedule=schedule, arch=arch, exhaustive=exhaustive, replay=replay)
+    options = verb.Options(
+        seeds or 2,
+        schedule,
+        config,
+        arch or "sm90",
+        workers,
+        Limits(timeout, memory),
+        exhaustive=exhaustive,
+        replay=replay,
+        trace=trace,
+        every=every,
+        strict=strict,
+        prints=prints,
+    )
+    each = [[t] if is_hand_written(t) else cases_in(t) + _specs_of(t) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))
+
+
+def _specs_of(target: str) -> list[str]:
+    """The specs of a folder that may have cases besides, or a spec."""
+    folder = Path(target)
+    if folder.is_dir() and any(folder.glob("*.verify.yaml")):
+        return [str(p) for p in sorted(folder.glob("*.yaml")) if not p.name.endswith(".verify.yaml")]
+    return [str(p) for p in _files([folder])]
 
 
 def _require_simulator() -> None:

@@ -8,6 +8,8 @@ import stat
 import tempfile
 from pathlib import Path
 
+from .errors import TlxgenError
+
 SUFFIX = ".tlxgen-tmp"
 
 
@@ -54,6 +56,14 @@ def try_to_write(path: Path, size: int = 1) -> None:
         file.write(b"\0" * size)
         file.flush()
         os.fsync(file.fileno())
+
+
+def require_writable(path: Path) -> None:
+    """Raises TlxgenError where `write_atomic` could not write, before there is anything to write. Leaves nothing."""
+    try:
+        try_to_write(path)
+    except OSError as error:
+        raise TlxgenError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def sweep(folder: Path) -> None:

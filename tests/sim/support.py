@@ -56,7 +56,6 @@ def run_case(
     config: int,
     shape: tuple[int, ...],
     runs: tuple[Way, ...] = RUNS,
-    seconds: float = 20.0,
     constants: dict[str, int] | None = None,
     sms: int = SMS,
 ) -> Report:
@@ -68,7 +67,7 @@ def run_case(
     arch = variant.spec.arch
     module = load_module(path, arch)
     module.CONFIGS[config].kwargs.update(constants or {})
-    limits = Limits(steps=200_000, seconds=seconds)
+    limits = Limits(steps=200_000)
     case = (found.family.problem(), module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
     return verify_case(*case, runs, sms=sms, limits=limits, arch=arch)
 
@@ -81,7 +80,7 @@ def run_mutant(mutant: Mutant, folder: Path) -> Report:
     path = written(mutant.at, text.replace(mutant.old, mutant.new, mutant.times), folder)
     report = Report()
     for run in RUNS:
-        report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), seconds=5.0, sms=mutant.sms))
+        report.add(run_case(mutant.at, path, mutant.config, mutant.shape, (run,), sms=mutant.sms))
         if report.seen:
             break
     return report
@@ -98,5 +97,5 @@ def litmus(
         outs.append(out.as_subclass(torch.Tensor))
         kernel[grid](out, **constants)
 
-    report = verify(program, runs, arch="sm100", limits=Limits(steps=100_000, seconds=20.0))
+    report = verify(program, runs, arch="sm100", limits=Limits(steps=100_000))
     return report.ids, [out.tolist() for out in outs]

@@ -18,7 +18,7 @@ HERE = Place("here.py", 1)
 
 
 def hub(schedule: Schedule = "random", seed: int = 0, steps: int = 100_000) -> Hub:
-    return Hub(Findings(), Seeded(schedule, seed), steps, 10.0)
+    return Hub(Findings(), Seeded(schedule, seed), steps)
 
 
 def task(h: Hub, name: str = "t") -> Task:

@@ -40,7 +40,7 @@ class Toy:
     def run(self, director: Director) -> Outcome:
         """What each task saw, and how the run ended."""
         findings = Findings()
-        hub = Hub(findings, director.chooser(0), 10_000, 60.0, director.watch(0))
+        hub = Hub(findings, director.chooser(0), 10_000, director.watch(0))
         bars = [Mbarrier(f"bar{i}", count, hub, findings) for i, count in enumerate(self.counts)]
         named = NamedBarrier("named", hub, findings)
         seen: list[list[int]] = [[] for _ in self.tasks]
@@ -200,7 +200,7 @@ def test_two_tasks_in_one_queue_are_not_claimed_to_be_searched() -> None:
     class Case:
         def run(self, director: Director, seed: int, until: object = None) -> SimpleNamespace:
             findings = Findings()
-            hub = Hub(findings, director.chooser(0), 1000, 60.0, director.watch(0))
+            hub = Hub(findings, director.chooser(0), 1000, director.watch(0))
 
             def body() -> None:
                 bit = hub.new_bit()

@@ -111,6 +111,11 @@ class Child:
             return Answer(messages, fate, stack, log, time.monotonic() - start)
         return Answer(messages, log=self._logged(), seconds=time.monotonic() - start)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether whoever asks has given up: nothing is answered any more."""
+        return self._stop.is_set()
+
     def kill(self) -> None:
         """Kills the child and all that is in its session, and waits for nothing: `close` comes after."""
         process = self._process

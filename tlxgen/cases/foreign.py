@@ -17,6 +17,7 @@ import triton
 from tlxgen.errors import Location, TlxgenError
 from tlxgen.sim import Place, Session, machine
 from tlxgen.sim.findings import KernelFault, Stop
+from tlxgen.sim.repeatable import out_of_memory
 
 _KERNEL = str(Path(machine.__file__))
 _TORCH = Path(torch.__file__).parent
@@ -76,11 +77,6 @@ def attributed(session: Session) -> Iterator[None]:
         if _is_a_check(error):
             session.findings.stop("wrong-numbers", f"the file's own check failed: {text}", places)
         raise _foreign(error, "the host code ", None) from None
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that there is no more memory; torch has none of its own for that."""
-    return isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
 
 
 def shown(path: str) -> str:

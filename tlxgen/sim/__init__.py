@@ -13,9 +13,11 @@ from .launch import SMS, Session, load_module
 from .machine import Limits
 from .runs import RUNS, Report, Run, Seen, Way, verify, verify_case
 from .script import ReplayError, Script
+from .verdict import BarrierFacts, Verdict, diagnose
 from .witness import Witness, explain, sample, witness
 
 __all__ = [
+    "BarrierFacts",
     "Budget",
     "CATALOGUE",
     "DEVICE",
@@ -35,8 +37,10 @@ __all__ = [
     "Seen",
     "Session",
     "UnsupportedOp",
+    "Verdict",
     "Way",
     "Witness",
+    "diagnose",
     "explain",
     "load_module",
     "sample",

@@ -25,6 +25,8 @@ class Mbarrier:
     hub: Hub
     findings: Findings
     per_thread: bool = False
+    array: str = ""  # the name of the barriers that it was allocated with
+    place: Place = field(default_factory=lambda: Place("", 0))  # where
     phase: int = 0
     pending: int = field(init=False)
     bytes: int = 0
@@ -94,6 +96,11 @@ class Mbarrier:
         self.bytes += expected
         self.arriving |= clock
         self._settle(place)
+
+    def promise(self, size: int, place: Place) -> None:
+        """A copy that will bring `size` bytes has been issued."""
+        if self.hub.watch is not None:
+            self.hub.watch.promises(self, size, place)
 
     def transfer(self, size: int, clock: int, place: Place) -> None:
         """A copy has brought `size` bytes."""

@@ -12,7 +12,6 @@ hardware does not order.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from typing import Literal, Protocol, get_args
 
@@ -25,7 +24,6 @@ from .watch import Barrier, Watch
 Schedule = Literal["random", "starved", "lazy", "eager"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 STARVED_SHARE = 0.15  # of tasks and events that wait, under `starved`, until nothing else can run
-CLOCK_CHECK = 0xFF  # the time is looked at when a step's number has none of these bits
 
 
 class Chooser(Protocol):
@@ -68,9 +66,7 @@ class Seeded:
 class Hub:
     """The scheduler. `run` returns when all tasks have ended and all events have completed."""
 
-    def __init__(
-        self, findings: Findings, chooser: Chooser, max_steps: int, seconds: float, watch: Watch | None = None
-    ) -> None:
+    def __init__(self, findings: Findings, chooser: Chooser, max_steps: int, watch: Watch | None = None) -> None:
         self.findings = findings
         self.watch = watch
         self.steps = 0
@@ -78,7 +74,6 @@ class Hub:
         self.actor: Actor | None = None  # who acts now; None before and after the run
         self.entered = False  # whether it has come to a barrier since it went on
         self._chooser = chooser
-        self._deadline = time.monotonic() + seconds
         self._bits = 0
         self._made = 0
         self._tasks: list[Task] = []
@@ -196,11 +191,11 @@ class Hub:
             self.watch.woken(task, barrier)
 
     def tick(self) -> None:
-        """Counts a step; ends the run at its limits, so that a kernel that loops for ever ends with a finding."""
+        """Counts a step; ends the run at its limit, so that a kernel that loops for ever ends with a finding."""
         self.steps += 1
-        if self.steps > self.max_steps or (not self.steps & CLOCK_CHECK and time.monotonic() > self._deadline):
-            places = [t.place for t in self._tasks if not t.finished and t.blocked is None]
-            self.findings.stop("no-progress", f"still running after {self.steps} steps", places[:3])
+        if self.steps > self.max_steps:
+            running = [t.place for t in self._tasks if not t.finished and t.blocked is None and t.place.line]
+            self.findings.stop("no-progress", f"still running after {self.max_steps} steps", running[:3])
 
     # Events.
 

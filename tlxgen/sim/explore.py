@@ -16,7 +16,6 @@ A state, as counted here, is a set of steps at barriers, with the phase of each:
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from tlxgen.errors import TlxgenError
@@ -35,10 +34,10 @@ LONGEST = 20_000  # decisions of a run that can be searched: what is kept of the
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a search ends that is not complete by then."""
+    """Where a search ends that is not complete by then: counted in what every machine counts the same."""
 
     states: int = 200_000
-    seconds: float = 60.0
+    steps: int = 1_000_000  # of all runs
 
 
 @dataclass
@@ -157,7 +156,6 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
     """Runs the case on one schedule of every trace, or until the budget is spent. Raises UnsupportedOp."""
     budget = budget or Budget()
     search, result, known = Search(), Explored(), set()
-    deadline = time.monotonic() + budget.seconds
     while True:
         search.begin()
         recorded = Recorded(search)
@@ -177,8 +175,8 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
         if result.states >= budget.states:
             result.limit = f"{budget.states} states"
             return result
-        if time.monotonic() > deadline:
-            result.limit = f"{budget.seconds:g} s"
+        if result.steps >= budget.steps:
+            result.limit = f"{budget.steps} steps"
             return result
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from unittest import mock
 
 import torch
@@ -24,10 +24,12 @@ from torch.overrides import TorchFunctionMode
 from tlxgen.cudalike import DEVICE, CudaLike
 from tlxgen.loading import load_file
 
+from .change import Change
 from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .globalorder import GlobalOrder
+from .gradients import on_gpu
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
@@ -44,8 +46,8 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
     """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
     every tensor whose address is taken.
 
-    `Session.active` enters it. torch leaves it where it calls Python itself, for an operator or a gradient: host code
-    that is called so enters one of its own.
+    `Session.active` enters it. torch leaves it where it calls Python itself: gradients have one of their own, and so
+    must what is called as an operator of torch.library.
     """
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -102,8 +104,8 @@ class Session:
     """Launches on one schedule and seed, or as a `director` says; programs draw their inputs from `seed`.
 
     Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
-    the arguments of a launch. The session ends at the finding `until`. `races` false leaves out the comparing of
-    accesses to shared memory: it is there to measure what that costs.
+    the arguments of a launch. The session ends at the finding `until`, or at the first error. `races` false leaves out
+    the comparing of accesses to shared memory: it is there to measure what that costs. `change` is made to the kernel.
     """
 
     schedule: Schedule = "random"
@@ -113,8 +115,9 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     director: Director | None = None
-    until: Key | None = None
+    until: Key | Literal["error"] | None = None
     races: bool = True
+    change: Change | None = None
     findings: Findings = field(init=False)
     noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
     synchronised: bool = False  # a launch has ordered its tasks through atomics
@@ -132,7 +135,7 @@ class Session:
         self.noticed[finding.key] = self.steps + (hub.steps if hub else 0)
         if hub is not None and hub.watch is not None:
             hub.watch.found(finding)
-        if finding.key == self.until:
+        if finding.key == self.until or finding.severity == self.until:
             raise Stop
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
@@ -171,7 +174,7 @@ class Session:
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
-        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch)
+        machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch, self.change, self.arch)
         self._attempts += 1
         self._machine = machine
         self.memory.begin(GlobalOrder(machine.hub) if follows else None)
@@ -228,7 +231,7 @@ class Session:
 
         def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
             """An autotuned kernel runs with one config: there is nothing to time."""
-            config = self.choose(tuner, arguments, options)
+            config = tuner.best_config = self.choose(tuner, arguments, options)
             bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
             if config.pre_hook:
                 config.pre_hook(bound)
@@ -241,6 +244,7 @@ class Session:
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
+                on_gpu(lambda: OnCpu(self.memory)),
                 OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):

@@ -14,6 +14,7 @@ from typing import Any
 
 from .actors import Event, Task
 from .barriers import ClusterBarrier, Mbarrier, NamedBarrier
+from .change import Change
 from .engine import Chooser, Hub
 from .findings import Findings, KernelFault, Place
 from .footprint import Footprint
@@ -27,10 +28,10 @@ _HERE = str(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one launch: a kernel that needs more is taken for one that never ends."""
+    """Of one launch: a kernel that needs more is taken for one that never ends. Counted in steps, which every machine
+    counts the same; by the clock, a machine with other load would find what is not there."""
 
     steps: int = 3_000_000
-    seconds: float = 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +155,15 @@ class Machine:
         limits: Limits,
         layouts: Layouts,
         watch: Watch | None = None,
+        change: Change | None = None,
+        arch: str = "sm90",
     ) -> None:
         self.layouts = layouts
+        self.change = change
+        self.arch = arch
         self.findings = findings
         self.memory = memory
-        self.hub = Hub(findings, chooser, limits.steps, limits.seconds, watch)
+        self.hub = Hub(findings, chooser, limits.steps, watch)
         self.pairs = False  # some MMA is of two CTAs
         self.no_ending_sync = False  # async_tasks(no_ending_cluster_sync=True)
         self.meets_at_start = True  # the compiler adds a cluster sync once barriers are initialised

@@ -44,8 +44,8 @@ class Access:
 class Record:
     """The last writes and reads of some bytes."""
 
-    writes: list[tuple[Footprint, Access]] = field(default_factory=list)
-    reads: list[tuple[Footprint, Access]] = field(default_factory=list)
+    writes: list[tuple[Footprint, Access, View]] = field(default_factory=list)
+    reads: list[tuple[Footprint, Access, View]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -178,19 +178,19 @@ class View:
         if not findings.races:
             return
         record, mine = self.buffer.storage.record(self.index), self.footprint
-        for footprint_, other in record.writes:
+        for footprint_, other, view in record.writes:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
-                text = f"{access.what} and {other.what} both write {self}, in no order"
+                text = f"{access.what} and {other.what} both write {self}{self._shared(view)}, in no order"
                 findings.add("race-write-write", text, (access.place, other.place))
-        for footprint_, other in record.reads:
+        for footprint_, other, view in record.reads:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
-                text = f"{access.what} overwrites {self}, which {other.what} may still read"
+                text = f"{access.what} overwrites {self}{self._shared(view)}, which {other.what} may still read"
                 findings.add("async-lifetime" if other.engine else "race-read-write", text, (access.place, other.place))
             elif self._unfenced(access, other, clock) and overlap(mine, footprint_):
                 text = f"{access.what} overwrites {self} through the async proxy; {other.what} of it was not fenced"
                 findings.add("missing-fence", text, (access.place, other.place))
         record.writes = [x for x in record.writes if not inside(x[0], mine)]
-        record.writes.append((mine, access))
+        record.writes.append((mine, access, self))
         record.reads = [x for x in record.reads if not inside(x[0], mine)]
 
     def read(self, access: Access, clock: int, findings: Findings) -> None:
@@ -199,12 +199,12 @@ class View:
             return
         record, mine = self.buffer.storage.record(self.index), self.footprint
         written = False
-        for footprint_, write in record.writes:
+        for footprint_, write, view in record.writes:
             if not overlap(mine, footprint_):
                 continue
             written = True
             if not write.bit & clock and write.bit != access.bit:
-                text = f"{access.what} reads {self}, which {write.what} may still write"
+                text = f"{access.what} reads {self}{self._shared(view)}, which {write.what} may still write"
                 findings.add("race-read-write", text, (access.place, write.place))
             elif access.engine and not write.fenced and not self._fenced(write.bit, clock):
                 text = f"{access.what} reads {self} through the async proxy; the stores to it were not fenced"
@@ -212,7 +212,11 @@ class View:
         if not written:
             findings.add("uninitialised", f"{access.what} reads {self}, never written", (access.place,))
         record.reads = [x for x in record.reads if x[1].bit != access.bit or x[0] is not mine]
-        record.reads.append((mine, access))
+        record.reads.append((mine, access, self))
+
+    def _shared(self, other: View) -> str:
+        """Said of an access to the bytes of another buffer."""
+        return f", whose bytes are also {other}" if other.buffer.name != self.buffer.name else ""
 
     def _unfenced(self, access: Access, read: Access, clock: int) -> bool:
         """Whether an engine overwrites shared memory that a task's own read, not fenced, has been ordered before."""

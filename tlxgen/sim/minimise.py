@@ -61,7 +61,7 @@ def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = S
         return Shortest(plain, found[0], True)
     shorter = (found for other in _ELSEWHERE if work.left > 0 and (found := work.reaches(other)))
     steps, script = min([best, *shorter], key=lambda found: found[0])
-    work.case = replace(case, limits=Limits(2 * steps + 100, case.limits.seconds))  # a longer run is no gain
+    work.case = replace(case, limits=Limits(2 * steps + 100))  # a longer run is no gain
     flat = _flat(_hold(script, work) or _calm(script, work))
     flat = _unbounded(_reduce(flat, work)[0], work)
     flat, minimal = _reduce(flat, work)

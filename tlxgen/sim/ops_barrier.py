@@ -15,6 +15,8 @@ class Barriers(BarrierArray):
     def __getitem__(self, index: int) -> BarrierRef:
         m = machine()
         place = m.here()
+        if m.change is not None:
+            index = m.change.slot(place, self.name, index, len(self.barriers))
         if not 0 <= index < len(self.barriers):
             text = f"barrier {index} of {self.name}, which has {len(self.barriers)}"
             m.findings.stop("out-of-bounds", text, (place,))
@@ -23,14 +25,15 @@ class Barriers(BarrierArray):
 
 def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
     m = machine()
-    m.here()
-    cta = m.worker.cta
+    place, cta = m.here(), m.worker.cta
     if count < 1 or number < 1:
         raise KernelFault(f"{number} barriers of {count} arrivals")
+    if m.change is not None:
+        count = m.change.count(name, count)
     made = Barriers(
         name,
         tuple(
-            Mbarrier(f"{name}[{i}] of {cta.name}", count, m.hub, m.findings, per_thread=per_thread)
+            Mbarrier(f"{name}[{i}] of {cta.name}", count, m.hub, m.findings, per_thread, name, place)
             for i in range(number)
         ),
     )
@@ -61,6 +64,8 @@ def barrier_expect_bytes(bar: BarrierRef, size: int, pred: Any = None) -> None:
     if bar.barrier.per_thread:
         text = f"barrier_expect_bytes on {bar.barrier.name}: a warp barrier takes no bytes"
         m.findings.stop("barrier-misuse", text, (place,))
+    if m.change is not None:
+        size = m.change.bytes(place, int(size))
     bar.barrier.arrive(1, m.hub.release(task), place, expected=int(size))
     m.hub.pause()
 
@@ -71,7 +76,10 @@ def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
     m.meet()
     place = m.here()
     if pred is None or pred:
-        bar.barrier.wait(int(phase), place)
+        parity = int(phase)
+        if m.change is not None and parity in (0, 1):
+            parity = m.change.parity(place, m.worker, bar.barrier, parity)
+        bar.barrier.wait(parity, place)
 
 
 def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
@@ -81,6 +89,10 @@ def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any 
     place, task = m.here(), m.worker
     if pred is not None and not pred:
         return
+    if m.change is not None:
+        arrive_count = m.change.arrivals(place, arrive_count)
+        if not arrive_count:
+            return
     target = bar.barrier
     if remote_cta_rank is not None:
         target = _remote(bar, int(remote_cta_rank), place)

@@ -68,6 +68,7 @@ def _request(context: Context, slot: int, targets: list[Cta], full: BarrierRef) 
     access = Access(event.bit, place, "a try_cancel", engine=True, fenced=True)
     for target, view in zip(targets, views, strict=True):
         view.write(access, event.clock, m.findings)
+        full.on(target).promise(view.size, place)
         if target is m.worker.cta:
             m.land(event.bit, place, "a try_cancel")
         else:

@@ -61,6 +61,7 @@ def _bulk(pointer: Any, result: View, size: int | None, barrier: BarrierRef) -> 
     event = m.prepare("cp.async.bulk", run)
     part.write(Access(event.bit, place, "a cp.async.bulk", engine=True, fenced=True), event.clock, m.findings)
     m.land(event.bit, place, "a cp.async.bulk")
+    target.promise(size, place)
     part.poison()
     m.hub.issue(event)
     m.hub.pause()
@@ -99,8 +100,9 @@ def async_load_commit_group(tokens: Any = None) -> None:
 def async_load_wait_group(pendings: int, tokens: Any = None) -> None:
     """Waits until at most `pendings` groups of this task are under way."""
     m = machine()
-    m.here()
-    worker = m.worker
+    place, worker = m.here(), m.worker
+    if m.change is not None:
+        pendings = m.change.pendings(place, pendings)
     if pendings < 0:
         raise KernelFault(f"async_load_wait_group({pendings})")
     m.hub.pause()

@@ -27,7 +27,11 @@ class LocalBuffer(Buffer):
     """A Buffer that kernels index."""
 
     def __getitem__(self, index: int) -> View:
-        return self.at(int(index), machine().here())
+        m = machine()
+        place = m.here()
+        if m.change is not None:
+            index = m.change.slot(place, self.name, int(index), self.num)
+        return self.at(int(index), place)
 
 
 def local_alloc(

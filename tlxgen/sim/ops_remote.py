@@ -70,5 +70,6 @@ def _transfer(dst: View, src: View | None, value: torch.Tensor | None, peer: Cta
     target.write(access, event.clock, m.findings)
     target.poison()
     m.reach(peer, event.bit, place, what)
+    waiter.promise(target.size, place)
     m.hub.issue(event)
     m.hub.pause()

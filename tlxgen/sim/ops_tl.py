@@ -51,6 +51,14 @@ def range_(*bounds: Any, **options: Any) -> Iterable[int]:
     return map(arith.Int64, steps) if any(isinstance(b, arith.Int64) for b in bounds) else steps
 
 
+def device_print(prefix: str, *values: Any, hex: bool = False) -> None:
+    """Prints values after who prints them: one line for all threads of the task."""
+    m = machine()
+    m.here()
+    said = [str(v.tolist() if torch.is_tensor(v) and v.numel() == 1 else v) for v in values]
+    print(f"{m.worker.name}: {prefix}", *said)
+
+
 def static_assert(condition: Any, message: str = "") -> None:
     if not condition:
         raise KernelFault(f"tl.static_assert: {message}")
@@ -322,7 +330,7 @@ _OPS: dict[str, Any] = {
         ops_random.randint,
     )
 } | {
-    "static_range": range_, "device_print": nothing, "static_print": nothing, "multiple_of": hint,
+    "static_range": range_, "device_print": device_print, "static_print": print, "multiple_of": hint,
     "max_contiguous": hint, "max_constancy": hint, "view": reshape, "cast": arith.to, "to": arith.to,
     "fdiv": arith.div, "div_rn": arith.div,
     "gdc_wait": gdc_wait, "gdc_launch_dependents": nothing,

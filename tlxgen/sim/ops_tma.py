@@ -58,7 +58,8 @@ def async_descriptor_load(
     event = m.prepare("TMA load", run)
     access = Access(event.bit, place, "a TMA load", engine=True, fenced=True)
     desc.use(access, event.clock, m.findings)
-    for reached, view in zip(ctas, views, strict=True):
+    for reached, view, target in zip(ctas, views, targets, strict=True):
+        target.promise(desc.bytes, place)
         view.write(access, event.clock, m.findings)
         view.poison()
         if reached is cta:
@@ -145,8 +146,9 @@ def _issue(event: Event) -> None:
 def async_descriptor_store_wait(pendings: int) -> None:
     """Waits until at most `pendings` of this task's stores still read their buffers."""
     m = machine()
-    m.here()
-    worker = m.worker
+    place, worker = m.here(), m.worker
+    if m.change is not None:
+        pendings = m.change.pendings(place, pendings)
     if pendings < 0:
         raise KernelFault(f"async_descriptor_store_wait({pendings})")
     m.hub.pause()

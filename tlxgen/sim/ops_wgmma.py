@@ -64,6 +64,10 @@ def async_dot(
 def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
     m = machine()
     place = m.here()
+    if m.arch != "sm90":
+        raise KernelFault(
+            f"async_dot into registers is wgmma, which {m.arch} has not: its accumulator is in tensor memory"
+        )
     (rows, depth), (inner, columns) = a.shape, b.shape
     if depth != inner or rows % 64 or columns % 8 or not 8 <= columns <= 256 or depth * a.dtype.itemsize < 32:
         raise KernelFault(f"async_dot of {tuple(a.shape)} and {tuple(b.shape)}: wgmma has no such shape")
@@ -99,8 +103,9 @@ def _values(operand: Any) -> torch.Tensor:
 def async_dot_wait(pendings: int, acc: Any) -> Any:
     """Waits until at most `pendings` wgmmas of this task run; `acc`, when done by then, comes back as a tensor."""
     m = machine()
-    m.here()
-    worker = m.worker
+    place, worker = m.here(), m.worker
+    if m.change is not None:
+        pendings = m.change.pendings(place, pendings)
     if pendings < 0:
         raise KernelFault(f"async_dot_wait({pendings})")
     m.hub.pause()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
+from .change import Change
 from .engine import Chooser
 from .findings import KernelFault, Key
 from .launch import SMS, Director, Session
@@ -13,6 +15,11 @@ from .script import Logged
 from .watch import Watch
 
 _OF_THE_KERNEL = (TypeError, ValueError, NameError, AttributeError, RuntimeError, IndexError, KeyError)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that there is no more memory; torch has none of its own for that."""
+    return isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
 
 
 @dataclass(frozen=True)
@@ -25,9 +32,11 @@ class Case:
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     races: bool = True
+    change: Change | None = None  # that is made to the kernel
 
-    def run(self, director: Director, seed: int, until: Key | None = None) -> Session:
-        """One run, ended by the finding `until`. Raises UnsupportedOp; other exceptions of the program are findings."""
+    def run(self, director: Director, seed: int, until: Key | Literal["error"] | None = None) -> Session:
+        """One run, ended by the finding `until`, or by the first error. Raises UnsupportedOp; other exceptions of the
+        program are findings."""
         session = Session(
             seed=seed,
             sms=self.sms,
@@ -37,6 +46,7 @@ class Case:
             director=director,
             until=until,
             races=self.races,
+            change=self.change,
         )
         with session.active():
             try:
@@ -44,6 +54,8 @@ class Case:
             except KernelFault as fault:
                 session.findings.add("kernel-error", str(fault), session.places_of(fault))
             except _OF_THE_KERNEL as error:
+                if out_of_memory(error):
+                    raise MemoryError(str(error)) from None
                 text = f"{type(error).__name__}: {error}"
                 session.findings.add("kernel-error", text, session.places_of(error))
         return session

@@ -96,6 +96,9 @@ class Watch:
         """An arrival, or bytes, for the phase after those that are complete: so much is about to be taken from what is
         missing (bytes that are now expected are taken as less than none)."""
 
+    def promises(self, barrier: Barrier, size: int, place: Place) -> None:
+        """The operation of the task that acts now will bring so many bytes to a barrier."""
+
     def completes(self, barrier: Barrier) -> None:
         """A phase, now counted in `barrier.phase`, is complete."""
 

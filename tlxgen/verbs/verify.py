@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 import sys
 import textwrap
 from collections import Counter
@@ -17,12 +15,14 @@ from typing import Any
 from tlxgen import __version__
 from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
-from tlxgen.errors import Location, SpecErrors, TlxgenError
+from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
-from tlxgen.files import write_atomic
+from tlxgen.files import require_writable, write_atomic
 from tlxgen.loading import HOST
 from tlxgen.review.progress import bar
+from tlxgen.streams import OutputError
 from tlxgen.terminal import emphasised
+from tlxgen.verbs.findings import told
 from tlxgen.verify import (
     SCHEDULES,
     Arch,
@@ -40,7 +40,7 @@ from tlxgen.verify import (
 from tlxgen.verify.verification import error_from_json, error_to_json
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
-CASE_SECONDS = 30.0  # that the search of all orders of one case may take
+CASE_STEPS = 1_000_000  # that the search of all orders of one case may take: half a minute or so
 RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
 
 
@@ -57,16 +57,42 @@ class Options:
     exhaustive: bool = False
     replay: str | None = None  # TARGET=LIST, as a finding prints it
     trace: Path | None = None
+    every: bool = False  # finding is told, and not one of each kind
+    strict: bool = False  # warnings count
+    prints: bool = False  # of the targets are shown
 
     @property
     def ways(self) -> Sequence[Way]:
         if self.replay is not None:
             return [("replay", self.replay.rpartition("=")[2])]
-        return [("exhaustive", CASE_SECONDS)] if self.exhaustive else self.runs
+        return [("exhaustive", CASE_STEPS)] if self.exhaustive else self.runs
 
     @property
     def runs(self) -> list[Run]:
         return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
+
+
+class Output:
+    """Standard output, which may be full or closed. Where a record is `kept` besides, the work goes on for that."""
+
+    def __init__(self, kept: bool = False) -> None:
+        self._kept = kept
+        self._lost: OutputError | OSError | None = None
+
+    def print(self, text: str) -> None:
+        """Prints, or raises what hinders it, at once or, where a record is kept, at the end."""
+        try:
+            if self._lost is None:
+                print(text, flush=True)
+        except (OutputError, OSError) as error:
+            self._lost = error
+            if not self._kept:
+                raise
+
+    def close(self) -> None:
+        """Raises what hindered printing."""
+        if self._lost is not None:
+            raise self._lost
 
 
 def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
@@ -75,10 +101,12 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
+    for path in (record, options.trace):
+        if path is not None:
+            require_writable(path)
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
-    for path in filter(None, (record, options.trace)):
-        _require_writable(path)
+    output = Output(kept=record is not None)
     with ExitStack() as copies:
         works: dict[Path, Working] = {}
         for target in dict.fromkeys(targets):
@@ -93,23 +121,17 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
         if faults:
             raise faults[0] if len(faults) == 1 else SpecErrors(faults)
         for line in filter(None, (work.difference() for work in works.values())):
-            print(line)
+            output.print(line)
         wanted = _replayed(list(dict.fromkeys(jobs)), options)
-        results = execute(wanted, options, works)
+        results = execute(wanted, options, output, works)
         _record(wanted, results, options, works)
     if record:
-        write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
-    return exit_code(results)
-
-
-def _require_writable(path: Path) -> None:
-    """Raises TlxgenError, before the work whose result goes there, for a file that could not be written."""
-    where = Location(path.as_posix(), 1, 1)
-    if path.is_dir():
-        raise TlxgenError("this is a folder; the record would be a file", location=where)
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise TlxgenError(f"the record cannot be written: {folder} takes no new file", location=where)
+        try:
+            write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
+        except OSError as error:
+            raise TlxgenError(f"{record} cannot be written: {error.strerror}") from None
+    output.close()
+    return exit_code(results, options.strict)
 
 
 def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:
@@ -123,19 +145,22 @@ def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Opti
             (copies / name).write_bytes(data)
         works[copies] = Working(one.spec, copies, one.folder, {})
         jobs += _structures(works[copies], options)
-    return exit_code(execute(jobs, options, works))
+    return exit_code(execute(jobs, options, Output(), works))
 
 
-def execute(jobs: Sequence[Job], options: Options, works: Mapping[Path, Working]) -> list[Result]:
+def execute(jobs: Sequence[Job], options: Options, output: Output, works: Mapping[Path, Working]) -> list[Result]:
     """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders."""
     results: list[Result] = []
-    every = verify_all(jobs, options.ways, options.limits, options.workers, options.trace)
+    every = verify_all(jobs, options.ways, options.limits, options.workers, options.trace, options.prints)
     with closing(every) as coming, bar(len(jobs), "verifying") as shown:
         for job, result in zip(jobs, coming, strict=True):
+            story = "\n".join(told(result, options.every)) if result.findings else ""
             if isinstance(job, StructureJob):
-                _rename(result, works[job.module.parent])
+                work = works[job.module.parent]
+                story = work.shown(story)
+                name_as_built(result, work)
             with shown.away():
-                _print(result)
+                _print(result, story, output)
             shown.advance()
             results.append(result)
     findings = sum(len(r.findings) for r in results)
@@ -145,13 +170,14 @@ def execute(jobs: Sequence[Job], options: Options, works: Mapping[Path, Working]
     stopped = sum(r.error is not None for r in results)
     failed = f"; {stopped} of {len(results)} targets could not be run to the end" if stopped else ""
     unproven = "other shapes" if total.complete else "other orders and shapes"
-    print(f"{findings} findings in {total.covered}{failed}; what was not run ({unproven}) is not proven")
+    found = f"{findings} finding{'' if findings == 1 else 's'}"
+    output.print(f"{found} in {total.covered}{failed}; what was not run ({unproven}) is not proven")
     return results
 
 
-def exit_code(results: Sequence[Result]) -> int:
-    """2 when something was not run to its end, else 1 for findings that are errors, else 0."""
-    return 2 if any(r.error for r in results) else int(any(r.faulty for r in results))
+def exit_code(results: Sequence[Result], strict: bool = False) -> int:
+    """2 when something was not run to its end, else 1 for findings that are errors (if `strict`, for any), else 0."""
+    return 2 if any(r.error for r in results) else int(any(r.faulty or (strict and r.findings) for r in results))
 
 
 def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
@@ -200,9 +226,10 @@ def _structures(work: Working, options: Options) -> list[StructureJob]:
     return [StructureJob(work.spec, name, work.path(name), options.config) for name in names]
 
 
-def _rename(result: Result, work: Working) -> None:
+def name_as_built(result: Result, work: Working) -> None:
     """Gives the lines of a result the path in generated/ instead of that of a copy."""
     result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
+    result.verdict = json.loads(work.shown(json.dumps(result.verdict, ensure_ascii=False)))
     if result.error:
         result.error = error_from_json(json.loads(work.shown(json.dumps(error_to_json(result.error)))))
 
@@ -230,23 +257,18 @@ def _way(kind: str, value: Any) -> dict[str, Any]:
     return {"schedule": kind, "seed": value} if kind in SCHEDULES else {kind: value}
 
 
-def _print(result: Result) -> None:
-    print(f"{result.target}: {result.covered}", flush=True)
-    for finding in result.findings:
-        print(emphasised(f"  {_line(finding)}", sys.stdout), flush=True)
-        if "witness" in finding:
-            story = f"{finding['witness']}\nreplay: --replay {shlex.quote(result.target + '=' + finding['replay'])}"
-            print(textwrap.indent(story, "    "), flush=True)
+def _print(result: Result, story: str, output: Output) -> None:
+    output.print(f"{result.target}: {result.covered}")
+    shown: set[str] = set()
+    for run, text in result.prints:
+        if text not in shown:  # most print the same in every run
+            output.print(textwrap.indent(f"{run} prints:\n{textwrap.indent(text.rstrip(), '  ')}", "  "))
+        shown.add(text)
+    if story:
+        output.print(emphasised(textwrap.indent(story, "  "), sys.stdout))
     if result.error:
-        print("  " + _text(result.error).replace("\n", "\n  "), flush=True)
+        output.print("  " + _text(result.error).replace("\n", "\n  "))
 
 
 def _text(error: TlxgenError) -> str:
     return str(error) if error.location or isinstance(error, SpecErrors) else f"error: {error}"
-
-
-def _line(finding: Mapping[str, Any]) -> str:
-    where = ", ".join(f"{Path(p['path']).name}:{p['line']}" for p in finding["places"])
-    what = f"{finding['severity']} {finding['id']}: {finding['message']}" + (f" [{where}]" if where else "")
-    run = "" if finding["schedule"] == "replay" else f" (schedule {finding['schedule']}, seed {finding['seed']})"
-    return f"{what}; {finding['fix']}{run}"

@@ -1,7 +1,7 @@
 """Jobs of `tlxgen verify`, each run in a bounded child process: generated modules, declared cases, host functions."""
 
-from .parallel import verify_all
-from .targets import is_hand_written, jobs_of
+from .parallel import skeleton, verify_all
+from .targets import cases_in, is_function, is_hand_written, jobs_of, must_exist, split
 from .verification import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob, Way
 
 __all__ = [
@@ -16,7 +16,12 @@ __all__ = [
     "Schedule",
     "StructureJob",
     "Way",
+    "cases_in",
+    "is_function",
     "is_hand_written",
     "jobs_of",
+    "must_exist",
+    "skeleton",
+    "split",
     "verify_all",
 ]

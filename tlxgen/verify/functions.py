@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from tlxgen.errors import Location
 from tlxgen.sim import Report, Session, Way, load_module, verify
 from tlxgen.spec.nearest import hint
 
-from .skeleton import skeleton
+from .skeleton import skeleton, skeletons
 from .verification import Arch
 
 
@@ -41,12 +42,12 @@ def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> C
     if function is None:
         raise ForeignError(f"no {name!r} here{hint(name, [f.name for f in found], noun='functions')}", location=where)
     if is_kernel(function):
-        remedy = f"declare a case in {sidecar(path).name}; to start from:\n{skeleton(function)}"
+        remedy = _start(path, function)
         raise ForeignError(f"{name} is a kernel: say what it is launched on", location=where, remedy=remedy)
     if not callable(function):
         raise ForeignError(f"{name} is a {type(function).__name__}, not a function", location=where)
     if needed := required(function):
-        remedy = f"declare them in {sidecar(path).name}: call: {name}, and args"
+        remedy = _start(path, function)
         raise ForeignError(f"{name} needs arguments: {', '.join(needed)}", location=where, remedy=remedy)
 
     def program(session: Session) -> None:
@@ -57,6 +58,31 @@ def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> C
             raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
 
     return lambda run: verify(program, (run,), config=config or 0, arch=arch)
+
+
+def _start(path: Path, function: Any) -> str:
+    declared = sidecar(path).name
+    text = textwrap.indent(skeleton(function), " " * 6)
+    return f"declare a case in {declared} (--skeleton writes that file); to start from:\n{text}"
+
+
+def skeleton_of(path: Path, name: str, arch: Arch) -> str:
+    """A file of cases to start from: of one function, or of all kernels and those functions that need arguments.
+    Raises ForeignError."""
+    found = _functions(path)
+    with importing(path):
+        module = load_module(path, arch)
+    names = [name] if name else [f.name for f in found if f.kernel or f.needs]
+    functions = [getattr(module, n, None) for n in names]
+    where = Location(shown(str(path)), 1, 1)
+    for n, function in zip(names, functions, strict=True):
+        if not callable(function) and not is_kernel(function):
+            raise ForeignError(
+                f"no function {n!r} here{hint(n, [f.name for f in found], noun='functions')}", location=where
+            )
+    if not functions:
+        raise ForeignError("no function here that needs a case", location=where)
+    return skeletons(path.name, functions)
 
 
 @dataclass(frozen=True)

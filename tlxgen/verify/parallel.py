@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
 from tlxgen.errors import Location, TlxgenError
 
-from .verification import GIB, Job, Limits, Result, Way, error_from_json, to_json
+from .verification import GIB, CaseJob, FunctionJob, Job, Limits, Result, Way, error_from_json, to_json
 
 CHILD = "tlxgen.verify.simulate"
 _OURS = str(Path(__file__).parents[1])
@@ -23,21 +25,60 @@ class VerifyError(TlxgenError):
 
 
 def verify_all(
-    jobs: Sequence[Job], runs: Sequence[Way], limits: Limits, workers: int | None = None, trace: Path | None = None
+    jobs: Sequence[Job],
+    runs: Sequence[Way],
+    limits: Limits,
+    workers: int | None = None,
+    trace: Path | None = None,
+    prints: bool = False,
 ) -> Generator[Result, None, None]:
     """The result of each job, in their order. `workers` defaults to the CPUs. `trace` is a file for the trace of a run
     to the first finding, or where there is none of any run; of several jobs each has its own, with its target's name.
+    With `prints` the results have what the targets print.
 
-    A hand-written file has a process of its own for each job; generated modules share some. The results are the same,
-    but for `seconds`, however many workers there are.
+    A hand-written file has a process of its own, which its cases share; generated modules share some. The results are
+    the same, but for `seconds`, however many workers there are.
     """
-    return run_all(
-        CHILD,
-        jobs,
-        lambda child, job: _run(child, job, runs, limits, _trace_file(trace, job, len(jobs))),
-        workers=min(workers or cpus(), max(1, len(jobs))),
-        alone=lambda job: job.foreign,
-    )
+
+    def work(child: Child, unit: Sequence[Job]) -> list[Result]:
+        done: list[Result] = []
+        for job in unit:
+            if not child.stopped:
+                done.append(_run(child, job, runs, limits, _trace_file(trace, job, len(jobs)), prints))
+        return done
+
+    workers = workers or cpus()
+    some = _units(jobs, workers)
+    each = run_all(CHILD, some, work, workers=min(workers, max(1, len(some))), alone=lambda unit: unit[0].foreign)
+    with closing(each) as results:
+        for unit in results:
+            yield from unit
+
+
+def skeleton(job: FunctionJob, limits: Limits) -> str:
+    """A file of cases to start from, for a function or for all of its file. Raises TlxgenError."""
+    request = {"job": to_json(job), "memory": int(limits.memory_gib * GIB), "skeleton": True}
+    child = Child(CHILD)
+    try:
+        answer = child.ask(request, limits.seconds)
+    finally:
+        child.close()
+    for message in answer.messages:
+        if "error" in message:
+            raise error_from_json(message["error"])
+        if isinstance(text := message.get("skeleton"), str):
+            return text
+    raise _lost(job, answer, limits)
+
+
+def _units(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
+    """Jobs that a process does one after the other: the cases of a file, in as many parts as keep all workers busy."""
+    units: list[list[Job]] = []
+    for _, same in groupby(jobs, key=lambda job: (job.file, job.declared) if isinstance(job, CaseJob) else id(job)):
+        some = list(same)
+        size = -(-len(some) // workers)
+        units += [some[i : i + size] for i in range(0, len(some), size)]
+    return units
 
 
 def _trace_file(trace: Path | None, job: Job, jobs: int) -> str | None:
@@ -47,13 +88,15 @@ def _trace_file(trace: Path | None, job: Job, jobs: int) -> str | None:
     return str((trace if jobs == 1 else trace.with_name(f"{trace.stem}.{name}{trace.suffix}")).resolve())
 
 
-def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str | None) -> Result:
+def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str | None, prints: bool) -> Result:
     request = {
         "job": to_json(job),
         "runs": list(runs),
         "memory": int(limits.memory_gib * GIB),
         "timeout_s": limits.seconds,
         "trace": trace,
+        "prints": prints,
+        "skeleton": False,
     }
     start = time.perf_counter()
     answer = child.ask(request, limits.seconds)
@@ -78,6 +121,12 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         shown = message["witness"]
         finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
         finding |= {"replay": shown["replay"], "witness": shown["text"]}
+    if "verdict" in message:
+        result.verdict = {**message["verdict"]}
+    if "print" in message:
+        said = dict(result.prints)
+        said[message["print"]] = said.get(message["print"], "") + message["text"]
+        result.prints = list(said.items())
     if "report" not in message:
         return False
     report = message["report"]

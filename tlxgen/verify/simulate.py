@@ -1,27 +1,32 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
-A request is {job, runs, memory, timeout_s, trace}. The answer: {"begin": ...} before what may hang, {"report": ...}
-after each run, {"witness": ...} for the first finding of each id, {"error": ...} instead of what could not be run.
+A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
+{"report": ...} after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are
+findings, {"print": ...} as the target prints, {"error": ...} instead of what could not be run; or {"skeleton": ...}.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from tlxgen import cases
 from tlxgen.bounded.serve import Say, lift_memory_limit, limit_memory, serve
-from tlxgen.cases.foreign import out_of_memory, shown
+from tlxgen.cases.foreign import shown
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.sim import Budget, Report, Script, Seen, Way, explain, sample
+from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
+from tlxgen.sim.repeatable import out_of_memory
 
 from . import functions, structures
 from .verification import GIB, error_to_json
 
 WORK = 50_000  # steps that are spent on shortening the way to a finding: seconds
+PRINTED = 50_000  # characters of what a target prints that are shown
 _limited: list[int] = []  # what this process has been limited to: once is for all
 
 
@@ -32,17 +37,29 @@ def handle(request: dict[str, Any], say: Say) -> None:
         _limited.append(request["memory"])
     try:
         say({"begin": "importing"})
-        verify, told, trace = _prepare(request["job"]), set[str](), None
+        if request["skeleton"]:
+            job = request["job"]
+            say({"skeleton": functions.skeleton_of(Path(job["file"]), job["name"], job["arch"])})
+            return
+        prints = _Prints(say, PRINTED if request["prints"] else 0)
+        sys.stdout = prints
+        verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
+            prints.run = name
             report = verify(way)
+            prints.run = ""
             say({"report": _to_json(report)})
+            total.add(report)
             say({"begin": "shortening the way to a finding"})
             for seen, story in explain(report, told, WORK):
-                about = {"id": seen.finding.id, "places": _places(seen)}
+                about = {"id": seen.finding.id, "places": _places(seen.finding.places)}
                 say({"witness": {**about, "replay": str(story.script), "text": story.text}})
                 trace = trace or story.json
+        say({"begin": "looking for the cause"})
+        if verdict := diagnose(total):
+            say({"verdict": _verdict_to_json(verdict)})
         if request["trace"]:
             write_atomic(Path(request["trace"]), (json.dumps(trace or sample(report)) + "\n").encode())
     except TlxgenError as error:
@@ -55,17 +72,60 @@ def handle(request: dict[str, Any], say: Say) -> None:
         say({"error": error_to_json(TlxgenError(text, remedy="--memory GIB gives it more"))})
 
 
+class _Prints(io.TextIOBase):
+    """Standard output of the target: lines are said as they come, `left` characters at most, while there is a run."""
+
+    def __init__(self, say: Say, left: int) -> None:
+        self._say, self._left, self._line, self.run = say, left, "", "importing"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self.run and self._left > 0:
+            whole, _, self._line = (self._line + text).rpartition("\n")
+            if whole or text.endswith("\n"):
+                self._say({"print": self.run, "text": whole[: self._left] + "\n"})
+                self._left -= len(whole) + 1
+                if self._left <= 0:
+                    self._say({"print": self.run, "text": "... and more, which is left out\n"})
+        return len(text)
+
+
 def _way(kind: Any, value: Any) -> tuple[Way, str]:
     """What is run, and its name."""
     if kind == "replay":
         return Script.parse(value), "replay"
     if kind == "exhaustive":
-        return Budget(seconds=value), "all orders"
+        return Budget(steps=value), "all orders"
     return (kind, value), f"schedule {kind}, seed {value}"
 
 
-def _places(seen: Seen) -> list[dict[str, Any]]:
-    return [{"path": shown(p.path), "line": p.line} for p in seen.finding.places]
+def _places(places: Iterable[Place]) -> list[dict[str, Any]]:
+    return [{"path": shown(p.path), "line": p.line} for p in places]
+
+
+def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    finding = verdict.seen.finding
+    barriers = [
+        {
+            "array": b.array,
+            "slots": b.slots,
+            "places": _places([b.place]),
+            "count": b.count,
+            "arrivals": list(b.arrivals),
+            "expected": b.expected,
+            "brought": b.brought,
+        }
+        for b in verdict.barriers
+    ]
+    return {
+        "cause": verdict.cause,
+        "places": _places(dict.fromkeys(verdict.places)),
+        "proof": verdict.proof,
+        "finding": {"id": finding.id, "places": _places(finding.places)},
+        "barriers": barriers,
+    }
 
 
 def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
@@ -86,7 +146,7 @@ def _to_json(report: Report) -> dict[str, Any]:
             "id": s.finding.id,
             "severity": s.finding.severity,
             "message": s.finding.message,
-            "places": _places(s),
+            "places": _places(s.finding.places),
             "schedule": s.schedule or "replay",
             "seed": s.seed,
             "fix": s.finding.fix,

@@ -19,6 +19,23 @@ def is_hand_written(target: str) -> bool:
     return target.endswith((".py", cases.SUFFIX)) or (path.endswith(".py") and "/" not in function)
 
 
+def is_function(target: str) -> bool:
+    """Whether a target may be a function of a Python file, and not a case of one."""
+    return is_hand_written(target) and not target.endswith(cases.SUFFIX)
+
+
+def cases_in(folder: str) -> list[str]:
+    """The files of cases in a folder, and nothing for what is no folder."""
+    path = Path(folder)
+    return [str(p) for p in sorted(path.glob(f"*{cases.SUFFIX}"))] if path.is_dir() else []
+
+
+def split(target: str) -> tuple[Path, str]:
+    """The Python file of a target, and the function that it names, if any."""
+    name = "" if target.endswith(".py") else target.rpartition(":")[2]
+    return Path(target if target.endswith(".py") else target.rpartition(":")[0]), name
+
+
 def jobs_of(target: str, config: int | None, arch: Arch = "sm90") -> list[Job]:
     """The jobs of a hand-written target; `arch` is what a function runs on, a case says its own.
 
@@ -26,9 +43,8 @@ def jobs_of(target: str, config: int | None, arch: Arch = "sm90") -> list[Job]:
     """
     if target.endswith(cases.SUFFIX):
         return _case_jobs(Path(target), cases.load(Path(target)), config)
-    name = "" if target.endswith(".py") else target.rpartition(":")[2]
-    file = Path(target if target.endswith(".py") else target.rpartition(":")[0])
-    _must_exist(file)
+    file, name = split(target)
+    must_exist(file)
     declared = cases.cases_of(file)
     wanted = [c for c in declared if name in ("", c.name)] or [c for c in declared if c.declared.function == name]
     if wanted:
@@ -38,11 +54,11 @@ def jobs_of(target: str, config: int | None, arch: Arch = "sm90") -> list[Job]:
 
 def _case_jobs(declared: Path, found: Sequence[Case], config: int | None) -> list[Job]:
     for case in found:
-        _must_exist(case.file, case)
+        must_exist(case.file, case)
     return [CaseJob(declared, case.file, case.name, config) for case in found]
 
 
-def _must_exist(file: Path, case: Case | None = None) -> None:
+def must_exist(file: Path, case: Case | None = None) -> None:
     """Raises SpecError for a Python file that is not there."""
     if file.is_file():
         return

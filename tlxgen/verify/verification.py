@@ -12,7 +12,7 @@ from tlxgen.errors import Location, SpecErrors, TlxgenError
 Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Run = tuple[Schedule, int]  # with a seed
-Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], float]  # a list of decisions; seconds a case
+Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -88,7 +88,8 @@ class Result:
     """What came of one job. `error`: what kept it from being verified, or verified to its end.
 
     `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
-    of each id also replay and witness. `searches` of all orders were made, ended by `limits` where they were.
+    of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the finding
+    that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were.
     """
 
     target: str
@@ -99,6 +100,8 @@ class Result:
     searches: int = 0
     limits: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    verdict: dict[str, Any] | None = None
+    prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
     error: TlxgenError | None = None
 
     @property
@@ -138,6 +141,7 @@ class Result:
         if self.searches:
             data |= {"states": self.states, "complete": self.complete}
         data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
+        data |= {"verdict": self.verdict} if self.verdict else {}
         return data | ({"error": error_to_json(self.error)} if self.error else {})
 
 

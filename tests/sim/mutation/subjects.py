@@ -16,7 +16,7 @@ from tlxgen.check import numerics
 from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
 from tlxgen.verify.structures import cases_of
 
-LIMITS = Limits(steps=100_000, seconds=30.0)
+LIMITS = Limits(steps=100_000)
 MOST_PARTS = 4  # of K: more cost minutes and are the same
 Shape = tuple[int, ...]  # as the family's problem has it
 

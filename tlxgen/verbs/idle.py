@@ -1,0 +1,31 @@
+"""Options of `tlxgen verify` that would do nothing beside others, and are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tlxgen.errors import SpecErrors, TlxgenError
+from tlxgen.verify import is_function
+
+
+def refuse_idle(targets: Sequence[str], **given: Any) -> None:
+    """Raises TlxgenError for options that have no effect; those that were not given are None or False."""
+    faults = [TlxgenError(text) for text in _idle(targets, given)]
+    if faults:
+        raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+
+
+def _idle(targets: Sequence[str], given: dict[str, Any]) -> Iterator[str]:
+    if given["replay"]:
+        for name in ("seeds", "schedule", "exhaustive"):
+            if given[name]:
+                yield f"--{name} has no effect beside --replay, which is one run"
+    elif given["exhaustive"]:
+        for name in ("seeds", "schedule"):
+            if given[name]:
+                yield f"--{name} has no effect beside --exhaustive, which runs every order"
+    elif given["seeds"] and given["schedule"] in ("lazy", "eager"):
+        yield f"--seeds has no effect beside --schedule {given['schedule']}, which has no chance in it"
+    if given["arch"] and not any(map(is_function, targets)):
+        yield "--arch is of FILE.py:function; specs and cases say their own architecture"
