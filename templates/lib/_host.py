@@ -307,6 +307,9 @@ def shape_class(shape):
 # --- operators of torch ---------------------------------------------------------------------------------------------
 
 
+NO_BACKWARD = "an input requires grad, and there is no backward: call it under torch.no_grad() or on detached tensors"
+
+
 class Operator:
     """A host function as torch sees it: one node under torch.compile, and one of autograd.
 
@@ -332,11 +335,19 @@ class Operator:
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
     def __call__(self, *arguments):
+        self.refuse_gradients(arguments)
         if is_compiling():
             return self.node(*arguments)
         if torch._C._are_functorch_transforms_active():
             return self.function.apply(*arguments)
         return self.apply(*arguments)
+
+    def refuse_gradients(self, arguments):
+        """Raises NotImplementedError where a gradient is asked for that nobody knows: at once, not on its way back."""
+        if self.backward is None and is_grad_enabled():
+            for value in arguments:
+                if isinstance(value, torch.Tensor) and value.requires_grad:
+                    raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
 
     def _forward(self, ctx, *arguments):
         results = self.run(*arguments)
@@ -346,12 +357,13 @@ class Operator:
 
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
-        if self.backward is not None:
-            ctx.set_materialize_grads(False)
-            held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
-            ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]
-            ctx.save_for_backward(*[held[i] for i in ctx.places])
-            ctx.held = [None if isinstance(value, torch.Tensor) else value for value in held]
+        if self.backward is None:  # of the node itself, which torch calls where an input requires grad
+            raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+        ctx.set_materialize_grads(False)
+        held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
+        ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]
+        ctx.save_for_backward(*[held[i] for i in ctx.places])
+        ctx.held = [None if isinstance(value, torch.Tensor) else value for value in held]
 
     def _backward(self, ctx, *gradients):
         return self._gradients(ctx, gradients, "run")
@@ -360,10 +372,6 @@ class Operator:
         return self._gradients(ctx, gradients, "node")
 
     def _gradients(self, ctx, gradients, how):
-        if self.backward is None:
-            raise NotImplementedError(
-                f"{self.name} has no backward: call it under torch.no_grad() or on detached tensors"
-            )
         held = [*ctx.held]
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             held[i] = tensor
