@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlxgen import __version__, digest, lock, stamp
+from tlxgen import __version__, changes, digest, lock, stamp
 from tlxgen.errors import Location, SpecError, TlxgenError
 from tlxgen.files import sweep, write_atomic
 from tlxgen.loading import HOST
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 CHUNK = 4  # structures a worker takes at a time
-DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
+PACKAGE = "__init__.py"  # says where the functions are that people import of the folder
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Built:
     rejected: int
     changed: tuple[str, ...]
     diff: str = ""
+    changes: changes.Changes = changes.Changes()
+    notes: tuple[str, ...] = ()  # about functions that people import
 
     @property
     def up_to_date(self) -> bool:
@@ -51,9 +53,10 @@ class Built:
 
 @dataclass(frozen=True)
 class Made:
-    """The bytes of a spec's folder, by file name."""
+    """The bytes of a spec's folder, by file name; `modules` are those of its structures."""
 
     files: dict[str, bytes]
+    modules: tuple[str, ...]
     inputs: dict[Path, str]
     variants: int
     rejected: int
@@ -119,9 +122,13 @@ class Prepared:
         return self._built("")
 
     def _built(self, diff: str) -> Built:
-        modules = tuple(name for name in self.files if name.endswith(".py") and name not in (HOST, DISPATCHER))
-        made = self.made
-        return Built(self.spec, self.folder, modules, made.variants, made.rejected, self.changed, diff)
+        made, told = self.made, changes.between(self.before, self.files)
+        was, now = (
+            lock.of_bytes(text).get("functions") or {} for text in (self.before[lock.NAME], made.files[lock.NAME])
+        )
+        notes = tuple(changes.of_functions(was, now))
+        counts = made.variants, made.rejected
+        return Built(self.spec, self.folder, made.modules, *counts, self.changed, diff, told, notes)
 
 
 def prepare(spec: Path, *, out: Path | None = None, on_step: Step | None = None) -> Prepared:
@@ -145,15 +152,15 @@ def make(spec: Path, folder: Path, on_step: Step | None = None) -> Made:
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
+    modules = tuple(files)
     files[HOST] = shared_host().encode()
-    if (chooser := context.dispatcher()) is not None:
-        files[DISPATCHER] = chooser.encode()
+    files |= {name: text.encode() for name, text in context.package().items()}
     entry = lock.carry_over(context.lock(files), lock.read(folder))
     files[lock.NAME] = lock.to_bytes(entry)
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, inputs, len(kernels.kept), len(kernels.rejected))
+    return Made(files, modules, inputs, len(kernels.kept), len(kernels.rejected))
 
 
 def _outside(templates: Path) -> dict[Path, str]:
@@ -190,12 +197,14 @@ class _Context:
     """The digests and names that headers and lock of one spec share."""
 
     def __init__(self, kernels: Kernels, spec: Path, templates: Path) -> None:
-        from tlxgen.render import environment
+        from tlxgen import families
+        from tlxgen.render import environment, module
 
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
+        self.functions = families.functions(kernels)
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.files}
-        used = environment.closure(templates, kernels.family.template)
-        if kernels.document.tuned and kernels.family.dispatcher:
+        used = environment.closure(templates, kernels.family.template) | environment.closure(templates, module.PACKAGE)
+        if kernels.family.dispatcher and any(f.chooses for f in self.functions):
             used |= environment.closure(templates, kernels.family.dispatcher)
         self.template_digest = digest.of_files(used)
 
@@ -217,25 +226,23 @@ class _Context:
         title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
         return _Job(structure, title, provenance, self.templates, family.template)
 
-    def dispatcher(self) -> str | None:
-        """The module that chooses among several tuned structures; None where there is nothing to choose."""
-        kernels = self.kernels
-        if kernels.document.tuned is None or len(kernels.structures) < 2 or kernels.family.dispatcher is None:
-            return None
-        from tlxgen.render.module import dispatcher
+    def package(self) -> dict[str, str]:
+        """The file that makes the folder a package, and those of functions that choose among structures."""
+        from tlxgen.render import module
 
-        spec_name = next(iter(self.inputs))
-        provenance = {
-            "spec": spec_name,
-            "tuned": self._shown(kernels.document.tuned.path),
-        }
-        return dispatcher(
-            kernels.structures,
-            title=f"{kernels.name}: for each shape the fastest of the modules here.",
-            provenance=provenance,
-            templates=self.templates,
-            template=kernels.family.dispatcher,
-        )
+        kernels, template = self.kernels, self.kernels.family.dispatcher
+        provenance = {"spec": next(iter(self.inputs))}
+        title = f"{kernels.name}: what people import of this folder, by names that stay as the spec's axes grow."
+        made = {PACKAGE: module.package(kernels.name, self.functions, title=title, provenance=provenance)}
+        if kernels.document.tuned:
+            provenance["tuned"] = self._shown(kernels.document.tuned.path)
+        for function in self.functions:
+            if function.chooses and template is not None:
+                title = f"{function.name}: for each shape the fastest of the modules here that compute it."
+                made[f"{function.module}.py"] = module.dispatcher(
+                    function, title=title, provenance=provenance, templates=self.templates, template=template
+                )
+        return made
 
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
         rules = sorted({r.split(":", 1)[0] for v in self.kernels.rejected for r in v.reasons})
@@ -244,12 +251,13 @@ class _Context:
         }
         from tlxgen.render.device import device_digest
 
-        chooser = {"dispatcher": digest.of_bytes(files[DISPATCHER])} if DISPATCHER in files else {}
+        beside = {*files} - {HOST, *(f"{s.name}.py" for s in self.kernels.structures)}
         return {
             "tlxgen": __version__,
             "spec": self.inputs,
             "templates": self.template_digest,
-            **chooser,
+            "package": {name: digest.of_bytes(files[name]) for name in sorted(beside)},
+            "functions": {name: dict(f.values) for f in self.functions for name, _ in f.exported},
             "rejected": {"count": len(self.kernels.rejected), "rules": count},
             "structures": {
                 s.name: {
@@ -330,7 +338,7 @@ def _refuse_foreign(folder: Path, spec: Path) -> None:
 def _made_before(folder: Path) -> set[str]:
     before = lock.read(folder)
     made = {f"{name}.py" for name in before.get("structures") or {}} | ({HOST} if before else set())
-    return made | ({DISPATCHER} if "dispatcher" in before else set())
+    return made | {*(before.get("package") or {}), *([PACKAGE] if before else [])}
 
 
 def _read(path: Path) -> bytes | None:

@@ -21,8 +21,16 @@ Lock = dict[str, Any]
 def read(folder: Path) -> Lock:
     """The lock in `folder`; an empty one when there is none, or none that can be read."""
     try:
-        lock = json.loads((folder / NAME).read_bytes())
-    except (OSError, ValueError):
+        return of_bytes((folder / NAME).read_bytes())
+    except OSError:
+        return {}
+
+
+def of_bytes(data: bytes | None) -> Lock:
+    """The lock that is written so; an empty one when there is none, or none that can be read."""
+    try:
+        lock = json.loads(data or b"")
+    except ValueError:
         return {}
     return lock if isinstance(lock, dict) else {}
 

@@ -6,8 +6,11 @@ hands Triton's launcher what it was told before.
 """
 
 import functools
+import importlib
 import operator
+import sys
 import threading
+import types
 
 import torch
 import triton
@@ -302,6 +305,47 @@ def pick(configs, tuned, clocks, shape, sms):
 def shape_class(shape):
     """Every extent rounded up to a power of two: which shapes share what was measured to be fastest."""
     return tuple(1 << (extent - 1).bit_length() for extent in shape)
+
+
+class Package(types.ModuleType):
+    """The folder as people import it: by functions, each found in a module that is imported when it is first asked for.
+
+    `FUNCTIONS` of the package says where they are: by name, the module and its own name of it; None for what several
+    functions would be. A module that is called as a function is does not hide it.
+    """
+
+    @classmethod
+    def take(cls, name):
+        """Makes the package of that name one of these."""
+        sys.modules[name].__class__ = cls
+
+    def __getattr__(self, name):
+        if name not in self.__dict__.get("FUNCTIONS", ()):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = self.FUNCTIONS[name]
+        function = _one_of_several(name, self.FUNCTIONS) if found is None else self.module(found[0], found[1])
+        setattr(self, name, function)
+        return function
+
+    def __setattr__(self, name, value):
+        if not (isinstance(value, types.ModuleType) and name in self.__dict__.get("FUNCTIONS", ())):
+            super().__setattr__(name, value)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__dict__.get("FUNCTIONS", ())})
+
+    def module(self, module, name):
+        return getattr(importlib.import_module(f".{module}", self.__name__), name)
+
+
+def _one_of_several(name, functions):
+    """What stands for a name that several functions could have: it says which there are."""
+    others = ", ".join(other for other, found in functions.items() if found and other.startswith(f"{name}_"))
+
+    def ambiguous(*arguments, **options):
+        raise TypeError(f"{name}: the modules here compute different things; one of {others} is meant")
+
+    return ambiguous
 
 
 # --- operators of torch ---------------------------------------------------------------------------------------------

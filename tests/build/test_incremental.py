@@ -13,7 +13,7 @@ import pytest
 
 from tlxgen import build as build_module
 from tlxgen import families, lock, stamp
-from tlxgen.build import build
+from tlxgen.build import PACKAGE, build
 from tlxgen.errors import SpecError, SpecErrors, TlxgenError
 from tlxgen.loading import HOST
 
@@ -24,7 +24,8 @@ def test_a_first_build_writes_the_modules_and_the_lock(project: Project) -> None
     project.spec("k")
     built = project.build("k")
     assert built.modules == ("k_in_flight0.py", "k_in_flight1.py")
-    assert set(built.changed) == {*built.modules, HOST, "lock.json"} == {p.name for p in project.folder("k").iterdir()}
+    made = {*built.modules, HOST, PACKAGE, "_k.py", "lock.json"}
+    assert set(built.changed) == made == {p.name for p in project.folder("k").iterdir()}
     assert (built.variants, built.rejected) == (2, 0)
 
 
@@ -146,8 +147,9 @@ def test_modules_of_structures_that_are_gone_are_removed_and_foreign_files_stay(
     project.build("k")
     (project.folder("k") / "notes.py").write_text("# mine\n")
     project.spec("k", "")
-    assert set(project.build("k").changed) == {"k.py", "k_in_flight0.py", "k_in_flight1.py", "lock.json"}
-    assert {p.name for p in project.folder("k").iterdir()} == {"k.py", HOST, "lock.json", "notes.py"}
+    changed = {"k.py", "k_in_flight0.py", "k_in_flight1.py", "_k.py", PACKAGE, "lock.json"}
+    assert set(project.build("k").changed) == changed
+    assert {p.name for p in project.folder("k").iterdir()} == {"k.py", HOST, PACKAGE, "lock.json", "notes.py"}
 
 
 @pytest.mark.parametrize("edit", [lambda path: path.write_text("mine"), lambda path: path.unlink()])
@@ -236,7 +238,7 @@ def test_eight_structures_are_reason_enough_for_workers(project: Project, monkey
     monkeypatch.setattr(build_module, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(build_module.os, "cpu_count", lambda: 64)
     made = build_module.make(project.spec("k", EIGHT), project.folder("k"))
-    assert len(made.files) == 8 + len((HOST, "lock.json"))
+    assert len(made.files) == 8 + len((HOST, PACKAGE, "_k.py", "lock.json"))
     assert sizes == [2]  # no more than there are chunks to hand out
 
 

@@ -16,6 +16,7 @@ from tlxgen.spec import Document
 from tlxgen.spec import load as read_spec
 
 from .base import Family, Kernels, Structure, Variant
+from .functions import Function, functions
 from .kit.names import folder
 
 BUILT_IN = {
@@ -67,4 +68,16 @@ def templates(family: Family) -> Path:
     return folder(type(family).__module__)
 
 
-__all__ = ["Family", "Kernels", "Structure", "Variant", "kernels_of", "load", "names", "of", "templates"]
+__all__ = [
+    "Family",
+    "Function",
+    "Kernels",
+    "Structure",
+    "Variant",
+    "functions",
+    "kernels_of",
+    "load",
+    "names",
+    "of",
+    "templates",
+]

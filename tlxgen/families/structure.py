@@ -24,7 +24,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        return ", ".join(f"{k}={_text(v)}" for k, v in self.values.items()) or "the only variant"
+        return ", ".join(f"{k}={text_of(v)}" for k, v in self.values.items()) or "the only variant"
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Structure:
 
 def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
     """A module name for each structure: the spec's name, and what sets the structure apart."""
-    varying = {p for values in apart for p in values if len({_text(v.get(p)) for v in apart}) > 1}
-    made = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
+    varying = {p for values in apart for p in values if len({text_of(v.get(p)) for v in apart}) > 1}
+    made = ["_".join([name, *(slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
     taken: set[str] = set()
     for i, candidate in enumerate(made):
         numbered = (f"{candidate}_{n}" for n in itertools.count(2))
@@ -51,13 +51,14 @@ def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
     return made
 
 
-def _slug(path: str, value: Any) -> str:
+def slug(path: str, value: Any) -> str:
+    """What a value is called in a name."""
     last = path.rsplit(".", 1)[-1]
     if isinstance(value, bool):
         return last if value else f"no_{last}"
     if isinstance(value, (int, float)):
         return f"{last}{value}".replace(".", "p").replace("-", "m")
-    text = _text(value)
+    text = text_of(value)
     if text == "none" and last != "kind":
         return f"no_{last}"
     return "".join(c if c.isalnum() else "_" for c in text).strip("_").lower() or f"no_{last}"
@@ -72,9 +73,10 @@ def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as it is compared and shown."""
     if isinstance(value, (list, tuple)):
-        return "+".join(_text(v) for v in value)
+        return "+".join(text_of(v) for v in value)
     if isinstance(value, dict):
-        return "+".join(f"{k}_{_text(v)}" for k, v in value.items())
+        return "+".join(f"{k}_{text_of(v)}" for k, v in value.items())
     return "" if value is None else str(value)

@@ -20,7 +20,7 @@ def run(specs: list[Path], out: Path | None, check: bool) -> int:
 
     def one(spec: Path, step: Step | None) -> Built:
         built = build(spec, out=out, check=check, on_step=step)
-        print(_line(built, check))
+        _tell(built, check)
         return built
 
     done = _each(specs, one)
@@ -44,7 +44,7 @@ def run_verified(specs: list[Path], out: Path | None) -> int:
         print("nothing is written")
         return status
     for one in prepared:
-        print(_line(one.write(), check=False))
+        _tell(one.write(), check=False)
     return 0
 
 
@@ -80,7 +80,14 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
     return bar
 
 
+def _tell(built: Built, check: bool) -> None:
+    """A line about a spec; on stderr, what those must know who import its functions."""
+    print(_line(built, check))
+    for note in built.notes:
+        print(f"{built.spec}: note: {note}", file=sys.stderr)
+
+
 def _line(built: Built, check: bool) -> str:
-    state = "up to date" if built.up_to_date else ("stale" if check else f"{len(built.changed)} files written")
+    state = "up to date" if built.up_to_date else ("stale" if check else str(built.changes))
     variants = f"{built.variants} variants, {built.rejected} rejected"
     return f"{built.spec}: {state} ({len(built.modules)} modules, {variants})"

@@ -18,5 +18,6 @@ class AttentionBwd(Family):
     name = "attention_bwd"
     model: ClassVar[type[BackwardSpec]] = AttentionBwdSpec
     axes: ClassVar[tuple[Axis, ...]] = AXES
+    dispatcher: ClassVar[str | None] = "attention_bwd/dispatcher.py.j2"
     shapes = SHAPES
     computes = ("problem", "mask")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tlxgen.families.attention_bwd import AttentionBwd
+from tlxgen.families.base import Family
 
 from .axes import AXES
 from .spec import AttentionBwdDqSpec
@@ -14,3 +15,4 @@ class AttentionBwdDq(AttentionBwd):
     name = "attention_bwd_dq"
     model = AttentionBwdDqSpec
     axes = AXES
+    dispatcher = Family.dispatcher

@@ -16,4 +16,4 @@ class AttentionFwd(Family):
     model = AttentionSpec
     axes = AXES
     shapes = SHAPES
-    computes = ("problem", "mask", "softmax")
+    computes = ("problem", "mask", "softmax.softcap", "softmax.sink", "softmax.lse")

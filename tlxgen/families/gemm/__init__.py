@@ -19,7 +19,7 @@ class Gemm(Family):
     model = GemmSpec
     axes = AXES
     shapes = SHAPES
-    computes = ("problem", "epilogue.ops")
+    computes = ("problem", "tasks.mma.promote", "epilogue.ops", "epilogue.rounding")
 
     def guards(self, spec: GemmSpec) -> tuple[str, ...]:
         return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)
