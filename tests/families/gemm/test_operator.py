@@ -94,5 +94,33 @@ def test_out_is_refused_where_torch_allocates(module: ModuleType) -> None:
 
 
 def test_what_is_no_tensor_is_named(module: ModuleType) -> None:
-    with pytest.raises(TypeError, match="a, b: expected tensors"):
-        module.hopper_gemm([[1.0]], operands(5)[1])
+    a, b = operands(5)
+    for given, words in (
+        (([[1.0]], b), "a: list, expected a tensor"),
+        ((a, None), "b: NoneType, expected a tensor"),
+        ((a, b.float().numpy()), "b: ndarray, expected a tensor"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            module.hopper_gemm(*given)
+    with pytest.raises(TypeError, match="out: float, expected a tensor"):
+        module.hopper_gemm(a, b, out=1.0)
+
+
+@pytest.mark.parametrize("config", [0, 1, False, "fast", {}])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_what_is_no_config_is_named(module: ModuleType, config: Any, compiled: bool) -> None:
+    """0 is no config, nor is it none."""
+    call = lambda a, b: module.hopper_gemm(a, b, config=config)  # noqa: E731
+    call = torch.compile(call, backend="aot_eager", fullgraph=True) if compiled else call
+    module.run = lambda a, b, out, config: module.config_of(config, module.CONFIGS)  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match=r"config: \w+, expected an entry of this module's CONFIGS itself, or None"):
+        call(*operands(5))
+
+
+def test_a_result_may_not_require_grad(module: ModuleType) -> None:
+    a, b = operands(5)
+    out = torch.empty(5, 24, dtype=torch.bfloat16, requires_grad=True)
+    with pytest.raises(ValueError, match="out: not under torch.compile or autograd.*nor may it require grad"):
+        module.hopper_gemm(a, b, out=out)
+    with torch.no_grad():
+        assert module.hopper_gemm(a, b, out=out) is out
