@@ -22,12 +22,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlxgen import __version__, digest, lock, stamp
+from tlxgen import __version__, changes, digest, lock, stamp
 from tlxgen.errors import EditedError, Location, OvertakenError, SpecError, TlxgenError
 from tlxgen.files import read_regular, sweep, write_atomic
 from tlxgen.generated import Folder, alone, locks_of
 from tlxgen.loading import HOST
-from tlxgen.lock import DISPATCHER as DISPATCHER
+from tlxgen.lock import PACKAGE as PACKAGE
 from tlxgen.project import from_here, root_of
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Built:
     changed: tuple[str, ...]
     diff: str = ""
     notes: tuple[str, ...] = ()  # what else there is to say of what lay there
+    changes: changes.Changes = changes.Changes()
+    functions: tuple[str, ...] = ()  # what those must know who import some
 
     @property
     def up_to_date(self) -> bool:
@@ -59,9 +61,13 @@ class Built:
 
 @dataclass(frozen=True)
 class Made:
-    """The bytes of a spec's folder, by file name, and what they were made of: digests of texts."""
+    """The bytes of a spec's folder, by file name, and what they were made of: digests of texts.
+
+    `modules` are those of its structures.
+    """
 
     files: dict[str, bytes]
+    modules: tuple[str, ...]
     lock: lock.Lock  # without what other verbs found out
     inputs: dict[Path, str]
     variants: int
@@ -191,9 +197,10 @@ class Prepared:
             lost = lock.dropped(self.made.lock | json.loads(new[lock.NAME]), there.locks)
             kept = f"; compile again: {', '.join(lost)}" if lost else "; compile results that hold are kept"
             notes.append(f"lock.json had a merge conflict{kept}")
-        modules = tuple(name for name in new if name.endswith(".py") and name not in (HOST, DISPATCHER))
-        counts = made.variants, made.rejected
-        return Built(self.spec, self.folder, modules, *counts, self.changed, diff, tuple(notes))
+        was = next(iter(there.locks), {}).get("functions", {})
+        functions = tuple(changes.of_functions(was, made.lock["functions"]))
+        told, counts = changes.between(there.files, new), (made.variants, made.rejected)
+        return Built(self.spec, self.folder, made.modules, *counts, self.changed, diff, tuple(notes), told, functions)
 
 
 def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step: Step | None = None) -> Prepared:
@@ -235,15 +242,15 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     context = _Context(kernels, spec, families.templates(family))
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
+    modules = tuple(files)
     files[HOST] = shared_host().encode()
-    if (chooser := context.dispatcher()) is not None:
-        files[DISPATCHER] = chooser.encode()
+    files |= {name: text.encode() for name, text in context.package().items()}
     entry = context.lock(files)
     files[lock.NAME] = lock.to_bytes(lock.carry_over(entry, locks))
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, entry, inputs, len(kernels.kept), kernels.rejections)
+    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections)
 
 
 def _outside(templates: Path) -> dict[Path, str]:
@@ -280,12 +287,14 @@ class _Context:
     """The digests and names that headers and lock of one spec share."""
 
     def __init__(self, kernels: Kernels, spec: Path, templates: Path) -> None:
-        from tlxgen.render import environment
+        from tlxgen import families
+        from tlxgen.render import environment, module
 
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
+        self.functions = families.functions(kernels)
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.files}
-        used = environment.closure(templates, kernels.family.template)
-        if kernels.document.tuned and kernels.family.dispatcher:
+        used = environment.closure(templates, kernels.family.template) | environment.closure(templates, module.PACKAGE)
+        if kernels.family.dispatcher and any(f.chooses for f in self.functions):
             used |= environment.closure(templates, kernels.family.dispatcher)
         self.template_digest = digest.of_files(used)
 
@@ -307,37 +316,36 @@ class _Context:
         title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
         return _Job(structure, title, provenance, self.templates, family.template)
 
-    def dispatcher(self) -> str | None:
-        """The module that chooses among several tuned structures; None where there is nothing to choose."""
-        kernels = self.kernels
-        if kernels.document.tuned is None or len(kernels.structures) < 2 or kernels.family.dispatcher is None:
-            return None
-        from tlxgen.render.module import dispatcher
+    def package(self) -> dict[str, str]:
+        """The file that makes the folder a package, and those of functions that choose among structures."""
+        from tlxgen.render import module
 
-        spec_name = next(iter(self.inputs))
-        provenance = {
-            "spec": spec_name,
-            "tuned": self._shown(kernels.document.tuned.path),
-        }
-        return dispatcher(
-            kernels.structures,
-            title=f"{kernels.name}: for each shape the fastest of the modules here.",
-            provenance=provenance,
-            templates=self.templates,
-            template=kernels.family.dispatcher,
-        )
+        kernels, template = self.kernels, self.kernels.family.dispatcher
+        provenance = {"spec": next(iter(self.inputs))}
+        title = f"{kernels.name}: what people import of this folder, by names that stay as the spec's axes grow."
+        made = {PACKAGE: module.package(kernels.name, self.functions, title=title, provenance=provenance)}
+        if kernels.document.tuned:
+            provenance["tuned"] = self._shown(kernels.document.tuned.path)
+        for function in self.functions:
+            if function.chooses and template is not None:
+                title = f"{function.name}: for each shape the fastest of the modules here that compute it."
+                made[f"{function.module}.py"] = module.dispatcher(
+                    function, title=title, provenance=provenance, templates=self.templates, template=template
+                )
+        return made
 
     def lock(self, files: dict[str, bytes]) -> lock.Lock:
         from tlxgen.render.device import device_digest
 
-        chooser = {"dispatcher": digest.of_bytes(files[DISPATCHER])} if DISPATCHER in files else {}
+        beside = {*files} - {HOST, *(f"{s.name}.py" for s in self.kernels.structures)}
         return {
             "tlxgen": __version__,
             "spec": self.inputs,
             "name": self.kernels.name,
             "templates": self.template_digest,
             "host": digest.of_bytes(files[HOST]),
-            **chooser,
+            "package": {name: digest.of_bytes(files[name]) for name in sorted(beside)},
+            "functions": {name: dict(f.values) for f in self.functions for name, _ in f.exported},
             "rejected": {"count": self.kernels.rejections, "rules": self.kernels.rule_counts},
             "structures": {
                 s.name: {

@@ -20,7 +20,7 @@ from tlxgen.loading import HOST
 from tlxgen.project import from_here
 
 NAME = "lock.json"
-DISPATCHER = "__init__.py"  # chooses among the structures of a tuned spec, so that the folder is a package
+PACKAGE = "__init__.py"  # says where the functions are that people import of the folder
 ONE_LINE = 5  # depth of a compiled kernel's figures: structures, name, compiled, kernels, key
 Lock = dict[str, Any]
 
@@ -98,6 +98,9 @@ def _fault(lock: Any) -> str:
     for key in ("spec", "structures", "rejected"):
         if not isinstance(lock.get(key), dict):
             return f"{key!r} is not a mapping"
+    for key in ("package", "functions"):
+        if not isinstance(lock.get(key, {}), dict):
+            return f"{key!r} is not a mapping"
     if not isinstance(lock["rejected"].get("count"), int):
         return "'rejected.count' is not a number"
     for name, entry in lock["structures"].items():
@@ -117,8 +120,9 @@ def made(lock: Lock) -> dict[str, str | None]:
     files: dict[str, str | None] = {f"{name}.py": entry["source"] for name, entry in lock.get("structures", {}).items()}
     if lock:
         files[HOST] = lock.get("host")
-    if "dispatcher" in lock:
-        files[DISPATCHER] = lock["dispatcher"]
+    if "dispatcher" in lock:  # of an older lock
+        files[PACKAGE] = lock["dispatcher"]
+    files.update(lock.get("package", {}))
     return files
 
 

@@ -37,10 +37,10 @@ def bench(spec: Path, **options: Any) -> Bench:
 
 def test_a_case_a_structure_or_a_case_a_config_after_the_baselines(spec: Path) -> None:
     picks = [case.name for case in bench(spec).cases((64, 64, 64))]
-    assert picks == ["torch", "g_in_flight0", "g_in_flight1"]
+    assert picks == ["torch", "g", "g_in_flight0", "g_in_flight1"]  # g: the function that chooses
     every = [case.name for case in bench(spec, every_config=True, baselines=[]).cases((64, 64, 64))]
-    assert len(every) == len(set(every)) == 4
-    assert every[0] == "g_in_flight0 | tasks.mma.in_flight=0, rings.ab.stages=3"
+    assert len(every) == len(set(every)) == 5
+    assert every[1] == "g_in_flight0 | tasks.mma.in_flight=0, rings.ab.stages=3"
 
 
 def test_a_baseline_that_takes_minutes_is_timed_when_asked_for(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_tritonbench_can_load_the_operator_and_call_it(
     assert verb.run(spec, [(64, 72, 40)], None, False, 5, outputs) == 0
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), str(path), "exec"), scope)
-    assert benchmarks == {"torch": True, "g_in_flight0": False, "g_in_flight1": False}
+    assert benchmarks == {"torch": True, "g": False, "g_in_flight0": False, "g_in_flight1": False}
     operator = scope["Operator"]()
     ((shape, tensors),) = operator.get_input_iter()
     assert operator.flops("torch", (shape, tensors), None) == 2 * 64 * 72 * 40

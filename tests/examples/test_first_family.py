@@ -80,7 +80,7 @@ def tlxgen(site: Path, spec: Path, command: str) -> str:
 
 def test_it_builds_and_verifies(site: Path, spec: Path) -> None:
     written = tlxgen(site, spec, "tlxgen build specs/scale_add.yaml")
-    assert "4 files written to generated/scale_add (2 modules, 6 variants, 6 rejected)" in written
+    assert "5 files written to generated/scale_add (2 modules, 6 variants, 6 rejected)" in written
     assert tlxgen(site, spec, "tlxgen build specs/scale_add.yaml --check")
     assert "0 findings in" in tlxgen(site, spec, "tlxgen verify specs/scale_add.yaml")
 

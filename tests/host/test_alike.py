@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -80,3 +81,9 @@ def test_the_looking_finds_what_it_looks_for(text: str) -> None:
     tree = ast.parse(f"def run(a, b):\n    {text}\n")
     copies = [c for method in COPIES for c in calls_of(tree, method) if not fills_a_result(tree, c)]
     assert names(tree) & LIBRARY or copies or imported(tree) - {"torch", "triton", *sys.stdlib_module_names}
+
+
+def test_no_module_asks_for_a_name_that_it_does_not_have() -> None:
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F", "--ignore", "F401"]
+    done = subprocess.run([*ruff, str(GENERATED)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

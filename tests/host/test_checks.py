@@ -22,6 +22,7 @@ def lying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     ("tensor", "wants", "error", "words"),
     [
         ([1.0], "", TypeError, "x: list, expected a tensor"),
+        (lying((4, 8), (8, 1)).to_sparse(), "", TypeError, "x: a tensor of layout torch.sparse_coo, expected a dense"),
         (lying((2, 3), (3, 1)), "", ValueError, r"x: shape \(2, 3\), expected \(4, 8\)"),
         (torch.zeros(4, 8), "", TypeError, "x: torch.float32, expected torch.bfloat16$"),
         (torch.zeros(4, 8, device="meta").bfloat16(), "", ValueError, "x: on meta, expected cpu"),
@@ -67,18 +68,104 @@ def test_what_is_on_no_gpu_is_refused(host: ModuleType) -> None:
         host.on_cuda(None, "x")
 
 
-@pytest.mark.parametrize("value", [0, -1.0, float("nan")])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf")])
 def test_a_number_that_must_be_positive(host: ModuleType, value: float) -> None:
     with pytest.raises(ValueError, match=f"scale: {value}, expected a positive number"):
         host.positive(value, "scale")
-    assert host.positive(0.5, "scale") == 0.5
+    assert host.positive(0.5, "scale") == 0.5 and host.positive(2, "scale") == 2.0
+
+
+NO_NUMBERS = ["x", "0.5", None, True, [1.0], 1j, torch.tensor(0.5)]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+def test_what_is_no_number_is_named(host: ModuleType, value: Any) -> None:
+    for check in (host.positive, host.number):
+        with pytest.raises(TypeError, match=f"scale: {type(value).__name__}, expected a number"):
+            check(value, "scale")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_is_finite(host: ModuleType, value: float) -> None:
+    with pytest.raises(ValueError, match=f"eps: {value}, expected a finite number"):
+        host.number(value, "eps")
+    assert [host.number(x, "eps") for x in (0, 1e-5, -2)] == [0.0, 1e-5, -2.0]
+
+
+@pytest.mark.parametrize("value", ["1", 1.5, None, [1]], ids=repr)
+def test_what_is_no_integer_is_named(host: ModuleType, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"seed: {type(value).__name__}, expected an integer"):
+        host.whole(value, "seed")
+
+
+@pytest.mark.parametrize("value", [-1, 2**31, 2**70])
+def test_an_integer_fits_into_31_bits(host: ModuleType, value: int) -> None:
+    with pytest.raises(ValueError, match=f"seed: {value}, expected 0 to "):
+        host.whole(value, "seed")
+    assert [host.whole(x, "seed") for x in (0, 7, 2**31 - 1, torch.tensor(3))] == [0, 7, 2**31 - 1, 3]
 
 
 def test_a_config_is_an_entry_of_the_table_itself(host: ModuleType) -> None:
-    table = [{"BLOCK": 1}, {"BLOCK": 2}]
+    import triton
+
+    table = [triton.Config({"BLOCK": size}) for size in (1, 2)]
     assert host.config_of(None, table) is None and host.config_of(table[1], table) is table[1]
-    with pytest.raises(ValueError, match="config: expected an entry of this module's CONFIGS, or None"):
-        host.config_of({"BLOCK": 1}, table)
+    assert [host.index_of(x, table) for x in (None, *table)] == [-1, 0, 1]
+    words = "expected an entry of this module's CONFIGS itself, or None"
+    with pytest.raises(ValueError, match=f"config: Config, {words}"):
+        host.config_of(triton.Config({"BLOCK": 1}), table)
+    for value in (0, 1, False, "", []):
+        with pytest.raises(TypeError, match=f"config: {type(value).__name__}, {words}"):
+            host.config_of(value, table)
+
+
+@pytest.mark.parametrize(
+    ("strides", "fine"),
+    [
+        ((8, 1), True),
+        ((9, 1), True),
+        ((1, 4), True),
+        ((0, 1), False),
+        ((8, 0), False),
+        ((7, 1), False),
+        ((1, 1), False),
+    ],
+)
+def test_elements_of_a_result_have_memory_of_their_own(host: ModuleType, strides: tuple[int, int], fine: bool) -> None:
+    tensor = lying((4, 8), strides)
+    assert fine == (len({i * strides[0] + j * strides[1] for i in range(4) for j in range(8)}) == 32)
+    if fine:
+        host.writable(tensor, "out")
+    else:
+        with pytest.raises(ValueError, match="out: strides .*; elements of a result may not share memory"):
+            host.writable(tensor, "out")
+
+
+def addresses(tensor: Any) -> set[int]:
+    """Every byte of a tensor."""
+    offsets = torch.zeros(tensor.shape, dtype=torch.int64)
+    for axis, step in enumerate(tensor.stride()):
+        view = [1] * tensor.dim()
+        view[axis] = -1
+        offsets = offsets + (torch.arange(tensor.shape[axis]) * step).view(view)
+    first = offsets.flatten() * tensor.element_size() + tensor.data_ptr()
+    return {int(x) + byte for x in first for byte in range(tensor.element_size())}
+
+
+def test_tensors_that_share_memory_are_found_and_neighbours_are_not(host: ModuleType) -> None:
+    """Rows, columns and heads of one tensor, against the sets of their bytes."""
+    qkv = torch.zeros(2, 6, 3, 4, 8)
+    wide = torch.zeros(6, 64)
+    parts = [qkv[:, :, i] for i in range(3)] + [qkv[:, :, i].transpose(1, 2) for i in range(3)]
+    parts += [wide[:, 8 * i : 8 * i + 16] for i in range(6)] + [wide[i : i + 2] for i in range(5)] + [wide.T, qkv[:0]]
+    parts += [wide[:1, :8].expand(6, 8), wide[0, 5:9], wide.view(torch.bfloat16)[:, 14:20]]
+    seen = set()
+    for one in parts:
+        for other in parts:
+            found = host.overlap(one, other)
+            assert found == bool(addresses(one) & addresses(other))
+            seen.add(found)
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +173,7 @@ def test_a_config_is_an_entry_of_the_table_itself(host: ModuleType) -> None:
     [
         (
             lying((64, 111), (111, 1)),
-            "x: stride of 111 elements along dimension 0 is 222 bytes; .* multiple of 16; do so",
+            r"x: stride of 111 .* is 222 bytes; .* of 16; torch.nn.functional.pad\(x, \(0, 1\)\)\[..., :111\] has",
         ),
         (lying((1, 3, 5, 8), (7, 660, 8, 1)), "x: stride of 660 elements along dimension 1 is 1320 bytes"),
         (lying((4, 8), (0, 1)), "x: stride of 0 elements along dimension 0 is 0 bytes"),

@@ -98,17 +98,31 @@ def test_arguments_that_need_no_gradient_get_none(operator: Any) -> None:
     assert y.grad is None and torch.equal(x.grad, torch.full_like(x, 2.0))
 
 
-@pytest.mark.filterwarnings("ignore:Error detected in")
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-def test_without_a_backward_it_says_so(host: ModuleType, compiled: bool) -> None:
+def test_without_a_backward_it_says_so_at_once(host: ModuleType, compiled: bool) -> None:
+    """Not when a gradient is on its way back, and not by a result that does not require grad."""
     host_function = host.Operator("plain", "(Tensor x) -> Tensor", lambda x: x * 2, torch.empty_like)
     call = torch.compile(host_function, backend="aot_eager", fullgraph=True) if compiled else host_function
     x = torch.randn(3)
     torch.testing.assert_close(call(x), 2 * x)
-    with pytest.raises(Exception, match="plain has no backward: call it under torch.no_grad"):
-        call(x.requires_grad_()).sum().backward()
+    with pytest.raises(Exception, match="plain: an input requires grad, and there is no backward: call it under"):
+        call(x.clone().requires_grad_())
+    weight = torch.randn(3, requires_grad=True)
+    inside = torch.compile(lambda x: host_function(x * weight), backend="aot_eager", fullgraph=True)
+    with pytest.raises(Exception, match="plain: an input requires grad"):
+        inside(x)  # of what the graph computes
     with torch.no_grad():
-        torch.testing.assert_close(call(x), 2 * x)
+        torch.testing.assert_close(call(x.clone().requires_grad_()), 2 * x)
+    torch.testing.assert_close(call(x.clone().requires_grad_().detach()), 2 * x)
+
+
+def test_without_a_backward_its_node_says_so_too(host: ModuleType) -> None:
+    """torch.ops.tlxgen.plain, which a graph may hold and anyone may call."""
+    node = host.Operator("plain", "(Tensor x) -> Tensor", lambda x: x * 2, torch.empty_like).node
+    with pytest.raises(NotImplementedError, match="plain: an input requires grad"):
+        node(torch.randn(3, requires_grad=True))
+    with torch.no_grad():
+        assert not node(torch.randn(3, requires_grad=True)).requires_grad
 
 
 def test_gradients_of_gradients_are_refused(operator: Any) -> None:

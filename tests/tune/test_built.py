@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tests.tune.conftest import Project  # noqa: E402
-from tlxgen.build import DISPATCHER, build  # noqa: E402
+from tlxgen.build import PACKAGE, build  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
@@ -47,34 +50,39 @@ def folder(project: Project) -> Path:
     return build(project.spec).folder
 
 
+def modules(package: ModuleType) -> list[ModuleType]:
+    """Those that a dispatcher chooses among."""
+    return [import_module(f".{name}", package.__package__) for name in package.MODULES]
+
+
 def values(config: Any) -> dict[str, int]:
     return {k: v for k, v in config.kwargs.items() if k in ("BLOCK_N", "STAGES", "GROUP_M")}
 
 
 def test_every_class_gets_its_winner_and_every_shape_something(project: Project, folder: Path) -> None:
-    package = load_file(folder / DISPATCHER)
+    package = load_file(folder / "_g.py")
     names = {"tile.n": "BLOCK_N", "rings.ab.stages": "STAGES", "schedule.group_m": "GROUP_M"}
     for shape, best in winners(project).items():
         module, config = package.pick(shape, 132)
         assert module.__name__.endswith(best.structure)
         assert values(config) == {names[p]: v for p, v in best.values.items() if p in names}
-    for module in package.MODULES:
+    for name, module in zip(package.MODULES, modules(package), strict=True):
         for shape, index in getattr(module, "TUNED", {}).items():
-            assert package.TUNED[shape] == (module, index)
+            assert package.TUNED[shape] == (name, index)
             assert module.pick_config(*shape, 132) is module.CONFIGS[index]
     assert len(package.TUNED) == len(SHAPES)
 
 
 def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path) -> None:
-    package = load_file(folder / DISPATCHER)
+    package = load_file(folder / "_g.py")
     module, config = package.pick((5000, 5000, 5000), 132)
-    clocks = [(m.clocks(c, 5000, 5000, 5000, 132), m, c) for m in package.MODULES for c in m.CONFIGS]
+    clocks = [(m.clocks(c, 5000, 5000, 5000, 132), m, c) for m in modules(package) for c in m.CONFIGS]
     assert module.clocks(config, 5000, 5000, 5000, 132) == min(c for c, _, _ in clocks)
 
 
 def test_the_package_multiplies(folder: Path) -> None:
     """In the simulator, as it stands: by one module or another."""
-    package = load_file(folder / DISPATCHER)
+    package = load_file(folder / "_g.py")
 
     def program(session: Session) -> None:
         torch.manual_seed(session.seed)
@@ -89,7 +97,7 @@ def test_the_package_multiplies(folder: Path) -> None:
 
 
 def test_the_package_refuses_what_no_module_can_take(folder: Path) -> None:
-    package = load_file(folder / DISPATCHER)
+    package = load_file(folder / "_g.py")
     with pytest.raises(ValueError, match="expected a CUDA device"):
         package.g(torch.zeros(8, 8), torch.zeros(8, 8))
     with Session("eager", 0).active():
@@ -102,7 +110,7 @@ def test_the_package_refuses_what_no_module_can_take(folder: Path) -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_the_package_is_one_node_to_torch(folder: Path, dynamic: bool) -> None:
-    package = load_file(folder / DISPATCHER)
+    package = load_file(folder / "_g.py")
     package.run = lambda a, b, out: package.outputs(a, b).copy_(torch.mm(a, b))  # in the place of the launches
     call = torch.compile(lambda a, b: package.g(a, b) + 1, backend="aot_eager", fullgraph=True, dynamic=dynamic)
     for m in (5, 6):
@@ -111,12 +119,32 @@ def test_the_package_is_one_node_to_torch(folder: Path, dynamic: bool) -> None:
     torch.library.opcheck(package.OPERATOR.node, (a, b))
 
 
-def test_the_lock_knows_the_package_and_untuning_removes_it(project: Project, folder: Path) -> None:
-    assert "dispatcher" in json.loads((folder / "lock.json").read_text())
+def test_a_shape_of_the_table_imports_no_other_module(folder: Path) -> None:
+    package = load_file(folder / "_g.py")
+
+    def loaded() -> set[str]:
+        inside = f"{package.__package__}.g"
+        return {name.rpartition(".")[2] for name in sys.modules if name.startswith(inside)}
+
+    before = loaded()
+    for shape in SHAPES:
+        module, _ = package.pick(shape, 132)
+        assert loaded() - before <= {package.TUNED[class_of(shape)][0], *before}
+        before = loaded()
+        assert module.__name__.endswith(package.TUNED[class_of(shape)][0])
+
+
+def test_what_people_import_is_the_same_tuned_or_not(project: Project, folder: Path) -> None:
+    def imported() -> Any:
+        return load_file(folder / PACKAGE).g
+
+    assert "package" in json.loads((folder / "lock.json").read_text())
+    tuned = imported()
     project.spec.write_text(project.spec.read_text().replace("tuned: tuned/fake_h200/g.yaml\n", ""))
     build(project.spec)
-    assert not (folder / DISPATCHER).exists()
     assert len(list(folder.glob("g_*.py"))) == 2
+    for function in (tuned, imported()):
+        assert (function.__name__, function.__module__.rpartition(".")[2]) == ("g", "_g")
 
 
 def test_a_child_spec_does_not_inherit_what_was_measured_of_its_parent(project: Project, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tlxgen.build import DISPATCHER, build  # noqa: E402
+from tlxgen.build import build  # noqa: E402
 from tlxgen.families import kernels_of  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
@@ -57,7 +58,11 @@ def spec(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def package(spec: Path) -> ModuleType:
-    return load_file(build(spec).folder / DISPATCHER)
+    return load_file(build(spec).folder / "_attend.py")
+
+
+def modules(package: ModuleType) -> list[ModuleType]:
+    return [import_module(f".{name}", package.__package__) for name in package.MODULES]
 
 
 def tensors(shape: tuple[int, ...]) -> list[Any]:
@@ -81,7 +86,7 @@ def test_every_class_gets_its_winner(package: ModuleType) -> None:
 
 def test_a_shape_outside_of_all_classes_gets_the_least_estimate(package: ModuleType) -> None:
     shape = (2, 16, 16, 4000, 4000)
-    clocks = [(m.clocks(c, *shape, 132), m, c) for m in package.MODULES for c in m.CONFIGS]
+    clocks = [(m.clocks(c, *shape, 132), m, c) for m in modules(package) for c in m.CONFIGS]
     module, config = package.pick(shape, 132)
     assert (module.clocks(config, *shape, 132), module, config) in clocks
     assert module.clocks(config, *shape, 132) == min(c for c, _, _ in clocks)
@@ -90,7 +95,7 @@ def test_a_shape_outside_of_all_classes_gets_the_least_estimate(package: ModuleT
 def test_the_package_attends(package: ModuleType) -> None:
     """In the simulator, as it stands: each shape by the module that won it."""
     launched: list[str] = []
-    for module in package.MODULES:
+    for module in modules(package):
         prepare = module.prepare
 
         def noting(*arguments: Any, module: Any = module, prepare: Any = prepare) -> Any:
@@ -114,7 +119,7 @@ def test_the_package_attends(package: ModuleType) -> None:
 
 def test_the_package_goes_together_with_a_backward(package: ModuleType, tmp_path: Path) -> None:
     """It says of itself what its modules do, so that `attention` takes it as a forward, and refuses another's mask."""
-    for module in package.MODULES:
+    for module in modules(package):
         assert package.attend.operator.about == module.attend.operator.about != {}
     text = "kernel: attention_bwd\nname: backward\narch: sm90\nproblem: {{head_dim: 64}}\nmask: {{kind: {}}}\n"
     for mask in ("causal", "none"):

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen import families
-from tlxgen.build import DISPATCHER
 from tlxgen.check import numerics
 from tlxgen.errors import TlxgenError
-from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.families import Function, Kernels, Structure, Variant
 from tlxgen.loading import load_file
 from tlxgen.spec import load
 
@@ -46,6 +45,7 @@ class Bench:
         document = load(spec)
         self.family = families.of(document)
         self.kernels: Kernels = self.family.kernels(document).some()
+        self.functions = families.functions(self.kernels)  # of all structures, also where this is a part of them
         self._wanted = baselines
         self.label = ""  # of the baselines, where a spec's structures compute different things
 
@@ -112,10 +112,16 @@ class Bench:
     def cases(self, shape: Shape) -> list[Case]:
         """Baselines first, then the structures, each with its own pick or with every config."""
         made = [Case(name + self.label, make, baseline=True) for name, make in self.baselines.items()]
-        if (self.folder / DISPATCHER).is_file():
-            package = self._module(DISPATCHER.removesuffix(".py"))
-            made.append(Case(self.kernels.name, lambda t: self.how.call(package, self.first, shape, t)))
+        names = {structure.name for structure in self.kernels.structures}
+        for function in self.functions:
+            if function.chooses and function.structures[0].name in names:
+                made.append(self._choosing(function, shape))
         return made + [case for structure in self.kernels.structures for case in self._structure(structure, shape)]
+
+    def _choosing(self, function: Function, shape: Shape) -> Case:
+        """The function that chooses among structures, as people call it."""
+        module, spec = self._module(function.module), function.structures[0].variants[0].spec
+        return Case(function.name, lambda tensors: self.how.call(module, spec, shape, tensors))
 
     def case(self, name: str, shape: Shape) -> Case:
         return next(case for case in self.cases(shape) if case.name == name)

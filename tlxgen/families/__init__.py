@@ -17,6 +17,7 @@ from tlxgen.spec import CommonSpec, Document
 from tlxgen.spec import load as read_spec
 
 from .base import Family, Kernels, Structure, Variant
+from .functions import Function, functions
 from .kit import Axis
 from .kit.names import folder
 
@@ -126,9 +127,11 @@ def templates(family: Family) -> Path:
 
 __all__ = [
     "Family",
+    "Function",
     "Kernels",
     "Structure",
     "Variant",
+    "functions",
     "kernels_of",
     "load",
     "loaded",

@@ -109,7 +109,7 @@ class Family:
     template: ClassVar[str] = ""  # by default NAME/module.py.j2
     model: ClassVar[type[CommonSpec]]
     axes: ClassVar[tuple[Axis, ...]]  # those that only change constants, and others that rules are broken by
-    dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among the structures of a tuned spec
+    dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among structures that compute the same
     extents: ClassVar[tuple[Extent, ...]] = ()  # of a problem: their names, in the order of a shape
     shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
     renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
@@ -176,8 +176,10 @@ class Family:
         return tuple(c.__module__ for c in type(self).__mro__ if issubclass(c, Family) and c is not Family)
 
     def computed(self, spec: Any) -> dict[str, Any]:
-        """What a spec computes: the values at the paths of `computes`."""
-        return {path: functools.reduce(getattr, path.split("."), spec) for path in self.computes}
+        """What a spec computes: the values at the paths of `computes`, None at one that its model does not have."""
+        return {
+            path: functools.reduce(lambda v, k: getattr(v, k, None), path.split("."), spec) for path in self.computes
+        }
 
     def guards(self, spec: Any) -> tuple[str, ...]:
         """Names of the constexpr guards of this spec's optional roles."""

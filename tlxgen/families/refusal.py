@@ -14,7 +14,7 @@ from tlxgen.spec import DataPath, Document
 from . import nearest
 from .nearest import Planner
 from .structure import Structure, Variant
-from .structure import text as spelt
+from .structure import text_of as spelt
 
 RULES = 3  # that a warning names, those first that reject most
 

@@ -28,7 +28,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        return ", ".join(f"{k}={text(v)}" for k, v in self.values.items()) or "the only variant"
+        return ", ".join(f"{k}={text_of(v)}" for k, v in self.values.items()) or "the only variant"
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def constants_of(variant: Variant) -> dict[str, Value]:
 
 def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
     """A module name for each structure: the spec's name, and what sets the structure apart."""
-    varying = {p for values in apart for p in values if len({text(v.get(p)) for v in apart}) > 1}
-    made = ["_".join([name, *(_slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
+    varying = {p for values in apart for p in values if len({text_of(v.get(p)) for v in apart}) > 1}
+    made = ["_".join([name, *(slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
     taken: set[str] = set()
     for i, candidate in enumerate(made):
         numbered = (f"{candidate}_{n}" for n in itertools.count(2))
@@ -73,13 +73,14 @@ def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
     return made
 
 
-def _slug(path: str, value: Any) -> str:
+def slug(path: str, value: Any) -> str:
+    """What a value is called in a name."""
     last = path.rsplit(".", 1)[-1]
     if isinstance(value, bool):
         return last if value else f"no_{last}"
     if isinstance(value, (int, float)):
         return f"{last}{value}".replace(".", "p").replace("-", "m")
-    word = text(value)
+    word = text_of(value)
     if word == "none" and last != "kind":
         return f"no_{last}"
     return "".join(c if c.isalnum() else "_" for c in word).strip("_").lower() or f"no_{last}"
@@ -94,10 +95,10 @@ def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def text(value: Any) -> str:
-    """A value of an axis, as labels have it."""
+def text_of(value: Any) -> str:
+    """A value as it is compared and shown."""
     if isinstance(value, (list, tuple)):
-        return "+".join(text(v) for v in value)
+        return "+".join(text_of(v) for v in value)
     if isinstance(value, dict):
-        return "+".join(f"{k}_{text(v)}" for k, v in value.items())
+        return "+".join(f"{k}_{text_of(v)}" for k, v in value.items())
     return "" if value is None else str(value)

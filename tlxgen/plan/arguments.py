@@ -76,8 +76,8 @@ class HostArgument:
     `meaning` is its part of the docstring, empty where another one's lines tell of it. `schema` is its type in an
     operator's schema. `default` is a text; None: it must be given. `shape` is the host's expression of the shape that
     a tensor must have, `dtypes` the torch types that it may have, and `wants` what else the kernel needs of it, in the
-    words of `check`. A `result` is made where it is not given. An operator of torch is handed `encoded`, and hands on
-    `decoded`, where these are not the argument itself.
+    words of `check`. A `result` is made where it is not given, with rows of whole chunks of 16 bytes if `padded`. An
+    operator of torch is handed `encoded`, and hands on `decoded`, where these are not the argument itself.
     """
 
     name: str
@@ -89,6 +89,7 @@ class HostArgument:
     dtypes: tuple[str, ...] = ()
     wants: Literal["", "contiguous", "rows"] = ""
     result: bool = False
+    padded: bool = False
     encoded: str = ""
     decoded: str = ""
 
@@ -102,13 +103,14 @@ class Host:
     """The host function of a module: its arguments, and the extents that a config is picked by.
 
     `varying` scalars are handed on at each launch and make no difference to a layout. `variables` of the host function
-    stand for the name of a tensor, which it decides.
+    stand for the name of a tensor, which it decides. `companions` are other functions of the module for people.
     """
 
     arguments: tuple[HostArgument, ...] = ()
     extents: tuple[str, ...] = ()
     varying: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
 
     @property
     def results(self) -> tuple[HostArgument, ...]:
@@ -118,6 +120,11 @@ class Host:
     def inputs(self) -> tuple[HostArgument, ...]:
         """All that is no result, in order: what an operator of torch takes."""
         return tuple(a for a in self.arguments if not a.result)
+
+    @property
+    def pads(self) -> bool:
+        """Whether rows of a result that it makes are padded."""
+        return any(a.padded for a in self.results)
 
     @property
     def tensors(self) -> tuple[str, ...]:

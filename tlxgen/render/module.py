@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlxgen import __version__, stamp
-from tlxgen.families import Structure
+from tlxgen.families import Function, Structure
 from tlxgen.loading import HOST
 from tlxgen.plan import Plan
 from tlxgen.plan.sketch import sketch
@@ -15,6 +15,7 @@ from tlxgen.plan.sketch import sketch
 from . import comments, environment, passes, steps
 
 LINE_LENGTH = 120
+PACKAGE = "lib/package.py.j2"
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,28 @@ def config_row(plan: Plan) -> ConfigRow:
     return ConfigRow("{" + kept + "}", options)
 
 
-def dispatcher(
-    structures: Sequence[Structure], *, title: str, provenance: Mapping[str, str], templates: Path, template: str
-) -> str:
-    """The formatted source of the module that chooses among tuned structures, which lie beside it."""
-    first = structures[0]
+def dispatcher(function: Function, *, title: str, provenance: Mapping[str, str], templates: Path, template: str) -> str:
+    """The formatted source of the module of a function that chooses among structures, which lie beside it."""
+    structures = function.structures
+    lead = next((s for s in structures if s.plan.host.pads), structures[0])  # results are made as all can store them
     rows = sorted((shape, s.name, index) for s in structures for shape, index in s.tuned.items())
-    module = Module(first.plan.name, title, __version__, tuple(provenance.items()), ())
-    context = {"plan": first.plan, "facts": first.plan.facts, "module": module, "modules": structures, "rows": rows}
+    context = {
+        "plan": lead.plan,
+        "facts": lead.plan.facts,
+        "module": Module(function.name, title, __version__, tuple(provenance.items()), ()),
+        "modules": structures,
+        "lead": lead.name,
+        "rows": rows,
+    }
     return _format(environment.render(environment.environment(templates), template, context))
+
+
+def package(name: str, functions: Sequence[Function], *, title: str, provenance: Mapping[str, str]) -> str:
+    """The formatted source of a folder's __init__.py: where each of its functions is."""
+    module = Module(name, title, __version__, tuple(provenance.items()), ())
+    ambiguous = "" if any(f.name == name for f in functions) else name
+    context = {"module": module, "functions": functions, "ambiguous": ambiguous}
+    return _format(environment.render(environment.environment(stamp.templates()), PACKAGE, context))
 
 
 def shared_host() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from tlxgen import families
 from tlxgen.errors import ReviewError, SpecWarning
 from tlxgen.families import Family, Kernels, Structure, Variant
-from tlxgen.families.structure import text as text_of
+from tlxgen.families.structure import text_of
 from tlxgen.spec import Document, Source, load
 from tlxgen.spec.model import GUARD_PATTERN, canonical
 from tlxgen.spec.source import parse

@@ -159,10 +159,12 @@ def _tell(built: Built, check: bool) -> None:
     print(_line(built, check))
     for note in built.notes:
         print(f"  {note}")
+    for note in built.functions:
+        print(printable(f"{built.spec}: note: {note}"), file=sys.stderr)
 
 
 def _line(built: Built, check: bool) -> str:
-    written = f"{counted(len(built.changed), 'file')} written to {_from_here(built.folder)}"
+    written = built.changes.at(str(_from_here(built.folder)))
     state = "up to date" if built.up_to_date else ("stale" if check else written)
     modules, variants = counted(len(built.modules), "module"), counted(built.variants, "variant")
     return printable(f"{built.spec}: {state} ({modules}, {variants}, {built.rejected} rejected)")

@@ -6,6 +6,7 @@ On the CPU functions of torch stand in for the kernels; in the simulator the ker
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -138,15 +139,25 @@ def test_one_operator_for_one_forward(module: ModuleType, host: Any) -> None:
 
 
 def test_a_host_function_without_a_backward_says_so(module: ModuleType, host: Any) -> None:
-    q, k, v = operands()
-    out, _ = host.operator(q, k, v, None, -1)
-    with pytest.raises(NotImplementedError, match="stand_in has no backward"):
-        out.sum().backward()
+    with pytest.raises(NotImplementedError, match="stand_in: an input requires grad, and there is no backward"):
+        host.operator(*operands(), None, -1)
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [({"mask": "none"}, "mask none, here causal"), ({"head_dim": 64}, "head_dim 64, here 128")],
+    [
+        ({"mask": "none"}, "mask none, here causal"),
+        ({"mask": "window"}, "mask window, here causal"),
+        ({"align": "bottom_right"}, "align bottom_right, here top_left"),
+        ({"dtype": "fp16"}, "dtype fp16, here bf16"),
+        ({"head_dim": 64}, "head_dim 64, here 128"),
+        ({"head_dim_v": 64}, "head_dim_v 64, here 128"),
+        ({"lengths": "packed"}, "lengths packed, here dense"),
+        ({"softcap": True}, "softcap True, here False"),
+        ({"sink": True}, "sink True, here False"),
+        ({"lse": False}, "lse False, here True"),
+        ({"mask": None, "align": None}, "mask None, here causal; align None, here top_left"),
+    ],
 )
 def test_a_forward_that_computes_something_else_is_refused(
     module: ModuleType, host: Any, changed: dict[str, Any], words: str
@@ -180,8 +191,11 @@ def test_what_the_kernels_do_not_know_is_refused(
 
 
 def test_a_causal_operator_does_not_pass_for_one_without_a_mask(module: ModuleType, host: Any) -> None:
-    with pytest.raises(ValueError, match="is_causal: False"):
-        module.attention(host)(*operands(), enable_gqa=True)
+    """torch's is_causal is False unless it is given, and so is this one."""
+    attention = module.attention(host)
+    assert inspect.signature(attention).parameters["is_causal"].default is False
+    with pytest.raises(ValueError, match="is_causal: False; these kernels are causal: say is_causal=True"):
+        attention(*operands(), enable_gqa=True)
 
 
 def simulated(module: ModuleType, session: Session) -> None:

@@ -49,6 +49,11 @@ def call(name: str, host: str, given: dict[str, tuple[int, ...]], **options: Any
         ({**shapes(), "dout": (1, 4, 71, 128)}, {}, ValueError, r"dout: shape \(1, 4, 71, 128\)"),
         ({**shapes(), "lse": (1, 70, 4)}, {}, ValueError, r"lse: shape \(1, 70, 4\), expected \(1, 4, 70\)"),
         (shapes(), {"scale": -1.0}, ValueError, "scale: -1.0, expected a positive number"),
+        (shapes(), {"scale": "x"}, TypeError, "scale: str, expected a number"),
+        (shapes(), {"scale": torch.tensor(0.5)}, TypeError, "scale: Tensor, expected a number"),
+        (shapes(), {"scale": [0.5]}, TypeError, "scale: list, expected a number"),
+        (shapes(), {"config": 0}, TypeError, "config: int, expected an entry of this module's CONFIGS"),
+        (shapes(), {"lse": None}, TypeError, "lse: NoneType, expected a tensor"),
         (shapes(), {"dk": torch.zeros(1, 2, 90, 128)}, TypeError, "dk: torch.float32"),
     ],
 )
@@ -79,8 +84,29 @@ def test_what_tma_cannot_address_is_named_with_tensor_dimension_bytes_and_rule()
     odd = torch.zeros(8192, dtype=torch.bfloat16).as_strided((1, 3, 5, 128), (7, 660, 128, 1))
     with pytest.raises(ValueError, match="k: stride of 660 elements along dimension 1 is 1320 bytes"):
         describe(odd, "k", [1, 1, 64, 128])
-    with pytest.raises(ValueError, match="k: stride 5 where TMA needs 1$"):
+    with pytest.raises(ValueError, match=r"k: stride 5 where TMA needs 1; k.contiguous\(\) has it$"):
         describe(torch.zeros(1, 1, 128, 5, dtype=torch.bfloat16).mT, "k", [1, 1, 64, 128])
+
+
+def test_gradients_that_share_memory_are_refused_and_nothing_is_launched() -> None:
+    """With one another as with what they are of."""
+    loaded = module(f"{ALL}_none")
+    with Session("eager", 0).active() as session:
+        made = {
+            x: torch.zeros(s, dtype=torch.float32 if x == "lse" else torch.bfloat16, device=DEVICE)
+            for x, s in shapes().items()
+        }
+        both = torch.zeros(1, 2, 90, 128, dtype=torch.bfloat16, device=DEVICE)
+        with pytest.raises(ValueError, match="dk: shares memory with dv"):
+            loaded.hopper_attention_bwd(**made, dk=both, dv=both)
+        with pytest.raises(ValueError, match="dq: shares memory with out"):
+            loaded.hopper_attention_bwd(**made, dq=made["out"])
+        with pytest.raises(ValueError, match="dv: strides .*; elements of a result may not share memory"):
+            loaded.hopper_attention_bwd(**made, dv=both[:, :1].expand(1, 2, 90, 128))
+        odd = torch.zeros(1, 2, 90, 132, dtype=torch.bfloat16, device=DEVICE)[..., :128]
+        with pytest.raises(ValueError, match=r"v: stride of 132 .* TMA needs .*; v.clone\(memory_format="):
+            loaded.hopper_attention_bwd(**{**made, "v": odd})  # of the second of three kernels
+    assert session.launches == 0
 
 
 def test_what_tma_cannot_address_among_gradients_is_copied() -> None:

@@ -43,6 +43,12 @@ GOOD = ((1, 4, 70, 128), (1, 2, 90, 128), (1, 2, 90, 128))
         (((1, 4, 70, 64), *GOOD[1:]), {}, ValueError, r"q: shape \(1, 4, 70, 64\), expected \(1, 4, 70, 128\)"),
         ((*GOOD[:2], (1, 2, 91, 128)), {}, ValueError, r"v: shape \(1, 2, 91, 128\)"),
         (GOOD, {"scale": 0.0}, ValueError, "scale: 0.0, expected a positive number"),
+        (GOOD, {"scale": float("nan")}, ValueError, "scale: nan, expected a positive number"),
+        (GOOD, {"scale": "x"}, TypeError, "scale: str, expected a number"),
+        (GOOD, {"scale": torch.tensor(0.1)}, TypeError, "scale: Tensor, expected a number"),
+        (GOOD, {"scale": [0.1]}, TypeError, "scale: list, expected a number"),
+        (GOOD, {"config": 0}, TypeError, "config: int, expected an entry of this module's CONFIGS"),
+        (GOOD, {"lse": 1.0}, TypeError, "lse: float, expected a tensor"),
         (GOOD, {"out": torch.zeros(1, 4, 70, 128)}, TypeError, "out: torch.float32"),
     ],
 )
@@ -51,6 +57,28 @@ def test_an_argument_that_the_kernel_cannot_take_is_named(
 ) -> None:
     with pytest.raises(error, match=words):
         call(f"{BASE}_none", BASE, shapes, **options)
+
+
+@pytest.mark.parametrize(
+    ("window", "error", "words"),
+    [
+        (5, TypeError, "window: 5, expected two extents, each an integer or None"),
+        ((1, 2, 3), TypeError, r"window: \(1, 2, 3\), expected two extents"),
+        ("ab", TypeError, "window: 'ab', expected two extents"),
+        ((1.5, None), TypeError, "window: float, expected an integer"),
+        ([1, -2], ValueError, "window: -2, expected 0 to "),
+        ([1, [2]], TypeError, "window: list, expected an integer"),
+    ],
+)
+def test_a_window_is_two_extents(window: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call(f"{BASE}_masks_window_top_left_dense", f"{BASE}_masks", GOOD, window=window)
+
+
+@pytest.mark.parametrize("value", ["x", None, [1.0], 0.0, float("nan")], ids=repr)
+def test_a_softcap_is_a_positive_number(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"softcap: .*, expected a (\w+ )?number"):
+        call(f"{BASE}_softmax_none_softcap_no_sink_lse", f"{BASE}_softmax", GOOD, softcap=value)
 
 
 def test_a_tensor_on_the_cpu_is_refused() -> None:
@@ -64,7 +92,7 @@ def test_what_tma_cannot_address_is_named_with_tensor_dimension_bytes_and_rule()
     odd = torch.zeros(8192, dtype=torch.bfloat16).as_strided((1, 3, 5, 128), (7, 660, 128, 1))
     with pytest.raises(ValueError, match="k: stride of 660 elements along dimension 1 is 1320 bytes"):
         describe(odd, "k", [1, 1, 64, 128])
-    with pytest.raises(ValueError, match="k: stride 5 where TMA needs 1$"):
+    with pytest.raises(ValueError, match=r"k: stride 5 where TMA needs 1; k.contiguous\(\) has it$"):
         describe(torch.zeros(1, 1, 128, 5, dtype=torch.bfloat16).mT, "k", [1, 1, 64, 128])
     with pytest.raises(ValueError, match="k: stride of 0 elements along dimension 1"):
         describe(torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16).expand(1, 4, 8, 128), "k", [1, 1, 64, 128])
@@ -144,7 +172,8 @@ def test_the_larger_l2_share_of_short_sequences_lets_more_heads_work_together() 
 
 def test_negative_windows_are_refused_and_none_is_everything() -> None:
     name = f"{BASE}_masks_window_top_left_dense"
-    with pytest.raises(ValueError, match="expected no negative extent"):
+    with pytest.raises(ValueError, match="window: -1, expected 0 to inf"):
         call(name, f"{BASE}_masks", GOOD, window=(-1, None))
-    out, _ = call(name, f"{BASE}_masks", GOOD, window=(None, None))
+    for window in ((None, None), (2**70, None)):
+        out, _ = call(name, f"{BASE}_masks", GOOD, window=window)
     assert not out.any() and out.shape == GOOD[0]

@@ -30,7 +30,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
                 path.write_text(json.dumps(spec))
             with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
                 for made in pool.map(make, paths, [folder / "generated"] * len(paths), chunksize=4):
-                    for name in (n for n in made.files if n.endswith(".py")):
+                    for name in (*made.modules, HOST):
                         (folder / name).write_bytes(made.files[name])
             (folder / "done").touch()
     return folder

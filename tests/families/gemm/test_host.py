@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -30,7 +32,10 @@ def matrix(rows: int, columns: int, stride: int) -> torch.Tensor:
 
 
 def test_a_leading_stride_that_tma_cannot_address_is_named_with_tensor_bytes_and_rule(gemm: ModuleType) -> None:
-    words = r"b: stride of 1111 elements along dimension 0 is 2222 bytes; TMA needs a positive multiple of 16$"
+    words = (
+        r"b: stride of 1111 elements along dimension 0 is 2222 bytes; TMA needs a positive multiple of 16; "
+        r"torch.nn.functional.pad\(b, \(0, 1\)\)\[..., :1111\] has such strides"
+    )
     with pytest.raises(ValueError, match=words):
         gemm.describe(matrix(64, 1111, 1111), "b", [64, 128])
 
@@ -159,7 +164,7 @@ def test_more_of_a_given_out_than_its_shape_is_checked(gemm: ModuleType, monkeyp
 def test_only_an_entry_of_the_table_is_taken_for_a_config(gemm: ModuleType) -> None:
     a, b = (matrix(64, 64, 64).as_subclass(CudaLike) for _ in range(2))
     alike = triton.Config(gemm.CONFIGS[0].kwargs, num_warps=4, num_stages=1)
-    with pytest.raises(ValueError, match="config: expected an entry of this module's CONFIGS"):
+    with pytest.raises(ValueError, match="config: Config, expected an entry of this module's CONFIGS itself, or None"):
         gemm.prepare(a, b, None, alike)
 
 
@@ -172,9 +177,134 @@ def test_an_empty_product_is_zeros_and_launches_nothing(gemm: ModuleType, shape:
     assert c.shape == (m, n) and not c.any() and session.launches == 0
 
 
-def test_an_epilogue_of_no_product_is_refused() -> None:
-    path = GENERATED / "hopper_gemm_epilogue" / "hopper_gemm_epilogue_relu_residual_subtiles2_tma.py"
-    with Session("eager", 0).active():
-        a, b, residual = (torch.zeros(s, dtype=torch.bfloat16, device="cuda") for s in ((8, 0), (0, 8), (8, 8)))
-        with pytest.raises(ValueError, match="K is 0: there is no product that the epilogue could take"):
-            load_module(path).hopper_gemm_epilogue(a, b, residual=residual)
+EPILOGUES = {
+    "hopper_gemm_epilogue_relu_residual_subtiles2_tma": lambda t: t["residual"].clamp(min=0) * 0 + t["residual"],
+    "hopper_gemm_epilogue_residual_silu_bias_subtiles2_direct": lambda t: (
+        torch.nn.functional.silu(t["residual"]) + t["bias"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EPILOGUES)
+@pytest.mark.parametrize("given", [False, True], ids=["allocated", "given"])
+def test_the_epilogue_of_no_product_is_that_of_zeros(name: str, given: bool) -> None:
+    """As torch's: addmm of an empty K gives what is added."""
+    module = load_module(GENERATED / "hopper_gemm_epilogue" / f"{name}.py")
+    m, n = 40, 72
+    torch.manual_seed(0)
+    with Session("eager", 0).active() as session:
+        a, b = (torch.zeros(s, dtype=torch.bfloat16, device="cuda") for s in ((m, 0), (0, n)))
+        more = {"residual": torch.randn(m, n, device="cuda")}
+        if "bias" in name:
+            more["bias"] = torch.randn(n, device="cuda")
+        out = torch.full((m, n), float("nan"), device="cuda") if given else None
+        for _ in range(2):
+            c = module.hopper_gemm_epilogue(a, b, **more, out=out)
+            assert not given or c is out
+    assert session.launches == 2
+    exact = EPILOGUES[name]({key: x.as_subclass(torch.Tensor).double() for key, x in more.items()})
+    assert torch.allclose(c.as_subclass(torch.Tensor).double(), exact, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 8, 0), (8, 0, 0), (0, 8, 64), (8, 0, 64)])
+def test_an_epilogue_of_nothing_is_nothing(shape: tuple[int, int, int]) -> None:
+    module = load_module(GENERATED / "hopper_gemm_epilogue" / "hopper_gemm_epilogue_relu_residual_subtiles2_tma.py")
+    m, n, k = shape
+    with Session("eager", 0).active() as session:
+        a, b, residual = (torch.zeros(s, dtype=torch.bfloat16, device="cuda") for s in ((m, k), (k, n), (m, n)))
+        c = module.hopper_gemm_epilogue(a, b, residual=residual)
+        with pytest.raises(TypeError, match="config: int"):
+            module.hopper_gemm_epilogue(a, b, residual=residual, config=1)
+    assert c.shape == (m, n) and session.launches == 0
+
+
+def square(side: int = 64) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """a, b, and one tensor of three times as many columns."""
+    a, b = (torch.ones(side, side, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    return a, b, torch.zeros(side, 3 * side, dtype=torch.bfloat16, device="cuda")
+
+
+def test_a_result_that_shares_memory_with_an_operand_is_refused_and_one_beside_it_is_not(gemm: ModuleType) -> None:
+    """By memory, not by identity, for every address anew; columns of one tensor lie between one another."""
+    with Session("eager", 0).active() as session:
+        a, b, wide = square()
+        columns = [wide[:, i : i + 64] for i in (0, 64, 128)]
+        for _ in range(2):
+            for out, words in ((a, "a"), (b, "b"), (a.view(64, 64), "a"), (b[:, :], "b")):
+                with pytest.raises(ValueError, match=f"out: shares memory with {words}; a kernel writes the one as it"):
+                    gemm.hopper_gemm(a, b, out=out)
+        with pytest.raises(ValueError, match="out: shares memory with a"):
+            gemm.hopper_gemm(wide[:, :64], b, out=wide[:, 32:96])
+        assert session.launches == 0
+        assert gemm.hopper_gemm(columns[0], columns[1], out=columns[2]) is columns[2]
+        assert session.launches == 1
+        with pytest.raises(ValueError, match="out: shares memory with b"):
+            gemm.hopper_gemm(columns[0], columns[1], out=columns[1])
+        assert session.launches == 1
+
+
+WRONG: dict[str, tuple[dict[str, object], type[Exception], str]] = {
+    "on the CPU": ({"b": torch.ones(64, 64, dtype=torch.bfloat16)}, ValueError, "b: on cpu, expected a CUDA device"),
+    "a list": ({"a": [[1.0]]}, TypeError, "a: list, expected a tensor"),
+    "an array": ({"a": np.ones((64, 64))}, TypeError, "a: ndarray, expected a tensor"),
+    "nothing": ({"b": None}, TypeError, "b: NoneType, expected a tensor"),
+    "no result": ({"out": [1]}, TypeError, "out: list, expected a tensor"),
+    "a number": ({"out": 0}, TypeError, "out: int, expected a tensor"),
+    "no config": ({"config": 1}, TypeError, "config: int, expected an entry of this module's CONFIGS"),
+    "0": ({"config": 0}, TypeError, "config: int, expected an entry of this module's CONFIGS"),
+}
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_and_nothing_is_launched(gemm: ModuleType, which: str) -> None:
+    other, error, words = WRONG[which]
+    with Session("eager", 0).active() as session:
+        a, b, _ = square()
+        with pytest.raises(error, match=words):
+            gemm.hopper_gemm(**{"a": a, "b": b, **other})
+    assert session.launches == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("a", lambda x: x.float(), "a: torch.float32, expected torch.bfloat16"),
+        ("b", lambda x: x[:1].expand(64, 64), "b: stride of 0 elements along dimension 0 is 0 bytes"),
+        ("b", lambda x: x[:, :1].expand(64, 64), "b: stride 0 where TMA needs 1; this kernel takes b row-major"),
+        ("out", lambda x: x[:1].expand(64, 64), "out: strides .*; elements of a result may not share memory"),
+        ("out", lambda x: x.T, "out: stride 64 along the last dimension; the kernel needs 1"),
+        ("out", lambda x: x[:32], r"out: shape \(32, 64\), expected \(64, 64\)"),
+    ],
+)
+def test_how_a_tensor_lies_is_refused_by_its_name_and_the_rule(
+    gemm: ModuleType, name: str, change: Callable[[torch.Tensor], torch.Tensor], words: str
+) -> None:
+    with Session("eager", 0).active() as session:
+        a, b, wide = square()
+        given = {"a": a, "b": b, "out": wide[:, :64].contiguous()}
+        with pytest.raises((TypeError, ValueError), match=words):
+            gemm.hopper_gemm(**{**given, name: change(given[name])})
+    assert session.launches == 0
+
+
+def test_the_call_that_an_error_names_makes_what_is_wanted(gemm: ModuleType) -> None:
+    """For each order, of operands that lie otherwise and of rows that end off 16 bytes."""
+    layouts = load_module(GENERATED / "hopper_gemm_layouts" / "hopper_gemm_layouts_col_col_replicate2_separate.py")
+    torch.manual_seed(0)
+    for module, kind in ((gemm, torch.bfloat16), (layouts, torch.float16)):
+        function = getattr(module, "hopper_gemm", None) or module.hopper_gemm_layouts
+        for m, n, k in ((64, 64, 64), (61, 67, 59)):
+            with Session("eager", 0).active():
+                a, b = torch.randn(m, k, device="cuda").to(kind), torch.randn(k, n, device="cuda").to(kind)
+                given = {"a": a, "b": b}
+                for _ in range(8):
+                    try:
+                        c = function(**given)
+                        break
+                    except ValueError as error:
+                        name, call = re.match(
+                            r"(\w): .*; (?:this kernel takes . .*-major: )?(.*) (?:is|has such strides)$", str(error)
+                        ).groups()  # type: ignore[union-attr]
+                        given[name] = eval(call, {"torch": torch, **given})
+                plain = [x.as_subclass(torch.Tensor).double() for x in (a, b, c)]
+                assert torch.allclose(plain[0] @ plain[1], plain[2], rtol=2e-2, atol=2e-1)

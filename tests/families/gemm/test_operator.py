@@ -61,8 +61,7 @@ def test_a_config_of_ones_own_reaches_the_launch(module: ModuleType) -> None:
         lambda a, b: module.hopper_gemm(a, b, config=module.CONFIGS[1]), backend="aot_eager", fullgraph=True
     )
     assert torch.equal(call(a, b), torch.mm(a, b))
-    module.hopper_gemm(*operands(5, grad=True), config=module.CONFIGS[3])
-    assert module.ran == [module.CONFIGS[i] for i in (2, 1, 3)]
+    assert module.ran == [module.CONFIGS[i] for i in (2, 1)]
 
 
 def test_it_keeps_what_it_promises_to_torch(module: ModuleType) -> None:
@@ -70,16 +69,19 @@ def test_it_keeps_what_it_promises_to_torch(module: ModuleType) -> None:
         torch.library.opcheck(module.OPERATOR.node, (*operands(5, n), -1))
 
 
-def test_operands_that_require_grad_go_through_autograd_which_says_that_there_is_no_backward(
-    module: ModuleType,
-) -> None:
-    a, b = operands(5, grad=True)
-    out = module.hopper_gemm(a, b)
-    assert torch.equal(out, torch.mm(a, b))
-    with pytest.raises(NotImplementedError, match="hopper_gemm_cooperative has no backward"):
-        out.sum().backward()
+@pytest.mark.parametrize("which", ["a", "b"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_operands_that_require_grad_are_refused_at_once(module: ModuleType, which: str, compiled: bool) -> None:
+    """There is no backward: a result without a gradient would train nothing, and nobody would be told."""
+    call = torch.compile(module.hopper_gemm, backend="aot_eager", fullgraph=True) if compiled else module.hopper_gemm
+    given = dict(zip("ab", operands(5), strict=True))
+    given[which] = given[which].clone().requires_grad_()
+    with pytest.raises(Exception, match="hopper_gemm_cooperative: an input requires grad, and there is no backward"):
+        call(**given)
+    assert module.ran == []
     with torch.no_grad():
-        assert not module.hopper_gemm(a, b).requires_grad
+        assert not call(**given).requires_grad
+    assert torch.equal(call(**{name: x.detach() for name, x in given.items()}), torch.mm(given["a"], given["b"]))
 
 
 def test_out_is_refused_where_torch_allocates(module: ModuleType) -> None:
@@ -92,5 +94,33 @@ def test_out_is_refused_where_torch_allocates(module: ModuleType) -> None:
 
 
 def test_what_is_no_tensor_is_named(module: ModuleType) -> None:
-    with pytest.raises(TypeError, match="a, b: expected tensors"):
-        module.hopper_gemm([[1.0]], operands(5)[1])
+    a, b = operands(5)
+    for given, words in (
+        (([[1.0]], b), "a: list, expected a tensor"),
+        ((a, None), "b: NoneType, expected a tensor"),
+        ((a, b.float().numpy()), "b: ndarray, expected a tensor"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            module.hopper_gemm(*given)
+    with pytest.raises(TypeError, match="out: float, expected a tensor"):
+        module.hopper_gemm(a, b, out=1.0)
+
+
+@pytest.mark.parametrize("config", [0, 1, False, "fast", {}])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_what_is_no_config_is_named(module: ModuleType, config: Any, compiled: bool) -> None:
+    """0 is no config, nor is it none."""
+    call = lambda a, b: module.hopper_gemm(a, b, config=config)  # noqa: E731
+    call = torch.compile(call, backend="aot_eager", fullgraph=True) if compiled else call
+    module.run = lambda a, b, out, config: module.config_of(config, module.CONFIGS)  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match=r"config: \w+, expected an entry of this module's CONFIGS itself, or None"):
+        call(*operands(5))
+
+
+def test_a_result_may_not_require_grad(module: ModuleType) -> None:
+    a, b = operands(5)
+    out = torch.empty(5, 24, dtype=torch.bfloat16, requires_grad=True)
+    with pytest.raises(ValueError, match="out: not under torch.compile or autograd.*nor may it require grad"):
+        module.hopper_gemm(a, b, out=out)
+    with torch.no_grad():
+        assert module.hopper_gemm(a, b, out=out) is out

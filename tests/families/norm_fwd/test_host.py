@@ -32,6 +32,11 @@ def call(shape: tuple[int, ...], *, kind: str = "grid", view: Any = lambda x: x,
         ((4, 70), {"view": lambda x: x.T}, ValueError, "x: stride 70 along the last dimension"),
         ((4, 6, 70), {"view": lambda x: x.transpose(0, 1)}, ValueError, r"x: rows at strides \(70, 420\)"),
         ((4, 70), {"out": torch.zeros(4, 70)}, TypeError, "out: torch.float32"),
+        ((4, 70), {"eps": "x"}, TypeError, "eps: str, expected a number"),
+        ((4, 70), {"eps": None}, TypeError, "eps: NoneType, expected a number"),
+        ((4, 70), {"eps": float("nan")}, ValueError, "eps: nan, expected a finite number"),
+        ((4, 70), {"config": 0}, TypeError, "config: int, expected an entry of this module's CONFIGS"),
+        ((4, 70), {"mean": [1.0]}, TypeError, "mean: list, expected a tensor"),
         ((1, 262145), {}, ValueError, "x: rows of 262145 elements; the CTAs of this config hold"),
         ((1, 131080), {"kind": "staged"}, ValueError, "x: rows of 131080 elements; the CTAs of this config hold"),
         ((4, 70), {"kind": "staged"}, ValueError, "x: rows of 70 elements; the kernel copies whole chunks of 16 bytes"),
@@ -44,6 +49,18 @@ def test_an_argument_that_the_kernel_cannot_take_is_named(
 ) -> None:
     with pytest.raises(error, match=words):
         call(shape, **options)
+
+
+def test_results_have_memory_of_their_own() -> None:
+    loaded = load_module(ROOT / "hopper_layer_norm_grid.py")
+    with Session("eager", 0).active() as session:
+        x, one = (torch.ones(s, dtype=torch.bfloat16, device=DEVICE) for s in ((6, 72), (72,)))
+        stats = torch.zeros(9, device=DEVICE)
+        with pytest.raises(ValueError, match="out: shares memory with x"):
+            loaded.hopper_layer_norm(x, one, one, out=x)
+        with pytest.raises(ValueError, match="mean: shares memory with rstd"):
+            loaded.hopper_layer_norm(x, one, one, mean=stats[:6], rstd=stats[3:])
+    assert session.launches == 0
 
 
 @pytest.mark.parametrize("kind", ["grid", "persistent", "looped", "staged"])

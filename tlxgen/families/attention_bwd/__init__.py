@@ -21,6 +21,7 @@ class AttentionBwd(Family):
     axes: ClassVar[tuple[Axis, ...]] = AXES
     first_axes = {"mask.kind": ("none", "causal")}
     extents = EXTENTS
+    dispatcher: ClassVar[str | None] = "attention_bwd/dispatcher.py.j2"
     shapes = SHAPES
     computes = ("problem", "mask")
 

@@ -109,8 +109,8 @@ def _strides(name: str, of: str) -> Iterator[KernelArgument]:
 
 
 def host(facts: Facts) -> Host:
-    """The host function's arguments."""
-    return Host(tuple(_host(facts)), EXTENTS)
+    """The host function's arguments; of dK and dV a module also makes the operator."""
+    return Host(tuple(_host(facts)), EXTENTS, companions=("attention",) * ("dk" in facts.gradients))
 
 
 def _host(facts: Facts) -> Iterator[HostArgument]:

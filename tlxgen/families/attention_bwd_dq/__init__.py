@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tlxgen.families.attention_bwd import AttentionBwd
+from tlxgen.families.base import Family
 
 from .axes import AXES
 from .spec import AttentionBwdDqSpec
@@ -15,3 +16,4 @@ class AttentionBwdDq(AttentionBwd):
     model = AttentionBwdDqSpec
     axes = AXES
     first_axes = {"mask.kind": ("none", "causal")}
+    dispatcher = Family.dispatcher

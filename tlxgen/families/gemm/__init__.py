@@ -22,7 +22,7 @@ class Gemm(Family):
     first_axes = {"tile.n": (128, 256), "rings.ab.stages": (3, 4)}
     extents = (Extent("M", "rows of A and C"), Extent("N", "columns of B and C"), Extent("K", "products of a sum"))
     shapes = SHAPES
-    computes = ("problem", "epilogue.ops")
+    computes = ("problem", "tasks.mma.promote", "epilogue.ops", "epilogue.rounding")
 
     def guards(self, spec: GemmSpec) -> tuple[str, ...]:
         return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)

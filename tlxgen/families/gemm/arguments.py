@@ -101,7 +101,8 @@ def _count(name: str, value: str) -> KernelArgument:
 
 def host(facts: GemmFacts) -> Host:
     """The host function's arguments."""
-    return Host(tuple(_host(facts)), ("m", "n", "k"), ("seed",) * facts.stochastic, ("target",) * facts.split)
+    packs = ("pack_scales",) * bool(facts.scales)
+    return Host(tuple(_host(facts)), ("m", "n", "k"), ("seed",) * facts.stochastic, ("target",) * facts.split, packs)
 
 
 def _host(facts: GemmFacts) -> Iterator[HostArgument]:
@@ -121,10 +122,11 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
     if facts.stochastic:
         meaning = "0 to 2**31 - 1; the same seed gives the same bits."
         yield HostArgument("seed", meaning, schema="int", default="0", keyword=True)
-    padded = ", rows then padded to a multiple of 16 bytes" if facts.tma_store else ""
-    meaning = f"(M, N) {facts.c_dtype.torch}, row-major; allocated when absent{padded}."
+    padded = bool(facts.tma_store or facts.split)
+    more = ", rows then padded to a multiple of 16 bytes" if padded else ""
+    meaning = f"(M, N) {facts.c_dtype.torch}, row-major; allocated when absent{more}."
     types = (facts.c_dtype.torch,)
-    yield HostArgument("out", meaning, "Tensor", "None", True, "(m, n)", types, "rows", result=True)
+    yield HostArgument("out", meaning, "Tensor", "None", True, "(m, n)", types, "rows", result=True, padded=padded)
 
 
 def _order(operand: Operand) -> str:
