@@ -24,15 +24,19 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     positive,
     sm_count,
+    whole,
+    writable,
 )
 
 CONFIGS = [
@@ -423,6 +427,12 @@ def blackwell_attention_fwd_masks_window_top_left_packed_kernel(
                         )
 
 
+def outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale):
+    """Uninitialised results."""
+    out = q.new_empty((*q.shape[:2], 128), dtype=torch.bfloat16)
+    return out, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+
+
 def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale):
     """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q")
@@ -432,13 +442,7 @@ def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale):
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
     batches = cu_seqlens_q.numel() - 1
-    return batches, heads, kv_heads, max_seqlen_q, triton.cdiv(len(k), max(batches, 1))
-
-
-def outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale):
-    """Uninitialised results."""
-    out = q.new_empty((*q.shape[:2], 128), dtype=torch.bfloat16)
-    return out, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    return batches, heads, kv_heads, whole(max_seqlen_q, "max_seqlen_q"), triton.cdiv(len(k), max(batches, 1))
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -466,8 +470,8 @@ def describe_ragged(tensor, name, box):
     return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
 
 
-def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale)
     check(q, "q", (len(q), heads, 128), (torch.bfloat16,), device)
@@ -477,13 +481,18 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, ou
     check(cu_seqlens_k, "cu_seqlens_k", (batches + 1,), (torch.int32,), device, "contiguous")
     if out is not None:
         check(out, "out", (len(q), heads, 128), (torch.bfloat16,), device)
+        writable(out, "out")
     if lse is not None:
         check(lse, "lse", (heads, len(q)), (torch.float32,), device, "contiguous")
+        writable(lse, "lse")
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
     everything = len(q) + len(k)
-    left, right = (everything if extent is None else min(extent, everything) for extent in window)
-    if left < 0 or right < 0:
-        raise ValueError(f"window: {window}, expected no negative extent")
+    if not isinstance(window, (list, tuple)) or len(window) != 2:
+        raise TypeError(f"window: {window!r}, expected two extents, each an integer or None")
+    left, right = (
+        everything if extent is None else min(whole(extent, "window", math.inf), everything) for extent in window
+    )
+    config = config_of(config, CONFIGS)
     made = missing(
         ("out", "lse"), outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale), (out, lse)
     )
@@ -496,7 +505,7 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, ou
             [],
             instead=lambda *tensors: (tensors[-2].zero_(), tensors[-1].fill_(float("-inf"))),
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))
@@ -540,22 +549,29 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        layout(q),
-        layout(k),
-        layout(v),
-        aligned(cu_seqlens_q),
-        aligned(cu_seqlens_k),
-        max_seqlen_q,
-        window,
-        scale,
-        out is None or layout(out),
-        lse is None or aligned(lse),
-    )
-    call = CALLS.get(key) or keep(
-        CALLS, key, prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
-    )
+    try:
+        key = (
+            id(config),
+            layout(q),
+            layout(k),
+            layout(v),
+            aligned(cu_seqlens_q),
+            aligned(cu_seqlens_k),
+            max_seqlen_q,
+            window,
+            scale,
+            out is None or layout(out),
+            lse is None or aligned(lse),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        # says what is wrong with it
+        prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
+        raise
+    if call is None:
+        call = keep(
+            CALLS, key, prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
+        )
     return call(q, k, v, cu_seqlens_q, cu_seqlens_k, out, lse)
 
 
@@ -634,14 +650,19 @@ def blackwell_attention_fwd_masks(
             or v.requires_grad
             or cu_seqlens_q.requires_grad
             or cu_seqlens_k.requires_grad
+            or (out is not None and out.requires_grad)
+            or (lse is not None and lse.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v, cu_seqlens_q, cu_seqlens_k: expected tensors") from None
+        raise no_tensor(
+            {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k},
+            {"out": out, "lse": lse},
+        ) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if lse is not None:
-            raise ValueError("lse: not under torch.compile or autograd, which allocate it")
+            raise ValueError("lse: not under torch.compile or autograd, which allocate it; nor may it require grad")
         return OPERATOR(
             q,
             k,
@@ -651,7 +672,7 @@ def blackwell_attention_fwd_masks(
             max_seqlen_q,
             [-1 if extent is None else extent - (extent < 0) for extent in window],
             scale,
-            CONFIGS.index(config) if config else -1,
+            index_of(config, CONFIGS),
         )
     return run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
 

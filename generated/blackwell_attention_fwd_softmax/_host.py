@@ -6,8 +6,13 @@ hands Triton's launcher what it was told before.
 """
 
 import functools
+import importlib
+import math
+import numbers
 import operator
+import sys
 import threading
+import types
 
 import torch
 import triton
@@ -35,8 +40,7 @@ def check(tensor, name, shape, dtypes, device, wants=""):
     `wants`: "contiguous", or "rows" for a contiguous last dimension, where the kernel addresses the tensor itself.
     Where one number is expected, shape (), a tensor of any rank that holds one will do.
     """
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name}: {type(tensor).__name__}, expected a tensor")
+    tensor_of(tensor, name)
     if tuple(tensor.shape) != shape and not (shape == () and tensor.numel() == 1):
         raise ValueError(f"{name}: shape {tuple(tensor.shape)}, expected {shape}")
     if tensor.dtype not in dtypes:
@@ -49,27 +53,87 @@ def check(tensor, name, shape, dtypes, device, wants=""):
         raise ValueError(f"{name}: stride {tensor.stride(-1)} along the last dimension; the kernel needs 1")
 
 
+def tensor_of(value, name):
+    """`value`. Raises TypeError unless it is a tensor that has strides."""
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name}: {type(value).__name__}, expected a tensor")
+    if value.layout is not torch.strided:
+        raise TypeError(f"{name}: a tensor of layout {value.layout}, expected a dense one ({name}.to_dense())")
+    return value
+
+
+def no_tensor(inputs, results):
+    """The error for the first of these that is no tensor; a result may be None."""
+    given = [*inputs.items(), *((name, value) for name, value in results.items() if value is not None)]
+    name, value = next((name, value) for name, value in given if not isinstance(value, torch.Tensor))
+    return TypeError(f"{name}: {type(value).__name__}, expected a tensor")
+
+
+def writable(tensor, name):
+    """Raises ValueError where elements of a result share memory, as those of an expanded tensor do."""
+    end = 0
+    for step, extent in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if extent > 1:
+            if step <= end:
+                raise ValueError(f"{name}: strides {tensor.stride()}; elements of a result may not share memory")
+            end += (extent - 1) * step
+
+
 def on_cuda(tensor, name):
     """The device of `tensor`. Raises TypeError or ValueError unless it is a tensor on a CUDA device."""
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name}: {type(tensor).__name__}, expected a tensor")
+    tensor_of(tensor, name)
     if tensor.device.type != "cuda":
         raise ValueError(f"{name}: on {tensor.device}, expected a CUDA device")
     return tensor.device
 
 
+def number(value, name):
+    """`value` as a float. Raises TypeError or ValueError unless it is a finite number."""
+    if type(value) is not float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{name}: {type(value).__name__}, expected a number")
+        value = float(value)
+    if not -math.inf < value < math.inf:
+        raise ValueError(f"{name}: {value}, expected a finite number")
+    return value
+
+
 def positive(value, name):
-    """`value`. Raises ValueError unless it is a positive number."""
-    if not value > 0:
+    """`value` as a float. Raises TypeError or ValueError unless it is a positive number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: {type(value).__name__}, expected a number")
+    if not 0 < value < math.inf:
         raise ValueError(f"{name}: {value}, expected a positive number")
+    return float(value)
+
+
+def whole(value, name, most=2**31 - 1):
+    """`value` as an int. Raises TypeError or ValueError unless it is an integer from 0 to `most`."""
+    if type(value) is not int:
+        try:
+            value = operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name}: {type(value).__name__}, expected an integer") from None
+    if not 0 <= value <= most:
+        limit = "2**31 - 1" if most == 2**31 - 1 else most
+        raise ValueError(f"{name}: {value}, expected 0 to {limit}")
     return value
 
 
 def config_of(config, configs):
-    """`config`, or None to have one picked. Raises ValueError for what is no entry of CONFIGS."""
-    if config is not None and not any(config is known for known in configs):
-        raise ValueError("config: expected an entry of this module's CONFIGS, or None")
-    return config
+    """`config`, or None to have one picked. Raises TypeError or ValueError for what is no entry of CONFIGS."""
+    return configs[index_of(config, configs)] if config is not None else None
+
+
+def index_of(config, configs):
+    """Which entry of CONFIGS `config` is; -1 for None, to have one picked. Raises TypeError or ValueError."""
+    if config is None:
+        return -1
+    for i, known in enumerate(configs):
+        if config is known:
+            return i
+    error = ValueError if isinstance(config, triton.Config) else TypeError
+    raise error(f"config: {type(config).__name__}, expected an entry of this module's CONFIGS itself, or None")
 
 
 # --- layouts and memory ---------------------------------------------------------------------------------------------
@@ -92,24 +156,59 @@ def keep(known, key, value):
     return known.setdefault(key, value)
 
 
-def describe(tensor, name, box, remedy=""):
+def describe(tensor, name, box, remedy="", turned=""):
     """A TMA descriptor of `tensor`, whose last dimension is contiguous, for copies of `box` elements.
 
-    Raises ValueError naming the tensor, the stride and the rule when TMA cannot address it.
+    Raises ValueError naming the argument, the stride, the rule and a call that gives what TMA can address: `remedy`, of
+    one that lies in another order. `turned`: ".T", say, if `tensor` is that of the argument.
     """
-    size, strides = tensor.element_size(), []
-    if tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+    size, strides, last = tensor.element_size(), [], tensor.shape[-1]
+    if last > 1 and tensor.stride(-1) != 1:
+        remedy = remedy or f"; {name}.contiguous() has it"
         raise ValueError(f"{name}: stride {tensor.stride(-1)} where TMA needs 1{remedy}")
     for axis, (extent, stride) in enumerate(zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True)):
         if extent > 1 and (stride <= 0 or stride * size % 16):
+            fill = -last % (16 // size)
+            rows = f"torch.nn.functional.pad({name}{turned}, (0, {fill}))[..., :{last}]"
+            remedy = rows if fill else f"{name}{turned}.clone(memory_format=torch.contiguous_format)"
             raise ValueError(
                 f"{name}: stride of {stride} elements along dimension {axis} is {stride * size} bytes; "
-                f"TMA needs a positive multiple of 16{remedy}"
+                f"TMA needs a positive multiple of 16; {remedy}{turned} has such strides"
             )
-        strides.append(stride if extent > 1 else triton.cdiv(tensor.shape[-1] * size, 16) * 16 // size)
+        strides.append(stride if extent > 1 else triton.cdiv(last * size, 16) * 16 // size)
     if tensor.data_ptr() % 16:
-        raise ValueError(f"{name}: data_ptr() is {tensor.data_ptr() % 16} bytes past a multiple of 16; TMA needs one")
+        raise ValueError(
+            f"{name}: data_ptr() is {tensor.data_ptr() % 16} bytes past a multiple of 16; TMA needs one; "
+            f"{name}.clone() has one"
+        )
     return TensorDescriptor(tensor, list(tensor.shape), [*strides, 1], list(box))
+
+
+def overlap(one, other):
+    """Whether two tensors may have memory in common: exact for rows, columns and heads of one tensor.
+
+    Two that lie between one another are apart if they are so within each period of some stride.
+    """
+    begin, end = _span(one, 1 << 62)
+    other_begin, other_end = _span(other, 1 << 62)
+    if begin == end or other_begin == other_end or end <= other_begin or other_end <= begin:
+        return False
+    for period in {step * x.element_size() for x in (one, other) for step in x.stride() if step > 0}:
+        (x, x_end), (y, y_end) = _span(one, period), _span(other, period)
+        if (y - x) % period >= x_end - x and (x - y) % period >= y_end - y:
+            return False
+    return True
+
+
+def _span(tensor, period):
+    """First and last address, by bytes, of what of a tensor lies within one period of its memory."""
+    size, reach = tensor.element_size(), 0
+    if not tensor.numel():
+        return 0, 0
+    for extent, step in zip(tensor.shape, tensor.stride(), strict=True):
+        if step * size % period:
+            reach += (extent - 1) * step * size
+    return tensor.data_ptr(), tensor.data_ptr() + reach + size
 
 
 def empty_rows(like, rows, columns, dtype):
@@ -123,6 +222,11 @@ def empty_rows(like, rows, columns, dtype):
 def sm_count(device_index):
     """How many SMs a device has."""
     return torch.cuda.get_device_properties(device_index).multi_processor_count
+
+
+def resident(config):
+    """How many CTAs of a config the registers of an SM are enough for, where it says how many a thread has."""
+    return 65536 // (32 * config.num_warps * config.maxnreg)
 
 
 WORKSPACES = {}  # by device, stream and size: the kernels of a stream have it one after the other
@@ -173,12 +277,14 @@ class Launch:
         self.encoded = [{} for _ in descriptors]  # by address: tensors of one layout at one address have one descriptor
         self.fixed = None  # all that Triton's launcher is told but grid, stream and arguments
 
-    def by_triton(self, tensors, varying):
-        """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched."""
+    def arguments(self, tensors):
+        """What Triton is told of these tensors. Raises ValueError for one that TMA cannot address."""
         described = [view(tensors[name]) for name, view in self.described]
-        addressed = [part(tensors[name]) for name, part in self.addressed]
-        arguments = *described, *addressed, *self.constants, *varying
-        compiled = self.kernel[self.grid](*arguments, **self.options)
+        return *described, *(part(tensors[name]) for name, part in self.addressed), *self.constants
+
+    def by_triton(self, arguments, varying):
+        """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched."""
+        compiled = self.kernel[self.grid](*arguments, *varying, **self.options)
         if compiled is None:  # a hook of Triton's has taken the launch over
             return
         run, meta = compiled.run, compiled.metadata
@@ -226,6 +332,7 @@ class Call:
         self.makers = [(self.tensors.index(name), *_maker(tensor)) for name, tensor in made.items()]
         self.missing = (None,) * (len(self.tensors) - len(tensors))
         self.results = operator.itemgetter(*map(self.tensors.index, results))
+        self.given = [name for name in results if name not in made]  # written, and somebody else's memory
         self.empty = functools.partial(_empty, device)
         self.launches, self.workspace, self.known = launches, workspace, {}
         self.one_of_several = torch.cuda.device_count() > 1
@@ -252,18 +359,30 @@ class Call:
 
     def _by_triton(self, tensors, varying):
         in_this_thread()
+        named = self._named(tensors)
+        arguments = [launch.arguments(named) for launch in self.launches]  # before anything is launched
         if self.instead is not None:
             self.instead(*tensors)
-        named = self._named(tensors)
-        for launch in self.launches:
-            launch.by_triton(named, varying)
+        for launch, told in zip(self.launches, arguments, strict=True):
+            launch.by_triton(told, varying)
         if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
             self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
             self.ready = True
 
     def _named(self, tensors):
+        """The tensors by name. Raises ValueError where a result that was given shares memory with another of them.
+
+        Of one layout that depends on addresses alone, so what is known by them has been looked at.
+        """
         extra = ("sums", "words") if self.workspace is not None else ()
-        return dict(zip([*self.tensors, *extra], tensors, strict=True))
+        named = dict(zip([*self.tensors, *extra], tensors, strict=True))
+        for name in self.given:
+            for other, tensor in named.items():
+                if other != name and tensor is not None and overlap(named[name], tensor):
+                    raise ValueError(
+                        f"{name}: shares memory with {other}; a kernel writes the one as it uses the other"
+                    )
+        return named
 
     def _tell(self, key, tensors):
         in_this_thread()
@@ -293,10 +412,13 @@ def _maker(like):
 def pick(configs, tuned, clocks, shape, sms):
     """The tuned entry of `configs` for the shape; outside of all classes, the one with the least estimated clocks.
 
-    A class is a shape with every extent rounded up to a power of two.
+    A class is a shape with every extent rounded up to a power of two. Its entry is not for those of its shapes that it
+    cannot take, for which its clocks are infinite.
     """
     index = tuned.get(shape_class(shape))
-    return min(configs, key=lambda config: clocks(config, *shape, sms)) if index is None else configs[index]
+    if index is not None and clocks(configs[index], *shape, sms) < float("inf"):
+        return configs[index]
+    return min(configs, key=lambda config: clocks(config, *shape, sms))
 
 
 def shape_class(shape):
@@ -304,7 +426,51 @@ def shape_class(shape):
     return tuple(1 << (extent - 1).bit_length() for extent in shape)
 
 
+class Package(types.ModuleType):
+    """The folder as people import it: by functions, each found in a module that is imported when it is first asked for.
+
+    `FUNCTIONS` of the package says where they are: by name, the module and its own name of it; None for what several
+    functions would be. A module that is called as a function is does not hide it.
+    """
+
+    @classmethod
+    def take(cls, name):
+        """Makes the package of that name one of these."""
+        sys.modules[name].__class__ = cls
+
+    def __getattr__(self, name):
+        if name not in self.__dict__.get("FUNCTIONS", ()):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = self.FUNCTIONS[name]
+        function = _one_of_several(name, self.FUNCTIONS) if found is None else self.module(found[0], found[1])
+        setattr(self, name, function)
+        return function
+
+    def __setattr__(self, name, value):
+        if not (isinstance(value, types.ModuleType) and name in self.__dict__.get("FUNCTIONS", ())):
+            super().__setattr__(name, value)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__dict__.get("FUNCTIONS", ())})
+
+    def module(self, module, name):
+        return getattr(importlib.import_module(f".{module}", self.__name__), name)
+
+
+def _one_of_several(name, functions):
+    """What stands for a name that several functions could have: it says which there are."""
+    others = ", ".join(other for other, found in functions.items() if found and other.startswith(f"{name}_"))
+
+    def ambiguous(*arguments, **options):
+        raise TypeError(f"{name}: the modules here compute different things; one of {others} is meant")
+
+    return ambiguous
+
+
 # --- operators of torch ---------------------------------------------------------------------------------------------
+
+
+NO_BACKWARD = "an input requires grad, and there is no backward: call it under torch.no_grad() or on detached tensors"
 
 
 class Operator:
@@ -332,11 +498,19 @@ class Operator:
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
     def __call__(self, *arguments):
+        self.refuse_gradients(arguments)
         if is_compiling():
             return self.node(*arguments)
         if torch._C._are_functorch_transforms_active():
             return self.function.apply(*arguments)
         return self.apply(*arguments)
+
+    def refuse_gradients(self, arguments):
+        """Raises NotImplementedError where a gradient is asked for that nobody knows: at once, not on its way back."""
+        if self.backward is None and is_grad_enabled():
+            for value in arguments:
+                if isinstance(value, torch.Tensor) and value.requires_grad:
+                    raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
 
     def _forward(self, ctx, *arguments):
         results = self.run(*arguments)
@@ -346,12 +520,13 @@ class Operator:
 
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
-        if self.backward is not None:
-            ctx.set_materialize_grads(False)
-            held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
-            ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]
-            ctx.save_for_backward(*[held[i] for i in ctx.places])
-            ctx.held = [None if isinstance(value, torch.Tensor) else value for value in held]
+        if self.backward is None:  # of the node itself, which torch calls where an input requires grad
+            raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+        ctx.set_materialize_grads(False)
+        held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
+        ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]
+        ctx.save_for_backward(*[held[i] for i in ctx.places])
+        ctx.held = [None if isinstance(value, torch.Tensor) else value for value in held]
 
     def _backward(self, ctx, *gradients):
         return self._gradients(ctx, gradients, "run")
@@ -360,10 +535,6 @@ class Operator:
         return self._gradients(ctx, gradients, "node")
 
     def _gradients(self, ctx, gradients, how):
-        if self.backward is None:
-            raise NotImplementedError(
-                f"{self.name} has no backward: call it under torch.no_grad() or on detached tensors"
-            )
         held = [*ctx.held]
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             held[i] = tensor

@@ -23,15 +23,19 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
+    number,
     on_cuda,
     pick,
     positive,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -379,6 +383,16 @@ def blackwell_attention_fwd_softmax_causal_softcap_sink_no_lse_kernel(
                     )
 
 
+def outputs(q, k, v, sink, softcap, scale):
+    """Uninitialised results, out with q's order of heads and rows."""
+    batches, heads, rows, _ = q.shape
+    if q.stride(1) < q.stride(2):
+        out = q.new_empty((batches, rows, heads, 128), dtype=torch.bfloat16).transpose(1, 2)
+    else:
+        out = q.new_empty((batches, heads, rows, 128), dtype=torch.bfloat16)
+    return out
+
+
 def shape_of(q, k, v, sink, softcap, scale):
     """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q")
@@ -388,16 +402,6 @@ def shape_of(q, k, v, sink, softcap, scale):
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
-
-
-def outputs(q, k, v, sink, softcap, scale):
-    """Uninitialised results, out with q's order of heads and rows."""
-    batches, heads, rows, _ = q.shape
-    if q.stride(1) < q.stride(2):
-        out = q.new_empty((batches, rows, heads, 128), dtype=torch.bfloat16).transpose(1, 2)
-    else:
-        out = q.new_empty((batches, heads, rows, 128), dtype=torch.bfloat16)
-    return out
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -420,24 +424,27 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
-def prepare(q, k, v, sink, softcap, scale, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, sink, softcap, scale, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, sink, softcap, scale)
+    softcap = number(softcap, "softcap")
     check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
     check(k, "k", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
     check(v, "v", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
     check(sink, "sink", (heads,), (torch.float32,), device, "contiguous")
     if out is not None:
         check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device)
+        writable(out, "out")
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
     softcap = positive(softcap, "softcap")
+    config = config_of(config, CONFIGS)
     made = missing(("out",), outputs(q, k, v, sink, softcap, scale), (out,))
     if not batches * heads * n_q * n_k:
         return Call(
             device, ("q", "k", "v", "sink", "out"), ("out",), made, [], instead=lambda *tensors: tensors[-1].zero_()
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))
@@ -473,8 +480,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, sink, softcap, scale, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), layout(q), layout(k), layout(v), aligned(sink), softcap, scale, out is None or layout(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(q, k, v, sink, softcap, scale, out, config))
+    try:
+        key = (id(config), layout(q), layout(k), layout(v), aligned(sink), softcap, scale, out is None or layout(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(q, k, v, sink, softcap, scale, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(q, k, v, sink, softcap, scale, out, config))
     return call(q, k, v, sink, out)
 
 
@@ -518,14 +531,18 @@ def blackwell_attention_fwd_softmax(q, k, v, *, sink, softcap, scale=None, out=N
     """
     try:
         differentiated = (
-            q.requires_grad or k.requires_grad or v.requires_grad or sink.requires_grad
+            q.requires_grad
+            or k.requires_grad
+            or v.requires_grad
+            or sink.requires_grad
+            or (out is not None and out.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v, sink: expected tensors") from None
+        raise no_tensor({"q": q, "k": k, "v": v, "sink": sink}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(q, k, v, sink, softcap, scale, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(q, k, v, sink, softcap, scale, index_of(config, CONFIGS))
     return run(q, k, v, sink, softcap, scale, out, config)
 
 

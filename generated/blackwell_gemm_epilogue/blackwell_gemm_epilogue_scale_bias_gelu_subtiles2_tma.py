@@ -21,14 +21,17 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -193,6 +196,11 @@ def blackwell_gemm_epilogue_scale_bias_gelu_subtiles2_tma_kernel(
                     count += 1
 
 
+def outputs(a, b, scale, bias):
+    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
+    return empty_rows(a, a.shape[0], b.shape[1], torch.float32)
+
+
 def shape_of(a, b, scale, bias):
     """M, N and K of a call. Raises TypeError or ValueError for what is no product."""
     on_cuda(a, "a"), on_cuda(b, "b")
@@ -201,9 +209,12 @@ def shape_of(a, b, scale, bias):
     return a.shape[0], b.shape[1], a.shape[1]
 
 
-def outputs(a, b, scale, bias):
-    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
-    return empty_rows(a, a.shape[0], b.shape[1], torch.float32)
+def operands_of_zeros(a, b):
+    """Operands of a short K that hold zeros: what the epilogue makes of their product it makes of one whose K is 0."""
+    return (
+        empty_rows(a, a.shape[0], 128, a.dtype).zero_(),
+        empty_rows(b, 128, b.shape[1], b.dtype).zero_(),
+    )
 
 
 def clocks(config, m, n, k, sms):
@@ -235,8 +246,8 @@ def reciprocal(divisor):
     return (2**31 - 1) // max(divisor, 1)
 
 
-def prepare(a, b, scale, bias, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(a, b, scale, bias, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (m, n, k), device = shape_of(a, b, scale, bias), on_cuda(a, "a")
     check(a, "a", (m, k), (torch.bfloat16,), device)
     check(b, "b", (k, n), (torch.bfloat16,), device)
@@ -244,14 +255,17 @@ def prepare(a, b, scale, bias, out, config):
     check(bias, "bias", (n,), (torch.float16, torch.bfloat16, torch.float32), device, "contiguous")
     if out is not None:
         check(out, "out", (m, n), (torch.float32,), device, "rows")
+        writable(out, "out")
+    config = config_of(config, CONFIGS)
+    if m * n and not k:
+        call = prepare(*operands_of_zeros(a, b), scale, bias, out, config, outputs)
+        return lambda a, b, *rest, **varying: call(*operands_of_zeros(a, b), *rest, **varying)
     made = missing(("out",), outputs(a, b, scale, bias), (out,))
     if not m * n * k:
-        if not k:
-            raise ValueError("K is 0: there is no product that the epilogue could take")
         return Call(
             device, ("a", "b", "scale", "bias", "out"), ("out",), made, [], instead=lambda *tensors: tensors[4].zero_()
         )
-    config = config_of(config, CONFIGS) or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, sm_count(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -297,8 +311,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(a, b, scale, bias, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), layout(a), layout(b), aligned(scale), aligned(bias), out is None or layout(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(a, b, scale, bias, out, config))
+    try:
+        key = (id(config), layout(a), layout(b), aligned(scale), aligned(bias), out is None or layout(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(a, b, scale, bias, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(a, b, scale, bias, out, config))
     return call(a, b, scale, bias, out)
 
 
@@ -329,14 +349,18 @@ def blackwell_gemm_epilogue(a, b, *, scale, bias, out=None, config=None):
     """
     try:
         differentiated = (
-            a.requires_grad or b.requires_grad or scale.requires_grad or bias.requires_grad
+            a.requires_grad
+            or b.requires_grad
+            or scale.requires_grad
+            or bias.requires_grad
+            or (out is not None and out.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("a, b, scale, bias: expected tensors") from None
+        raise no_tensor({"a": a, "b": b, "scale": scale, "bias": bias}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(a, b, scale, bias, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(a, b, scale, bias, index_of(config, CONFIGS))
     return run(a, b, scale, bias, out, config)
 
 

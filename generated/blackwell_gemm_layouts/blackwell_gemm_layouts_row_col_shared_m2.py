@@ -20,14 +20,17 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -197,17 +200,17 @@ def blackwell_gemm_layouts_row_col_shared_m2_kernel(
                 count += 1
 
 
+def outputs(a, b):
+    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
+    return empty_rows(a, a.shape[0], b.shape[1], torch.float16)
+
+
 def shape_of(a, b):
     """M, N and K of a call. Raises TypeError or ValueError for what is no product."""
     on_cuda(a, "a"), on_cuda(b, "b")
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a {tuple(a.shape)} @ b {tuple(b.shape)}: expected (M, K) @ (K, N)")
     return a.shape[0], b.shape[1], a.shape[1]
-
-
-def outputs(a, b):
-    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
-    return empty_rows(a, a.shape[0], b.shape[1], torch.float16)
 
 
 def clocks(config, m, n, k, sms):
@@ -239,17 +242,19 @@ def reciprocal(divisor):
     return (2**31 - 1) // max(divisor, 1)
 
 
-def prepare(a, b, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(a, b, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (m, n, k), device = shape_of(a, b), on_cuda(a, "a")
     check(a, "a", (m, k), (torch.float16,), device)
     check(b, "b", (k, n), (torch.float16,), device)
     if out is not None:
         check(out, "out", (m, n), (torch.float16,), device, "rows")
+        writable(out, "out")
+    config = config_of(config, CONFIGS)
     made = missing(("out",), outputs(a, b), (out,))
     if not m * n * k:
         return Call(device, ("a", "b", "out"), ("out",), made, [], instead=lambda *tensors: tensors[2].zero_())
-    config = config_of(config, CONFIGS) or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, sm_count(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -277,7 +282,11 @@ def prepare(a, b, out, config):
                 (
                     "b",
                     lambda t: describe(
-                        t.T, "b", [block_n // 2, block_k], "; this kernel takes b column-major: b.T.contiguous().T is"
+                        t.T,
+                        "b",
+                        [block_n // 2, block_k],
+                        "; this kernel takes b column-major: b.T.contiguous().T is",
+                        turned=".T",
                     ),
                 ),
                 ("out", lambda t: describe(t, "out", [block_m, block_n // 4])),
@@ -295,8 +304,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(a, b, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), layout(a), layout(b), out is None or layout(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(a, b, out, config))
+    try:
+        key = (id(config), layout(a), layout(b), out is None or layout(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(a, b, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(a, b, out, config))
     return call(a, b, out)
 
 
@@ -319,13 +334,15 @@ def blackwell_gemm_layouts(a, b, *, out=None, config=None):
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
     try:
-        differentiated = (a.requires_grad or b.requires_grad) and is_grad_enabled()
+        differentiated = (
+            a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)
+        ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("a, b: expected tensors") from None
+        raise no_tensor({"a": a, "b": b}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(a, b, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(a, b, index_of(config, CONFIGS))
     return run(a, b, out, config)
 
 

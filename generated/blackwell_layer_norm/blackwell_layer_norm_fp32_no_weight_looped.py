@@ -19,14 +19,18 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
+    number,
     on_cuda,
     pick,
     resident,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -128,17 +132,17 @@ def blackwell_layer_norm_fp32_no_weight_looped_kernel(
         )
 
 
+def outputs(x, eps):
+    """Uninitialised results."""
+    return x.new_empty(x.shape)
+
+
 def shape_of(x, eps):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(x, eps):
-    """Uninitialised results."""
-    return x.new_empty(x.shape)
 
 
 def clocks(config, m, n, sms):
@@ -172,18 +176,21 @@ def row_stride(tensor, name):
         raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
-def prepare(x, eps, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(x, eps, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(x, eps)
+    eps = number(eps, "eps")
     check(x, "x", x.shape, (torch.float32,), device, "rows")
     if out is not None:
         check(out, "out", x.shape, (torch.float32,), device, "rows")
+        writable(out, "out")
     made = missing(("out",), outputs(x, eps), (out,))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(device, ("x", "out"), ("out",), made, [])
     sms = sm_count(device.index)
-    config = config_of(config, CONFIGS) or pick_config(m, n, sms)
+    config = config or pick_config(m, n, sms)
     cluster = config.kwargs["CLUSTER"]
     items = items_of(config, m, n)
     kernel = Launch(
@@ -202,8 +209,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(x, eps, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), aligned(x), eps, out is None or aligned(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(x, eps, out, config))
+    try:
+        key = (id(config), aligned(x), eps, out is None or aligned(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(x, eps, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(x, eps, out, config))
     return call(x, out)
 
 
@@ -227,13 +240,13 @@ def blackwell_layer_norm(x, *, eps=1e-5, out=None, config=None):
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
     try:
-        differentiated = (x.requires_grad) and is_grad_enabled()
+        differentiated = (x.requires_grad or (out is not None and out.requires_grad)) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("x: expected tensors") from None
+        raise no_tensor({"x": x}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(x, eps, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(x, eps, index_of(config, CONFIGS))
     return run(x, eps, out, config)
 
 

@@ -19,14 +19,18 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
+    number,
     on_cuda,
     pick,
     resident,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -115,17 +119,17 @@ def blackwell_layer_norm_rms_fp32_stats_staged_kernel(
     tl.store(rstd_ptr + rows, rstd, mask=(rows < M) & (cta == 0))
 
 
+def outputs(x, weight, eps):
+    """Uninitialised results."""
+    return x.new_empty(x.shape), x.new_empty(x.shape[:-1], dtype=torch.float32)
+
+
 def shape_of(x, weight, eps):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(x, weight, eps):
-    """Uninitialised results."""
-    return x.new_empty(x.shape), x.new_empty(x.shape[:-1], dtype=torch.float32)
 
 
 def clocks(config, m, n, sms):
@@ -162,21 +166,25 @@ def items_of(config, m, n):
     return triton.cdiv(m, block_m)
 
 
-def prepare(x, weight, eps, out, rstd, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(x, weight, eps, out, rstd, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(x, weight, eps)
+    eps = number(eps, "eps")
     check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.float32,), device, "contiguous")
     if out is not None:
         check(out, "out", x.shape, (torch.bfloat16,), device, "rows")
+        writable(out, "out")
     if rstd is not None:
         check(rstd, "rstd", x.shape[:-1], (torch.float32,), device, "contiguous")
+        writable(rstd, "rstd")
     made = missing(("out", "rstd"), outputs(x, weight, eps), (out, rstd))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(device, ("x", "weight", "out", "rstd"), ("out", "rstd"), made, [])
     sms = sm_count(device.index)
-    config = config_of(config, CONFIGS) or pick_config(m, n, sms)
+    config = config or pick_config(m, n, sms)
     block_n = config.kwargs["BLOCK_N"]
     parts = config.kwargs["PARTS"]
     cluster = config.kwargs["CLUSTER"]
@@ -203,8 +211,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(x, weight, eps, out, rstd, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out), rstd is None or aligned(rstd))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(x, weight, eps, out, rstd, config))
+    try:
+        key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out), rstd is None or aligned(rstd))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(x, weight, eps, out, rstd, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(x, weight, eps, out, rstd, config))
     return call(x, weight, out, rstd)
 
 
@@ -230,15 +244,20 @@ def blackwell_layer_norm(x, weight, *, eps=1e-5, out=None, rstd=None, config=Non
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
     try:
-        differentiated = (x.requires_grad or weight.requires_grad) and is_grad_enabled()
+        differentiated = (
+            x.requires_grad
+            or weight.requires_grad
+            or (out is not None and out.requires_grad)
+            or (rstd is not None and rstd.requires_grad)
+        ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("x, weight: expected tensors") from None
+        raise no_tensor({"x": x, "weight": weight}, {"out": out, "rstd": rstd}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if rstd is not None:
-            raise ValueError("rstd: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(x, weight, eps, CONFIGS.index(config) if config else -1)
+            raise ValueError("rstd: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(x, weight, eps, index_of(config, CONFIGS))
     return run(x, weight, eps, out, rstd, config)
 
 

@@ -21,13 +21,16 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -177,17 +180,17 @@ def blackwell_layer_norm_bwd_fp32_no_weight_kernel(
         tlx.async_load_wait_group(0)
 
 
+def outputs(dy, x, mean, rstd):
+    """Uninitialised gradients."""
+    return x.new_empty(x.shape)
+
+
 def shape_of(dy, x, mean, rstd):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(dy, x, mean, rstd):
-    """Uninitialised gradients."""
-    return x.new_empty(x.shape)
 
 
 def distance(tensor, name):
@@ -225,8 +228,8 @@ def pick_config(m, n, sms):
     return pick(CONFIGS, {}, clocks, (m, n), sms)
 
 
-def prepare(dy, x, mean, rstd, dx, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(dy, x, mean, rstd, dx, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, mean, rstd)
     check(dy, "dy", tuple(x.shape), (torch.float32,), device, "rows")
@@ -235,7 +238,9 @@ def prepare(dy, x, mean, rstd, dx, config):
     check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
         check(dx, "dx", tuple(x.shape), (torch.float32,), device, "rows")
+        writable(dx, "dx")
     made = missing(("dx",), outputs(dy, x, mean, rstd), (dx,))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(
             device,
@@ -247,7 +252,7 @@ def prepare(dy, x, mean, rstd, dx, config):
         )
     sms, stored = sm_count(device.index), made.get("dx", dx)
     strides = distance(x, "x"), distance(dy, "dy"), distance(stored, "dx")
-    configs = [config_of(config, CONFIGS) or pick_config(m, n, sms)]
+    configs = [config or pick_config(m, n, sms)]
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr())):  # then only loads take them, not copies
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
     config = min(configs, key=lambda config: clocks(config, m, n, sms), default=None)
@@ -273,8 +278,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(dy, x, mean, rstd, dx, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), aligned(dy), aligned(x), aligned(mean), aligned(rstd), dx is None or aligned(dx))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(dy, x, mean, rstd, dx, config))
+    try:
+        key = (id(config), aligned(dy), aligned(x), aligned(mean), aligned(rstd), dx is None or aligned(dx))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(dy, x, mean, rstd, dx, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(dy, x, mean, rstd, dx, config))
     return call(dy, x, mean, rstd, dx)
 
 
@@ -304,14 +315,18 @@ def blackwell_layer_norm_bwd(dy, x, mean, rstd, *, dx=None, config=None):
     """
     try:
         differentiated = (
-            dy.requires_grad or x.requires_grad or mean.requires_grad or rstd.requires_grad
+            dy.requires_grad
+            or x.requires_grad
+            or mean.requires_grad
+            or rstd.requires_grad
+            or (dx is not None and dx.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("dy, x, mean, rstd: expected tensors") from None
+        raise no_tensor({"dy": dy, "x": x, "mean": mean, "rstd": rstd}, {"dx": dx}) from None
     if differentiated or is_compiling():
         if dx is not None:
-            raise ValueError("dx: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(dy, x, mean, rstd, CONFIGS.index(config) if config else -1)
+            raise ValueError("dx: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(dy, x, mean, rstd, index_of(config, CONFIGS))
     return run(dy, x, mean, rstd, dx, config)
 
 

@@ -21,13 +21,16 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -200,17 +203,17 @@ def blackwell_layer_norm_bwd_rms_fp32_finish_kernel(
     tl.store(dweight_ptr + columns, tl.sum(dweight, 0).to(dweight_ptr.dtype.element_ty), mask=columns < N)
 
 
+def outputs(dy, x, weight, rstd):
+    """Uninitialised gradients."""
+    return x.new_empty(x.shape), weight.new_empty(weight.shape)
+
+
 def shape_of(dy, x, weight, rstd):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(dy, x, weight, rstd):
-    """Uninitialised gradients."""
-    return x.new_empty(x.shape), weight.new_empty(weight.shape)
 
 
 def distance(tensor, name):
@@ -248,8 +251,8 @@ def pick_config(m, n, sms):
     return pick(CONFIGS, {}, clocks, (m, n), sms)
 
 
-def prepare(dy, x, weight, rstd, dx, dweight, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(dy, x, weight, rstd, dx, dweight, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, rstd)
     check(dy, "dy", tuple(x.shape), (torch.bfloat16,), device, "rows")
@@ -258,9 +261,12 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
     check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
         check(dx, "dx", tuple(x.shape), (torch.bfloat16,), device, "rows")
+        writable(dx, "dx")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.float32,), device, "contiguous")
+        writable(dweight, "dweight")
     made = missing(("dx", "dweight"), outputs(dy, x, weight, rstd), (dx, dweight))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(
             device,
@@ -272,7 +278,7 @@ def prepare(dy, x, weight, rstd, dx, dweight, config):
         )
     sms, stored = sm_count(device.index), made.get("dx", dx)
     strides = distance(x, "x"), distance(dy, "dy"), distance(stored, "dx")
-    configs = [config_of(config, CONFIGS) or pick_config(m, n, sms)]
+    configs = [config or pick_config(m, n, sms)]
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr())):  # then only loads take them, not copies
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
     config = min(configs, key=lambda config: clocks(config, m, n, sms), default=None)
@@ -317,16 +323,22 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(dy, x, weight, rstd, dx, dweight, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        aligned(dy),
-        aligned(x),
-        aligned(weight),
-        aligned(rstd),
-        dx is None or aligned(dx),
-        dweight is None or aligned(dweight),
-    )
-    call = CALLS.get(key) or keep(CALLS, key, prepare(dy, x, weight, rstd, dx, dweight, config))
+    try:
+        key = (
+            id(config),
+            aligned(dy),
+            aligned(x),
+            aligned(weight),
+            aligned(rstd),
+            dx is None or aligned(dx),
+            dweight is None or aligned(dweight),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(dy, x, weight, rstd, dx, dweight, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(dy, x, weight, rstd, dx, dweight, config))
     return call(dy, x, weight, rstd, dx, dweight)
 
 
@@ -356,16 +368,21 @@ def blackwell_layer_norm_bwd(dy, x, weight, rstd, *, dx=None, dweight=None, conf
     """
     try:
         differentiated = (
-            dy.requires_grad or x.requires_grad or weight.requires_grad or rstd.requires_grad
+            dy.requires_grad
+            or x.requires_grad
+            or weight.requires_grad
+            or rstd.requires_grad
+            or (dx is not None and dx.requires_grad)
+            or (dweight is not None and dweight.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("dy, x, weight, rstd: expected tensors") from None
+        raise no_tensor({"dy": dy, "x": x, "weight": weight, "rstd": rstd}, {"dx": dx, "dweight": dweight}) from None
     if differentiated or is_compiling():
         if dx is not None:
-            raise ValueError("dx: not under torch.compile or autograd, which allocate it")
+            raise ValueError("dx: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dweight is not None:
-            raise ValueError("dweight: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(dy, x, weight, rstd, CONFIGS.index(config) if config else -1)
+            raise ValueError("dweight: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(dy, x, weight, rstd, index_of(config, CONFIGS))
     return run(dy, x, weight, rstd, dx, dweight, config)
 
 

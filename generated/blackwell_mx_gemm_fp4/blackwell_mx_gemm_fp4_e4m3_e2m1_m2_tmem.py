@@ -21,14 +21,17 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -266,17 +269,17 @@ def pack_scales(scales):
     return blocks.permute(0, 3, 2, 1, 4).reshape(1, row_blocks, column_blocks, 2, 256)
 
 
+def outputs(a, b, a_scale, b_scale):
+    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
+    return empty_rows(a, a.shape[0], b.shape[1], torch.bfloat16)
+
+
 def shape_of(a, b, a_scale, b_scale):
     """M, N and K of a call. Raises TypeError or ValueError for what is no product."""
     on_cuda(a, "a"), on_cuda(b, "b")
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] * 2:
         raise ValueError(f"a {tuple(a.shape)} @ b {tuple(b.shape)}: expected (M, K) @ (K / 2, N)")
     return a.shape[0], b.shape[1], a.shape[1]
-
-
-def outputs(a, b, a_scale, b_scale):
-    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
-    return empty_rows(a, a.shape[0], b.shape[1], torch.bfloat16)
 
 
 def clocks(config, m, n, k, sms):
@@ -303,7 +306,7 @@ def pick_config(m, n, k, sms):
     return pick(CONFIGS, {}, clocks, (m, n, k), sms)
 
 
-def describe_padded(tensor, name, box, remedy):
+def describe_padded(tensor, name, box, remedy, turned=""):
     """A TMA descriptor of packed fp4 that is spread out in shared memory, a gap of 8 bytes after each 8.
 
     Raises ValueError as describe does; addresses and strides are then multiples of 32 bytes.
@@ -313,7 +316,7 @@ def describe_padded(tensor, name, box, remedy):
             f"{name}: begins {tensor.data_ptr() % 32} bytes past a multiple of 32, leading stride {tensor.stride(0)} "
             "bytes; to spread out fp4 TMA needs multiples of 32"
         )
-    return describe(tensor, name, box, remedy)
+    return describe(tensor, name, box, remedy, turned)
 
 
 def reciprocal(divisor):
@@ -321,8 +324,8 @@ def reciprocal(divisor):
     return (2**31 - 1) // max(divisor, 1)
 
 
-def prepare(a, b, a_scale, b_scale, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(a, b, a_scale, b_scale, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (m, n, k), device = shape_of(a, b, a_scale, b_scale), on_cuda(a, "a")
     check(a, "a", (m, k), (torch.float8_e4m3fn,), device)
     check(b, "b", (k // 2, n), (torch.uint8,), device)
@@ -334,10 +337,12 @@ def prepare(a, b, a_scale, b_scale, out, config):
     )
     if out is not None:
         check(out, "out", (m, n), (torch.bfloat16,), device, "rows")
+        writable(out, "out")
     if k % 128:
         raise ValueError(
             f"K is {k}: TMA spreads out rows of fp4, as they are multiplied by fp8, that are multiples of 128"
         )
+    config = config_of(config, CONFIGS)
     made = missing(("out",), outputs(a, b, a_scale, b_scale), (out,))
     if not m * n * k:
         return Call(
@@ -348,7 +353,7 @@ def prepare(a, b, a_scale, b_scale, out, config):
             [],
             instead=lambda *tensors: tensors[4].zero_(),
         )
-    config = config_of(config, CONFIGS) or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, sm_count(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -380,6 +385,7 @@ def prepare(a, b, a_scale, b_scale, out, config):
                         "b",
                         [block_n // 2, block_k // 2],
                         "; this kernel takes b column-major: b.T.contiguous().T is",
+                        turned=".T",
                     ),
                 ),
                 ("a_scale", lambda t: describe(t, "a_scale", [1, block_m // 128, block_k // 128, 2, 256])),
@@ -399,8 +405,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(a, b, a_scale, b_scale, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), layout(a), layout(b), layout(a_scale), layout(b_scale), out is None or layout(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(a, b, a_scale, b_scale, out, config))
+    try:
+        key = (id(config), layout(a), layout(b), layout(a_scale), layout(b_scale), out is None or layout(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(a, b, a_scale, b_scale, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(a, b, a_scale, b_scale, out, config))
     return call(a, b, a_scale, b_scale, out)
 
 
@@ -427,14 +439,18 @@ def blackwell_mx_gemm_fp4(a, b, a_scale, b_scale, *, out=None, config=None):
     """
     try:
         differentiated = (
-            a.requires_grad or b.requires_grad or a_scale.requires_grad or b_scale.requires_grad
+            a.requires_grad
+            or b.requires_grad
+            or a_scale.requires_grad
+            or b_scale.requires_grad
+            or (out is not None and out.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("a, b, a_scale, b_scale: expected tensors") from None
+        raise no_tensor({"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(a, b, a_scale, b_scale, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(a, b, a_scale, b_scale, index_of(config, CONFIGS))
     return run(a, b, a_scale, b_scale, out, config)
 
 

@@ -22,15 +22,18 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     positive,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -209,17 +212,6 @@ def hopper_attention_bwd_dq_causal_head_dim128_prepare_kernel(
     tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=inside)
 
 
-def shape_of(q, k, v, out, lse, dout, scale):
-    """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
-    on_cuda(q, "q"), on_cuda(k, "k")
-    if q.dim() != 4 or k.dim() != 4:
-        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (B, H, N, D)")
-    heads, kv_heads = q.shape[1], k.shape[1]
-    if not kv_heads or heads % kv_heads:
-        raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
-    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
-
-
 def like(tensor):
     """An uninitialised tensor of the shape of `tensor`, and with its order of heads and rows."""
     batches, heads, rows, columns = tensor.shape
@@ -231,6 +223,17 @@ def like(tensor):
 def outputs(q, k, v, out, lse, dout, scale):
     """Uninitialised gradients, each with the order of heads and rows of what it is by."""
     return like(q)
+
+
+def shape_of(q, k, v, out, lse, dout, scale):
+    """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
+    on_cuda(q, "q"), on_cuda(k, "k")
+    if q.dim() != 4 or k.dim() != 4:
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (B, H, N, D)")
+    heads, kv_heads = q.shape[1], k.shape[1]
+    if not kv_heads or heads % kv_heads:
+        raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
+    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -253,8 +256,8 @@ def heads_together(n_k, kv_heads, heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
-def prepare(q, k, v, out, lse, dout, scale, dq, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, out, lse, dout, scale, dq, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, out, lse, dout, scale)
     check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
@@ -265,7 +268,9 @@ def prepare(q, k, v, out, lse, dout, scale, dq, config):
     check(dout, "dout", (batches, heads, n_q, 128), (torch.bfloat16,), device, "rows")
     if dq is not None:
         check(dq, "dq", (batches, heads, n_q, 128), (torch.bfloat16,), device, "rows")
+        writable(dq, "dq")
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    config = config_of(config, CONFIGS)
     made = missing(("dq",), outputs(q, k, v, out, lse, dout, scale), (dq,))
     if not batches * heads * n_q * n_k:
         return Call(
@@ -276,7 +281,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, config):
             [],
             instead=lambda *tensors: [tensor.zero_() for tensor in tensors[-1:]],
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     block_n = config.kwargs["BLOCK_N"]
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
@@ -332,18 +337,24 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, out, lse, dout, scale, dq, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        layout(q),
-        layout(k),
-        layout(v),
-        aligned(out),
-        aligned(lse),
-        aligned(dout),
-        scale,
-        dq is None or layout(dq),
-    )
-    call = CALLS.get(key) or keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, config))
+    try:
+        key = (
+            id(config),
+            layout(q),
+            layout(k),
+            layout(v),
+            aligned(out),
+            aligned(lse),
+            aligned(dout),
+            scale,
+            dq is None or layout(dq),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(q, k, v, out, lse, dout, scale, dq, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, config))
     return call(q, k, v, out, lse, dout, dq)
 
 
@@ -401,13 +412,14 @@ def hopper_attention_bwd_dq(q, k, v, out, lse, dout, *, scale=None, dq=None, con
             or out.requires_grad
             or lse.requires_grad
             or dout.requires_grad
+            or (dq is not None and dq.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v, out, lse, dout: expected tensors") from None
+        raise no_tensor({"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout}, {"dq": dq}) from None
     if differentiated or is_compiling():
         if dq is not None:
-            raise ValueError("dq: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(q, k, v, out, lse, dout, scale, CONFIGS.index(config) if config else -1)
+            raise ValueError("dq: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(q, k, v, out, lse, dout, scale, index_of(config, CONFIGS))
     return run(q, k, v, out, lse, dout, scale, dq, config)
 
 

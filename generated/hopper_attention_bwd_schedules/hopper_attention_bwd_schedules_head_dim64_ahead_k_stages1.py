@@ -24,15 +24,18 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     positive,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -286,17 +289,6 @@ def hopper_attention_bwd_schedules_head_dim64_ahead_k_stages1_finish_kernel(
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None])
 
 
-def shape_of(q, k, v, out, lse, dout, scale):
-    """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
-    on_cuda(q, "q"), on_cuda(k, "k")
-    if q.dim() != 4 or k.dim() != 4:
-        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (B, H, N, D)")
-    heads, kv_heads = q.shape[1], k.shape[1]
-    if not kv_heads or heads % kv_heads:
-        raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
-    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
-
-
 def like(tensor):
     """An uninitialised tensor of the shape of `tensor`, and with its order of heads and rows."""
     batches, heads, rows, columns = tensor.shape
@@ -308,6 +300,17 @@ def like(tensor):
 def outputs(q, k, v, out, lse, dout, scale):
     """Uninitialised gradients, each with the order of heads and rows of what it is by."""
     return like(q), like(k), like(v)
+
+
+def shape_of(q, k, v, out, lse, dout, scale):
+    """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
+    on_cuda(q, "q"), on_cuda(k, "k")
+    if q.dim() != 4 or k.dim() != 4:
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (B, H, N, D)")
+    heads, kv_heads = q.shape[1], k.shape[1]
+    if not kv_heads or heads % kv_heads:
+        raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
+    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -325,8 +328,8 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, sms):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), sms)
 
 
-def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, out, lse, dout, scale)
     check(q, "q", (batches, heads, n_q, 64), (torch.bfloat16,), device)
@@ -337,11 +340,15 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
     check(dout, "dout", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
     if dq is not None:
         check(dq, "dq", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
+        writable(dq, "dq")
     if dk is not None:
         check(dk, "dk", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
+        writable(dk, "dk")
     if dv is not None:
         check(dv, "dv", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
+        writable(dv, "dv")
     scale = positive(1 / math.sqrt(64) if scale is None else scale, "scale")
+    config = config_of(config, CONFIGS)
     made = missing(("dq", "dk", "dv"), outputs(q, k, v, out, lse, dout, scale), (dq, dk, dv))
     if not batches * heads * n_q * n_k:
         return Call(
@@ -352,7 +359,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
             [],
             instead=lambda *tensors: [tensor.zero_() for tensor in tensors[-3:]],
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
     made["total"] = lse.new_empty((batches, heads, n_q, 64))
@@ -418,20 +425,26 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        layout(q),
-        layout(k),
-        layout(v),
-        aligned(out),
-        aligned(lse),
-        aligned(dout),
-        scale,
-        dq is None or aligned(dq),
-        dk is None or layout(dk),
-        dv is None or layout(dv),
-    )
-    call = CALLS.get(key) or keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config))
+    try:
+        key = (
+            id(config),
+            layout(q),
+            layout(k),
+            layout(v),
+            aligned(out),
+            aligned(lse),
+            aligned(dout),
+            scale,
+            dq is None or aligned(dq),
+            dk is None or layout(dk),
+            dv is None or layout(dv),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config))
     return call(q, k, v, out, lse, dout, dq, dk, dv)
 
 
@@ -490,17 +503,22 @@ def hopper_attention_bwd_schedules(q, k, v, out, lse, dout, *, scale=None, dq=No
             or out.requires_grad
             or lse.requires_grad
             or dout.requires_grad
+            or (dq is not None and dq.requires_grad)
+            or (dk is not None and dk.requires_grad)
+            or (dv is not None and dv.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v, out, lse, dout: expected tensors") from None
+        raise no_tensor(
+            {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout}, {"dq": dq, "dk": dk, "dv": dv}
+        ) from None
     if differentiated or is_compiling():
         if dq is not None:
-            raise ValueError("dq: not under torch.compile or autograd, which allocate it")
+            raise ValueError("dq: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dk is not None:
-            raise ValueError("dk: not under torch.compile or autograd, which allocate it")
+            raise ValueError("dk: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dv is not None:
-            raise ValueError("dv: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(q, k, v, out, lse, dout, scale, CONFIGS.index(config) if config else -1)
+            raise ValueError("dv: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(q, k, v, out, lse, dout, scale, index_of(config, CONFIGS))
     return run(q, k, v, out, lse, dout, scale, dq, dk, dv, config)
 
 

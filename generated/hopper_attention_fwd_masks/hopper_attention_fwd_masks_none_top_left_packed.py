@@ -24,15 +24,19 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     positive,
     sm_count,
+    whole,
+    writable,
 )
 
 CONFIGS = [
@@ -265,6 +269,12 @@ def hopper_attention_fwd_masks_none_top_left_packed_kernel(
             tlx.async_descriptor_store_wait(0)
 
 
+def outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
+    """Uninitialised results."""
+    out = q.new_empty((*q.shape[:2], 128), dtype=torch.bfloat16)
+    return out, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+
+
 def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
     """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q")
@@ -274,13 +284,7 @@ def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
     batches = cu_seqlens_q.numel() - 1
-    return batches, heads, kv_heads, max_seqlen_q, triton.cdiv(len(k), max(batches, 1))
-
-
-def outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
-    """Uninitialised results."""
-    out = q.new_empty((*q.shape[:2], 128), dtype=torch.bfloat16)
-    return out, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    return batches, heads, kv_heads, whole(max_seqlen_q, "max_seqlen_q"), triton.cdiv(len(k), max(batches, 1))
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -308,8 +312,8 @@ def describe_ragged(tensor, name, box):
     return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
 
 
-def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale)
     check(q, "q", (len(q), heads, 128), (torch.bfloat16,), device)
@@ -319,9 +323,12 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, 
     check(cu_seqlens_k, "cu_seqlens_k", (batches + 1,), (torch.int32,), device, "contiguous")
     if out is not None:
         check(out, "out", (len(q), heads, 128), (torch.bfloat16,), device)
+        writable(out, "out")
     if lse is not None:
         check(lse, "lse", (heads, len(q)), (torch.float32,), device, "contiguous")
+        writable(lse, "lse")
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    config = config_of(config, CONFIGS)
     made = missing(("out", "lse"), outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale), (out, lse))
     if not len(q) * heads * len(k):
         return Call(
@@ -332,7 +339,7 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, 
             [],
             instead=lambda *tensors: (tensors[-2].zero_(), tensors[-1].fill_(float("-inf"))),
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     kernel = Launch(
@@ -363,21 +370,26 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        layout(q),
-        layout(k),
-        layout(v),
-        aligned(cu_seqlens_q),
-        aligned(cu_seqlens_k),
-        max_seqlen_q,
-        scale,
-        out is None or layout(out),
-        lse is None or aligned(lse),
-    )
-    call = CALLS.get(key) or keep(
-        CALLS, key, prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config)
-    )
+    try:
+        key = (
+            id(config),
+            layout(q),
+            layout(k),
+            layout(v),
+            aligned(cu_seqlens_q),
+            aligned(cu_seqlens_k),
+            max_seqlen_q,
+            scale,
+            out is None or layout(out),
+            lse is None or aligned(lse),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        # says what is wrong with it
+        prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config)
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config))
     return call(q, k, v, cu_seqlens_q, cu_seqlens_k, out, lse)
 
 
@@ -434,17 +446,20 @@ def hopper_attention_fwd_masks(
             or v.requires_grad
             or cu_seqlens_q.requires_grad
             or cu_seqlens_k.requires_grad
+            or (out is not None and out.requires_grad)
+            or (lse is not None and lse.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v, cu_seqlens_q, cu_seqlens_k: expected tensors") from None
+        raise no_tensor(
+            {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k},
+            {"out": out, "lse": lse},
+        ) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if lse is not None:
-            raise ValueError("lse: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(
-            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, CONFIGS.index(config) if config else -1
-        )
+            raise ValueError("lse: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, index_of(config, CONFIGS))
     return run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config)
 
 

@@ -23,15 +23,18 @@ from ._host import (
     check,
     config_of,
     describe,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     positive,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -254,6 +257,16 @@ def hopper_attention_fwd_schedules_causal_persistent_overlap_mbarrier_kernel(
             tlx.async_descriptor_store_wait(0)
 
 
+def outputs(q, k, v, scale):
+    """Uninitialised results, out with q's order of heads and rows."""
+    batches, heads, rows, _ = q.shape
+    if q.stride(1) < q.stride(2):
+        out = q.new_empty((batches, rows, heads, 128), dtype=torch.bfloat16).transpose(1, 2)
+    else:
+        out = q.new_empty((batches, heads, rows, 128), dtype=torch.bfloat16)
+    return out, q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
 def shape_of(q, k, v, scale):
     """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q")
@@ -263,16 +276,6 @@ def shape_of(q, k, v, scale):
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
-
-
-def outputs(q, k, v, scale):
-    """Uninitialised results, out with q's order of heads and rows."""
-    batches, heads, rows, _ = q.shape
-    if q.stride(1) < q.stride(2):
-        out = q.new_empty((batches, rows, heads, 128), dtype=torch.bfloat16).transpose(1, 2)
-    else:
-        out = q.new_empty((batches, heads, rows, 128), dtype=torch.bfloat16)
-    return out, q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -295,8 +298,8 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
-def prepare(q, k, v, scale, out, lse, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, scale)
     check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
@@ -304,9 +307,12 @@ def prepare(q, k, v, scale, out, lse, config):
     check(v, "v", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
     if out is not None:
         check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device)
+        writable(out, "out")
     if lse is not None:
         check(lse, "lse", (batches, heads, n_q), (torch.float32,), device, "contiguous")
+        writable(lse, "lse")
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    config = config_of(config, CONFIGS)
     made = missing(("out", "lse"), outputs(q, k, v, scale), (out, lse))
     if not batches * heads * n_q * n_k:
         return Call(
@@ -317,7 +323,7 @@ def prepare(q, k, v, scale, out, lse, config):
             [],
             instead=lambda *tensors: (tensors[-2].zero_(), tensors[-1].fill_(float("-inf"))),
         )
-    config = config_of(config, CONFIGS) or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     kernel = Launch(
@@ -341,8 +347,22 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(q, k, v, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), layout(q), layout(k), layout(v), scale, out is None or layout(out), lse is None or aligned(lse))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(q, k, v, scale, out, lse, config))
+    try:
+        key = (
+            id(config),
+            layout(q),
+            layout(k),
+            layout(v),
+            scale,
+            out is None or layout(out),
+            lse is None or aligned(lse),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(q, k, v, scale, out, lse, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(q, k, v, scale, out, lse, config))
     return call(q, k, v, out, lse)
 
 
@@ -383,15 +403,21 @@ def hopper_attention_fwd_schedules(q, k, v, *, scale=None, out=None, lse=None, c
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
     try:
-        differentiated = (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()
+        differentiated = (
+            q.requires_grad
+            or k.requires_grad
+            or v.requires_grad
+            or (out is not None and out.requires_grad)
+            or (lse is not None and lse.requires_grad)
+        ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("q, k, v: expected tensors") from None
+        raise no_tensor({"q": q, "k": k, "v": v}, {"out": out, "lse": lse}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if lse is not None:
-            raise ValueError("lse: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(q, k, v, scale, CONFIGS.index(config) if config else -1)
+            raise ValueError("lse: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(q, k, v, scale, index_of(config, CONFIGS))
     return run(q, k, v, scale, out, lse, config)
 
 

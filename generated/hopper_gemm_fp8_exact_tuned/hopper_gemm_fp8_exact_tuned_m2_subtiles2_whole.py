@@ -21,14 +21,17 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     layout,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -235,6 +238,11 @@ def hopper_gemm_fp8_exact_tuned_m2_subtiles2_whole_kernel(
             tlx.async_descriptor_store_wait(0)
 
 
+def outputs(a, b, scale_a, scale_b):
+    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
+    return empty_rows(a, a.shape[0], b.shape[1], torch.bfloat16)
+
+
 def shape_of(a, b, scale_a, scale_b):
     """M, N and K of a call. Raises TypeError or ValueError for what is no product."""
     on_cuda(a, "a"), on_cuda(b, "b")
@@ -243,9 +251,12 @@ def shape_of(a, b, scale_a, scale_b):
     return a.shape[0], b.shape[1], a.shape[1]
 
 
-def outputs(a, b, scale_a, scale_b):
-    """C, uninitialised, its rows padded to a multiple of 16 bytes."""
-    return empty_rows(a, a.shape[0], b.shape[1], torch.bfloat16)
+def operands_of_zeros(a, b):
+    """Operands of a short K that hold zeros: what the epilogue makes of their product it makes of one whose K is 0."""
+    return (
+        empty_rows(a, a.shape[0], 128, a.dtype).zero_(),
+        empty_rows(b, b.shape[1], 128, b.dtype).zero_().T,
+    )
 
 
 def clocks(config, m, n, k, sms):
@@ -285,8 +296,8 @@ def reciprocal(divisor):
     return (2**31 - 1) // max(divisor, 1)
 
 
-def prepare(a, b, scale_a, scale_b, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(a, b, scale_a, scale_b, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (m, n, k), device = shape_of(a, b, scale_a, scale_b), on_cuda(a, "a")
     check(a, "a", (m, k), (torch.float8_e4m3fn,), device)
     check(b, "b", (k, n), (torch.float8_e4m3fn,), device)
@@ -294,10 +305,13 @@ def prepare(a, b, scale_a, scale_b, out, config):
     check(scale_b, "scale_b", (n,), (torch.float32,), device, "contiguous")
     if out is not None:
         check(out, "out", (m, n), (torch.bfloat16,), device, "rows")
+        writable(out, "out")
+    config = config_of(config, CONFIGS)
+    if m * n and not k:
+        call = prepare(*operands_of_zeros(a, b), scale_a, scale_b, out, config, outputs)
+        return lambda a, b, *rest, **varying: call(*operands_of_zeros(a, b), *rest, **varying)
     made = missing(("out",), outputs(a, b, scale_a, scale_b), (out,))
     if not m * n * k:
-        if not k:
-            raise ValueError("K is 0: there is no product that the epilogue could take")
         return Call(
             device,
             ("a", "b", "scale_a", "scale_b", "out"),
@@ -306,7 +320,7 @@ def prepare(a, b, scale_a, scale_b, out, config):
             [],
             instead=lambda *tensors: tensors[4].zero_(),
         )
-    config = config_of(config, CONFIGS) or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, sm_count(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -336,7 +350,11 @@ def prepare(a, b, scale_a, scale_b, out, config):
                 (
                     "b",
                     lambda t: describe(
-                        t.T, "b", [block_n, block_k], "; this kernel takes b column-major: b.T.contiguous().T is"
+                        t.T,
+                        "b",
+                        [block_n, block_k],
+                        "; this kernel takes b column-major: b.T.contiguous().T is",
+                        turned=".T",
                     ),
                 ),
                 ("out", lambda t: describe(t, "out", [block_m // 2, block_n // 2])),
@@ -364,8 +382,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(a, b, scale_a, scale_b, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), aligned(a), aligned(b), aligned(scale_a), aligned(scale_b), out is None or layout(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(a, b, scale_a, scale_b, out, config))
+    try:
+        key = (id(config), aligned(a), aligned(b), aligned(scale_a), aligned(scale_b), out is None or layout(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(a, b, scale_a, scale_b, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(a, b, scale_a, scale_b, out, config))
     return call(a, b, scale_a, scale_b, out)
 
 
@@ -394,14 +418,18 @@ def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None, config=None
     """
     try:
         differentiated = (
-            a.requires_grad or b.requires_grad or scale_a.requires_grad or scale_b.requires_grad
+            a.requires_grad
+            or b.requires_grad
+            or scale_a.requires_grad
+            or scale_b.requires_grad
+            or (out is not None and out.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("a, b, scale_a, scale_b: expected tensors") from None
+        raise no_tensor({"a": a, "b": b, "scale_a": scale_a, "scale_b": scale_b}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(a, b, scale_a, scale_b, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(a, b, scale_a, scale_b, index_of(config, CONFIGS))
     return run(a, b, scale_a, scale_b, out, config)
 
 

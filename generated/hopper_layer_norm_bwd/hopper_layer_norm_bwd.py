@@ -21,13 +21,16 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
     on_cuda,
     pick,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -295,17 +298,17 @@ def hopper_layer_norm_bwd_finish_kernel(
     tl.store(dbias_ptr + columns, tl.sum(dbias, 0).to(dbias_ptr.dtype.element_ty), mask=columns < N)
 
 
+def outputs(dy, x, weight, mean, rstd):
+    """Uninitialised gradients."""
+    return x.new_empty(x.shape), weight.new_empty(weight.shape), weight.new_empty(weight.shape)
+
+
 def shape_of(dy, x, weight, mean, rstd):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(dy, x, weight, mean, rstd):
-    """Uninitialised gradients."""
-    return x.new_empty(x.shape), weight.new_empty(weight.shape), weight.new_empty(weight.shape)
 
 
 def distance(tensor, name):
@@ -343,8 +346,8 @@ def pick_config(m, n, sms):
     return pick(CONFIGS, {}, clocks, (m, n), sms)
 
 
-def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(dy, x, weight, mean, rstd)
     check(dy, "dy", tuple(x.shape), (torch.bfloat16,), device, "rows")
@@ -354,11 +357,15 @@ def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     check(rstd, "rstd", tuple(x.shape[:-1]), (torch.float32,), device, "contiguous")
     if dx is not None:
         check(dx, "dx", tuple(x.shape), (torch.bfloat16,), device, "rows")
+        writable(dx, "dx")
     if dweight is not None:
         check(dweight, "dweight", (n,), (torch.bfloat16,), device, "contiguous")
+        writable(dweight, "dweight")
     if dbias is not None:
         check(dbias, "dbias", (n,), (torch.bfloat16,), device, "contiguous")
+        writable(dbias, "dbias")
     made = missing(("dx", "dweight", "dbias"), outputs(dy, x, weight, mean, rstd), (dx, dweight, dbias))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(
             device,
@@ -370,7 +377,7 @@ def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
         )
     sms, stored = sm_count(device.index), made.get("dx", dx)
     strides = distance(x, "x"), distance(dy, "dy"), distance(stored, "dx")
-    configs = [config_of(config, CONFIGS) or pick_config(m, n, sms)]
+    configs = [config or pick_config(m, n, sms)]
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr())):  # then only loads take them, not copies
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
     config = min(configs, key=lambda config: clocks(config, m, n, sms), default=None)
@@ -426,18 +433,24 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (
-        id(config),
-        aligned(dy),
-        aligned(x),
-        aligned(weight),
-        aligned(mean),
-        aligned(rstd),
-        dx is None or aligned(dx),
-        dweight is None or aligned(dweight),
-        dbias is None or aligned(dbias),
-    )
-    call = CALLS.get(key) or keep(CALLS, key, prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config))
+    try:
+        key = (
+            id(config),
+            aligned(dy),
+            aligned(x),
+            aligned(weight),
+            aligned(mean),
+            aligned(rstd),
+            dx is None or aligned(dx),
+            dweight is None or aligned(dweight),
+            dbias is None or aligned(dbias),
+        )
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config))
     return call(dy, x, weight, mean, rstd, dx, dweight, dbias)
 
 
@@ -468,18 +481,28 @@ def hopper_layer_norm_bwd(dy, x, weight, mean, rstd, *, dx=None, dweight=None, d
     """
     try:
         differentiated = (
-            dy.requires_grad or x.requires_grad or weight.requires_grad or mean.requires_grad or rstd.requires_grad
+            dy.requires_grad
+            or x.requires_grad
+            or weight.requires_grad
+            or mean.requires_grad
+            or rstd.requires_grad
+            or (dx is not None and dx.requires_grad)
+            or (dweight is not None and dweight.requires_grad)
+            or (dbias is not None and dbias.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("dy, x, weight, mean, rstd: expected tensors") from None
+        raise no_tensor(
+            {"dy": dy, "x": x, "weight": weight, "mean": mean, "rstd": rstd},
+            {"dx": dx, "dweight": dweight, "dbias": dbias},
+        ) from None
     if differentiated or is_compiling():
         if dx is not None:
-            raise ValueError("dx: not under torch.compile or autograd, which allocate it")
+            raise ValueError("dx: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dweight is not None:
-            raise ValueError("dweight: not under torch.compile or autograd, which allocate it")
+            raise ValueError("dweight: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dbias is not None:
-            raise ValueError("dbias: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(dy, x, weight, mean, rstd, CONFIGS.index(config) if config else -1)
+            raise ValueError("dbias: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(dy, x, weight, mean, rstd, index_of(config, CONFIGS))
     return run(dy, x, weight, mean, rstd, dx, dweight, dbias, config)
 
 

@@ -19,14 +19,18 @@ from ._host import (
     aligned,
     check,
     config_of,
+    index_of,
     is_compiling,
     is_grad_enabled,
     keep,
     missing,
+    no_tensor,
+    number,
     on_cuda,
     pick,
     resident,
     sm_count,
+    writable,
 )
 
 CONFIGS = [
@@ -112,17 +116,17 @@ def hopper_rms_norm_grid_kernel(
     tl.store(y_ptr + rows[:, None] * stride_y + (columns)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
 
 
+def outputs(x, weight, eps):
+    """Uninitialised results."""
+    return x.new_empty(x.shape)
+
+
 def shape_of(x, weight, eps):
     """Rows and columns of x. Raises TypeError or ValueError."""
     on_cuda(x, "x")
     if not x.dim():
         raise ValueError("x: expected a row, or rows")
     return x.shape[:-1].numel(), x.shape[-1]
-
-
-def outputs(x, weight, eps):
-    """Uninitialised results."""
-    return x.new_empty(x.shape)
 
 
 def clocks(config, m, n, sms):
@@ -158,19 +162,22 @@ def row_stride(tensor, name):
         raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
-def prepare(x, weight, eps, out, config):
-    """Checks the arguments and says how their like are launched."""
+def prepare(x, weight, eps, out, config, outputs=outputs):
+    """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(x, "x")
     m, n = shape_of(x, weight, eps)
+    eps = number(eps, "eps")
     check(x, "x", x.shape, (torch.bfloat16,), device, "rows")
     check(weight, "weight", (n,), (torch.bfloat16,), device, "contiguous")
     if out is not None:
         check(out, "out", x.shape, (torch.bfloat16,), device, "rows")
+        writable(out, "out")
     made = missing(("out",), outputs(x, weight, eps), (out,))
+    config = config_of(config, CONFIGS)
     if not m * n:
         return Call(device, ("x", "weight", "out"), ("out",), made, [])
     sms = sm_count(device.index)
-    config = config_of(config, CONFIGS) or pick_config(m, n, sms)
+    config = config or pick_config(m, n, sms)
     block_n = config.kwargs["BLOCK_N"]
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
@@ -192,8 +199,14 @@ CALLS = {}  # by all of the arguments that launches depend on but addresses
 
 def run(x, weight, eps, out, config):
     """Launches what `prepare` says of arguments like these."""
-    key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out))
-    call = CALLS.get(key) or keep(CALLS, key, prepare(x, weight, eps, out, config))
+    try:
+        key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out))
+        call = CALLS.get(key)
+    except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+        prepare(x, weight, eps, out, config)  # says what is wrong with it
+        raise
+    if call is None:
+        call = keep(CALLS, key, prepare(x, weight, eps, out, config))
     return call(x, weight, out)
 
 
@@ -218,13 +231,15 @@ def hopper_rms_norm(x, weight, *, eps=1e-5, out=None, config=None):
     Raises ValueError or TypeError for an argument that the kernel cannot take.
     """
     try:
-        differentiated = (x.requires_grad or weight.requires_grad) and is_grad_enabled()
+        differentiated = (
+            x.requires_grad or weight.requires_grad or (out is not None and out.requires_grad)
+        ) and is_grad_enabled()
     except AttributeError:
-        raise TypeError("x, weight: expected tensors") from None
+        raise no_tensor({"x": x, "weight": weight}, {"out": out}) from None
     if differentiated or is_compiling():
         if out is not None:
-            raise ValueError("out: not under torch.compile or autograd, which allocate it")
-        return OPERATOR(x, weight, eps, CONFIGS.index(config) if config else -1)
+            raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
+        return OPERATOR(x, weight, eps, index_of(config, CONFIGS))
     return run(x, weight, eps, out, config)
 
 
