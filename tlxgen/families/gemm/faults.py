@@ -22,15 +22,12 @@ def of(spec: GemmKeys) -> list[Fault]:
 
 
 def _shared(spec: GemmKeys) -> Iterator[Fault]:
-    """What any family may get wrong: names, registers, guards, extents."""
+    """What any family may get wrong: names, registers, guards, tile extents."""
     optional = {"tasks.epilogue.guard": spec.tasks.epilogue, "tasks.scheduler.guard": spec.tasks.scheduler}
     store = spec.tasks.epilogue.registers if spec.tasks.epilogue else None
     yield from faults.name(spec)
     yield from faults.registers({"tasks.mma.registers": spec.tasks.mma.registers, "tasks.epilogue.registers": store})
     yield from faults.guards(spec, AXES, of={path: task.guard for path, task in optional.items() if task})
-    for i, shape in enumerate(spec.check.shapes):
-        if len(shape) != 3:
-            yield ("check", "shapes", i), f"a shape is M, N, K: 3 numbers, not {len(shape)}"
     yield from faults.powers_of_two(spec, ("tile.m", "tile.n", "tile.k"), "a tile extent")
 
 

@@ -101,8 +101,16 @@ class Schedule(SpecModel):
 
 
 class Cache(SpecModel):
-    x: Literal["none", "evict_first"] = Field("none", description="Hint of the last read of x.")
-    y: Literal["none", "evict_first"] = Field("none", description="Hint of the stores of y.")
+    x: Literal["none", "evict_first"] = Field(
+        "none",
+        description="Hint of the last read of x.",
+        json_schema_extra=meanings.of(meanings.EVICTION, "none", "evict_first"),
+    )
+    y: Literal["none", "evict_first"] = Field(
+        "none",
+        description="Hint of the stores of y.",
+        json_schema_extra=meanings.of(meanings.EVICTION, "none", "evict_first"),
+    )
 
 
 class NormSpec(CommonSpec):
