@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tlxgen.build import DISPATCHER, build  # noqa: E402
+from tlxgen.build import build  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session  # noqa: E402
 from tlxgen.spec import load  # noqa: E402
@@ -44,7 +44,7 @@ def package(tmp_path: Path) -> Any:
     won = [_won(shape, space.candidates, *values) for shape, values in WINNERS.items()]
     table.write_text(render(space, Device("Fake", 132, (9, 0), {}), "specs/rms.yaml", 0, won))
     spec.write_text(SPEC + "tuned: tuned/fake/rms.yaml\n")
-    return load_file(build(spec).folder / DISPATCHER)
+    return load_file(build(spec).folder / "_rms.py")
 
 
 def _won(shape: tuple[int, int], candidates: Any, kind: str, parts: int) -> Won:

@@ -37,8 +37,10 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     tile, cluster = spec.tile, spec.cluster.n
     if shape[1] > spec.most or shape[1] % spec.step:
         return math.inf
-    columns = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
+    width = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
+    columns = (9 * shape[1] / cluster + width) / 10  # what is masked costs little
     read, ctas = tile.m * columns * spec.dtype.bytes, resident(spec)
-    moved = read * (3 if spec.looped and read * ctas * sms >= Arch.l2_bytes else 2)
+    again = 2.4 if read * ctas * sms < Arch.l2_bytes else 3  # looped: x comes again from L2, or from memory
+    moved = read * (again if spec.looped else 2)
     each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
     return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each
