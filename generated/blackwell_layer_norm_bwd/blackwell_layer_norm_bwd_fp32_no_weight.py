@@ -289,11 +289,22 @@ def run(dy, x, mean, rstd, dx, config):
     return call(dy, x, mean, rstd, dx)
 
 
+def addressable(tensor):
+    """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    try:
+        distance(tensor, "dy")
+        if tensor.stride(-1) == 1:
+            return tensor
+    except ValueError:
+        pass
+    return tensor.contiguous()
+
+
 OPERATOR = Operator(
     "blackwell_layer_norm_bwd_fp32_no_weight",
     "(Tensor dy, Tensor x, Tensor mean, Tensor rstd, int config) -> Tensor",
     lambda dy, x, mean, rstd, config: run(
-        dy.contiguous(), x, mean, rstd, None, CONFIGS[config] if config >= 0 else None
+        addressable(dy), x, mean, rstd, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda dy, x, mean, rstd, config: outputs(dy, x, mean, rstd),
     about={"norm": "layer", "dtype": "fp32", "weight": "none", "bias": False, "stats": True},

@@ -342,11 +342,22 @@ def run(dy, x, weight, rstd, dx, dweight, config):
     return call(dy, x, weight, rstd, dx, dweight)
 
 
+def addressable(tensor):
+    """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    try:
+        distance(tensor, "dy")
+        if tensor.stride(-1) == 1:
+            return tensor
+    except ValueError:
+        pass
+    return tensor.contiguous()
+
+
 OPERATOR = Operator(
     "blackwell_layer_norm_bwd_rms_fp32",
     "(Tensor dy, Tensor x, Tensor weight, Tensor rstd, int config) -> (Tensor, Tensor)",
     lambda dy, x, weight, rstd, config: run(
-        dy.contiguous(), x, weight, rstd, None, None, CONFIGS[config] if config >= 0 else None
+        addressable(dy), x, weight, rstd, None, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda dy, x, weight, rstd, config: outputs(dy, x, weight, rstd),
     about={"norm": "rms", "dtype": "bf16", "weight": "fp32", "bias": False, "stats": True},

@@ -454,11 +454,22 @@ def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     return call(dy, x, weight, mean, rstd, dx, dweight, dbias)
 
 
+def addressable(tensor):
+    """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    try:
+        distance(tensor, "dy")
+        if tensor.stride(-1) == 1:
+            return tensor
+    except ValueError:
+        pass
+    return tensor.contiguous()
+
+
 OPERATOR = Operator(
     "hopper_layer_norm_bwd",
     "(Tensor dy, Tensor x, Tensor weight, Tensor mean, Tensor rstd, int config) -> (Tensor, Tensor, Tensor)",
     lambda dy, x, weight, mean, rstd, config: run(
-        dy.contiguous(), x, weight, mean, rstd, None, None, None, CONFIGS[config] if config >= 0 else None
+        addressable(dy), x, weight, mean, rstd, None, None, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda dy, x, weight, mean, rstd, config: outputs(dy, x, weight, mean, rstd),
     about={"norm": "layer", "dtype": "bf16", "weight": "same", "bias": True, "stats": True},

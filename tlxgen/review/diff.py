@@ -225,7 +225,8 @@ def _modules(folder: Path) -> list[Path]:
     """The modules of a generated folder: those that its lock names, or else those that say so themselves."""
     named = _entries(folder)
     files = (p for p in folder.glob("*.py") if p.is_file())
-    return sorted(p for p in files if (p.stem in named if named else GENERATED in p.read_bytes()[:2000]))
+    ours = (p for p in files if not p.name.startswith("_"))  # not what makes the folder a package
+    return sorted(p for p in ours if (p.stem in named if named else GENERATED in p.read_bytes()[:2000]))
 
 
 def _specs(a: Side, b: Side, with_source: bool, unused: Path) -> Found:

@@ -97,7 +97,7 @@ def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> 
 def _host(spec: NormBwdSpec) -> Iterator[HostArgument]:
     kind, fp32, absent = (spec.dtype.torch,), ("float32",), ("Tensor", "None", True)
     for name, text in (("dy", f"(..., N) {kind[0]}, rows at one distance."), ("x", "likewise, as the forward had it.")):
-        decoded = "dy.contiguous()" if name == "dy" else ""
+        decoded = "addressable(dy)" if name == "dy" else ""
         yield HostArgument(name, text, shape="tuple(x.shape)", dtypes=kind, wants="rows", decoded=decoded)
     vectors = [(name, (of.torch,)) for name, of in spec.vectors.items()]
     for name, of in vectors[:1]:
