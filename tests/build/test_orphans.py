@@ -112,7 +112,7 @@ def test_a_spec_that_moves_keeps_its_folder(project: Project) -> None:
     spec = project.spec("k", "")
     project.build("k")
     moved = shutil.move(spec, project.root / "k.yaml")
-    assert build(moved).changed == ("k.py", "lock.json")  # the header and the lock name the spec
+    assert build(moved).changed == ("__init__.py", "k.py", "lock.json")  # headers and the lock name the spec
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_all_options_without_effect_are_told_at_once() -> None:
 
 @pytest.mark.parametrize("option", ["--json", "--trace"])
 @pytest.mark.parametrize(
-    ("name", "words"), [("folder", "it is a folder"), ("mine.py/x", "Not a directory"), ("/proc/x", "No such file")]
+    ("name", "words"), [("folder", "Is a directory"), ("mine.py/x", "Not a directory"), ("/proc/x", "No such file")]
 )
 def test_outputs_are_looked_at_before_anything_is_run(folder: Path, option: str, name: str, words: str) -> None:
     (folder / "folder").mkdir()
@@ -147,14 +147,15 @@ def test_outputs_are_looked_at_before_anything_is_run(folder: Path, option: str,
 def test_output_that_is_full_is_one_line_and_the_record_is_kept(tmp_path: Path) -> None:
     script = (
         "from tlxgen.cli import main\nfrom tlxgen.verbs import verify as verb\nfrom tlxgen.verify import Result\n"
-        "verb.verify_all = lambda *_: (r for r in [Result('x', runs=3)])\nverb._jobs = lambda *_: []\nmain()\n"
+        "verb.verify_all = lambda *_: (r for r in [Result('x', runs=3)])\n"
+        "verb._jobs = lambda *_: ([None], None)\nmain()\n"
     )
     command = [sys.executable, "-c", script, "verify", "x.py", "--json", str(tmp_path / "record.json")]
     with open("/dev/full", "w") as full:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     assert done.returncode == 2
-    assert done.stderr == "error: standard output cannot be written: No space left on device\n"
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
     assert json.loads((tmp_path / "record.json").read_text())["targets"][0]["runs"] == 3
 
 

@@ -67,7 +67,6 @@ def test_ctas_that_share_an_sm_must_fit_its_smem() -> None:
         ({"tile.n": 5000}, "a power of two, not 5000"),
         ({"tile.chunks": 2}, "chunks are read from memory"),
         ({"tasks.reduce.registers": 100}, "a multiple of 8"),
-        ({"check.shapes": [[1, 2, 3]]}, "a shape is M, N"),
         ({"schedule.kind": "grid"}, "Input should be 'persistent'"),
         ({"name": "clocks"}, "needs the name clocks for something else"),
     ],
