@@ -182,7 +182,7 @@ def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
     spec = shutil.copy(SPEC, tmp_path / "specs")
     result = invoke("build", spec, "--verify")
     assert result.exit_code == 0, result.output
-    assert "0 findings in" in result.output and "4 files written" in result.output
+    assert "0 findings in" in result.output and "6 files written" in result.output
     assert "up to date" in invoke("build", spec).output
 
 
