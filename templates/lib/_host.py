@@ -113,7 +113,7 @@ def as_float(value):
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def whole(value, name, most=2**31 - 1):
