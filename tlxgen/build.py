@@ -28,7 +28,7 @@ from tlxgen.files import read_regular, sweep, write_atomic
 from tlxgen.generated import Folder, alone, locks_of
 from tlxgen.loading import HOST
 from tlxgen.lock import PACKAGE as PACKAGE
-from tlxgen.project import from_here, root_of
+from tlxgen.project import from_here, real, root_of
 
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
@@ -97,8 +97,8 @@ def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
     first: dict[Path, Path] = {}
     for spec in specs:
         folder = folder_of(spec, out)
-        other = first.setdefault(folder.resolve(), spec)
-        if other.resolve() != spec.resolve():
+        other = first.setdefault(real(folder), spec)
+        if real(other) != real(spec):
             where = Location(spec.as_posix(), 1, 1)
             raise SpecError(f"both this and {other} would be built into {folder}", location=where)
 
@@ -160,7 +160,7 @@ class Prepared:
                 stamp.write(self.spec, self.folder, stamp.templates(), self.made.inputs, outputs)
                 _write(self.folder, now.files, now.changed)
         except OSError as error:
-            raise TlxgenError(f"cannot write {self.folder}: {error}") from error
+            raise TlxgenError(f"cannot write {from_here(self.folder)}: {error.strerror or error}") from error
         return now._built("")
 
     def refuse_edited(self) -> None:

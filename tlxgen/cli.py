@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from tlxgen import __version__, streams, terminal
 from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
 from tlxgen.words import printable
 
+
+class _Verbs(TyperGroup):
+    """The verbs. No argument is empty: it would be taken for the current folder, or for an option not given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for word in args:
+            if not word.strip() or re.fullmatch(r"--[a-z-]+=\s*", word):
+                of = f" {word.rstrip().rstrip('=')}" if word.strip() else ""
+                raise typer.BadParameter(f"an empty argument{of}; is a variable of the shell not set?")
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="tlxgen",
+    cls=_Verbs,
     help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+LONGEST_S = 1_000_000  # of a limit of time: what waits can count so far
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
 Shapes = Annotated[
@@ -97,7 +114,7 @@ def build(
         raise typer.BadParameter("--prune knows the specs of generated/ beside them, not whose folders are in --out")
     if verify and (prune or as_json):
         raise typer.BadParameter("--verify prints what the simulator finds; --prune and --json go with a build alone")
-    folders = [path for path in specs if path.is_dir()]
+    folders = [path for path in specs if os.path.isdir(path)]
     files = _files([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
     refuse_shared(files, out)
     if check and verify:
@@ -123,10 +140,10 @@ def list_variants(
     """List a spec's structures with their configs, and how many variants each rule rejects."""
     from tlxgen.review import listing
 
-    if rule is not None and not spec.exists() and Path(rule).exists():  # --rejected RULE SPEC
+    if rule is not None and rejected and not os.path.exists(spec) and os.path.exists(rule):  # --rejected RULE SPEC
         spec, rule = Path(rule), str(spec)
     if rule is not None and not rejected:
-        raise typer.BadParameter(f"a rule, here {rule!r}, goes with --rejected")
+        raise typer.BadParameter(f"one spec is listed at a time, and a rule goes with --rejected; {rule!r} is too much")
     listing.print_variants(spec, listing.Wanted(kept, rejected, rule), as_json=as_json)
 
 
@@ -158,7 +175,7 @@ def compile_specs(
     ],
     strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds a kernel may take.")] = 120,
+    timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -173,7 +190,7 @@ def check(
     specs: Specs,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each case; all must give the same bits.")] = 20,
     workers: Annotated[int, typer.Option(min=1, help="Structures at a time; each compiles and runs on its own.")] = 4,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds a structure may take.")] = 300,
+    timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a structure may take.")] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 0,
     peers: Annotated[
         bool, typer.Option("--peers", help="Also: no error is twice that of torch's own kernel on the same inputs.")
@@ -212,8 +229,10 @@ def verify(
     ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds a target may take.")] = 300,
-    memory: Annotated[float, typer.Option(min=0.1, help="GiB a target may take beyond torch and triton.")] = 4,
+    timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a target may take.")] = 300,
+    memory: Annotated[
+        float, typer.Option(min=0.1, max=1 << 20, help="GiB a target may take beyond torch and triton.")
+    ] = 4,
     exhaustive: Annotated[
         bool, typer.Option("--exhaustive", help="Every order that can make a difference, instead of schedules.")
     ] = False,
@@ -259,7 +278,7 @@ def verify(
 def _specs_of(target: str) -> list[str]:
     """The specs of a folder that may have cases besides, or a spec."""
     folder = Path(target)
-    if folder.is_dir() and any(folder.glob("*.verify.yaml")):
+    if os.path.isdir(folder) and any(folder.glob("*.verify.yaml")):
         return [str(p) for p in sorted(folder.glob("*.yaml")) if not p.name.endswith(".verify.yaml")]
     return [str(p) for p in _files([folder])]
 
@@ -324,7 +343,9 @@ def tune(
         bool, typer.Option("--dry-run", help="No GPU: rank, compile the best offline, print their resources.")
     ] = False,
     dask: Annotated[Optional[str], typer.Option("--dask", help="Address of a Dask scheduler to work on.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a step of a measurement may take.")] = 30,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=LONGEST_S, help="Seconds that a step of a measurement may take.")
+    ] = 30,
     out: Annotated[
         Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
     ] = None,
@@ -367,6 +388,8 @@ def diff(
     from tlxgen.review import diff as verb
     from tlxgen.review.named import sides
 
+    if as_json and form == "markdown":
+        raise typer.BadParameter("--json and --format markdown are two forms; one is printed")
     a, b = sides(given or ())
     differs = verb.run(a, b, markdown=form == "markdown", with_source=not no_source, as_json=as_json)
     raise typer.Exit(int(exit_code and differs))
@@ -376,9 +399,14 @@ def diff(
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to write specs/NAME.yaml into.")] = Path("."),
     kernel: Annotated[
-        str, typer.Option("--kernel", help="Kernel family; tlxgen explain lists them.", autocompletion=_kernels)
-    ] = "gemm",
-    arch: Annotated[Literal["sm90", "sm100"], typer.Option("--arch", help="Hopper or Blackwell.")] = "sm90",
+        Optional[str],
+        typer.Option(
+            "--kernel", help="Kernel family (default gemm); tlxgen explain lists them.", autocompletion=_kernels
+        ),
+    ] = None,
+    arch: Annotated[
+        Optional[Literal["sm90", "sm100"]], typer.Option("--arch", help="Hopper (the default) or Blackwell.")
+    ] = None,
     name: Annotated[Optional[str], typer.Option("--name", help="Name of the kernel. Default: my_KERNEL.")] = None,
     like: Annotated[
         Optional[str], typer.Option("--like", help="Copy this shipped spec instead, such as hopper_gemm_cluster.")
@@ -457,7 +485,7 @@ def _files(specs: list[Path]) -> list[Path]:
     """The files among `specs`, and those in its folders, in a fixed order. Raises SpecError for a folder without."""
     files: list[Path] = []
     for path in specs:
-        inside = path.glob("*.yaml") if path.is_dir() else [path]
+        inside = path.glob("*.yaml") if os.path.isdir(path) else [path]
         found = sorted(p for p in inside if p == path or not p.name.endswith(".verify.yaml"))
         if not found:
             raise SpecError(f"no spec in the folder {path}: it has no *.yaml")
@@ -497,3 +525,7 @@ def main() -> None:
                 told = str(error) if placed else f"error: {error}"
                 print(terminal.emphasised(told, sys.stderr), file=sys.stderr)
             sys.exit(error.exit_code)
+        except OSError as error:  # what a path is that no file system has, or a disk that fails
+            where = f"{printable(str(error.filename))}: " if error.filename else ""
+            print(terminal.emphasised(f"error: {where}{error.strerror or error}", sys.stderr), file=sys.stderr)
+            sys.exit(2)

@@ -14,6 +14,9 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
     def device(self) -> torch.device:
         return DEVICE
 
+    def get_device(self) -> int:
+        return 0
+
     @property
     def is_cuda(self) -> bool:
         return True

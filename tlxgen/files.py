@@ -6,11 +6,14 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from .errors import TlxgenError
 
 SUFFIX = ".tlxgen-tmp"
+SOURCES = (".py", ".yaml", ".yml")  # what people write, and no record is
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -64,6 +67,27 @@ def require_writable(path: Path) -> None:
         try_to_write(path)
     except OSError as error:
         raise TlxgenError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def require_outputs(outputs: Mapping[str, Path | None], marks: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raises TlxgenError, before there is anything to write, unless each option's file can be written and none is lost.
+
+    Lost would be the first of two that name one file, and a source. `marks`: what stands near the beginning of a
+    file that an option may overwrite although it is a source.
+    """
+    given = {option: path for option, path in outputs.items() if path is not None}
+    first: dict[str, str] = {}
+    for option, path in given.items():
+        if (other := first.setdefault(os.path.realpath(path), option)) != option:
+            raise TlxgenError(f"{other} and {option} name one file, {path}")
+        if path.suffix in SOURCES and os.path.isfile(path) and not _is_marked(path, marks.get(option)):
+            raise TlxgenError(f"{option} would overwrite {path}, which is a source", remedy="choose another name")
+        require_writable(path)
+
+
+def _is_marked(path: Path, mark: str | None) -> bool:
+    with path.open("rb") as file:
+        return mark is not None and mark.encode() in file.read(1000)
 
 
 def sweep(folder: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tlxgen import digest, lock, stamp
 from tlxgen.errors import LockError, TlxgenError
 from tlxgen.files import read_regular
+from tlxgen.project import real
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def alone(folder: Path) -> AbstractContextManager[object]:
     """
     from filelock import FileLock
 
-    path = stamp.cache_folder() / "locks" / f"{digest.of_text(str(folder.resolve()))}.lock"
+    path = stamp.cache_folder() / "locks" / f"{digest.of_text(str(real(folder)))}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError:

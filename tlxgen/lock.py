@@ -80,6 +80,8 @@ def _parsed(path: Path, text: str) -> Lock:
         raise _error(path, error.lineno, error.colno, f"it is not JSON: {error.msg}") from None
     except RecursionError:
         raise _error(path, 1, 1, "it is nested too deep") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise _error(path, 1, 1, str(error)) from None
     if fault := _fault(lock):
         raise _error(path, 1, 1, fault)
     return lock  # type: ignore[no-any-return]

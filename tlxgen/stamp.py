@@ -18,6 +18,7 @@ from typing import Any
 from tlxgen import __version__, digest
 from tlxgen.errors import CacheError
 from tlxgen.files import try_to_write, write_atomic
+from tlxgen.project import real
 
 PACKAGE = Path(__file__).resolve().parent
 GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
@@ -89,8 +90,8 @@ def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], ou
         history[path.name] = [new, *(d for d in history.get(path.name, ()) if d != new)][:KEPT]
     stamp = {
         "generator": _maker(templates),
-        "inputs": {str(p.resolve()): d for p, d in inputs.items()},
-        "outputs": {str(p.resolve()): d for p, d in outputs.items()},
+        "inputs": {str(real(p)): d for p, d in inputs.items()},
+        "outputs": {str(real(p)): d for p, d in outputs.items()},
         "made": history,
     }
     with contextlib.suppress(OSError):
@@ -119,8 +120,8 @@ def renew(spec: Path, out: Path, changed: Path) -> None:
     """Tells the last build's stamp that `changed`, one of its outputs, has been rewritten on purpose."""
     try:
         stamp = json.loads(_path(spec, out).read_bytes())
-        if str(changed.resolve()) in stamp["outputs"]:
-            stamp["outputs"][str(changed.resolve())] = digest.of_file(changed)
+        if str(real(changed)) in stamp["outputs"]:
+            stamp["outputs"][str(real(changed))] = digest.of_file(changed)
             write_atomic(_path(spec, out), json.dumps(stamp).encode())
     except (OSError, ValueError, KeyError, TypeError):
         pass
@@ -131,4 +132,4 @@ def _maker(templates: Path) -> str:
 
 
 def _path(spec: Path, out: Path) -> Path:
-    return cache_folder() / "stamps" / f"{digest.of_text(f'{spec.resolve()}|{out.resolve()}')}.json"
+    return cache_folder() / "stamps" / f"{digest.of_text(f'{real(spec)}|{real(out)}')}.json"

@@ -94,7 +94,9 @@ class Working:
                     lock.write(self.generated, entry)
                     stamp.renew(self.spec, self.generated, self.generated / lock.NAME)
         except OSError as error:
-            raise TlxgenError(f"cannot write {self.generated / lock.NAME}: {error}") from error
+            raise TlxgenError(
+                f"cannot write {from_here(self.generated / lock.NAME)}: {error.strerror or error}"
+            ) from error
 
 
 @contextmanager
@@ -150,11 +152,14 @@ def config_rows(path: Path) -> list[dict[str, int | bool]]:
     except ValueError as error:  # a NUL
         raise SpecError(f"not Python: {error}", location=where) from None
     assigned = (n for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "CONFIGS")
-    table = next(assigned, None)
+    table = next(reversed([*assigned]), None)  # the last is what an import has
     if table is None:
         raise SpecError("this generated module has no table CONFIGS", location=where)
     try:
         calls = table.value.elts  # type: ignore[attr-defined]
+        if not calls:
+            where = Location(path.as_posix(), table.lineno, 1)
+            raise SpecError("the table CONFIGS is empty: nothing to compile", location=where)
         return [ast.literal_eval(call.args[0]) for call in calls]
     except (AttributeError, IndexError, ValueError):
         where = Location(path.as_posix(), table.lineno, 1)

@@ -240,3 +240,11 @@ def test_results_that_nobody_gave_are_made(host: ModuleType) -> None:
     x, y = torch.zeros(1), torch.zeros(2)
     assert host.missing(("x",), x, (None,)) == {"x": x}
     assert list(host.missing(("x", "y"), (x, y), (y, None))) == ["y"]
+
+
+def test_an_integer_that_is_no_float_is_infinite(host: ModuleType) -> None:
+    for value, shown in ((10**400, "inf"), (-(10**400), "-inf")):
+        with pytest.raises(ValueError, match=f"eps: {shown}, expected a finite number"):
+            host.number(value, "eps")
+        with pytest.raises(ValueError, match=f"scale: {shown}, expected a positive number"):
+            host.positive(value, "scale")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from tlxgen.render.module import LINE_LENGTH
 
+MARK = "Written by tlxgen bench --tritonbench"
 HEAD = '''"""{name} in TritonBench. Place this file at tritonbench/operators/{name}/__init__.py.
 
-Written by tlxgen bench --tritonbench; times what specs and modules at the paths below hold.
+{mark}; times what specs and modules at the paths below hold.
 """
 
 from pathlib import Path
@@ -65,7 +66,9 @@ def source(
     import black
 
     baseline = next((name for name, is_baseline in cases if is_baseline), None)
-    parts = [HEAD.format(name=name, spec=str(spec.resolve()), folder=str(folder.resolve()), shapes=list(shapes))]
+    parts = [
+        HEAD.format(mark=MARK, name=name, spec=str(spec.resolve()), folder=str(folder.resolve()), shapes=list(shapes))
+    ]
     for case, _ in cases:
         options = "baseline=True" if case == baseline else ""
         parts.append(METHOD.format(options=options, method=_identifier(case), name=case))

@@ -80,13 +80,23 @@ def _rounded(row: Json) -> Json:
     return {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
 
 
-def _plot(record: Record, path: Path) -> None:
-    """Bars of TFLOP/s, a group a shape."""
+def require_plot(path: Path) -> None:
+    """Raises ToolchainError without matplotlib, and for a kind of file that it does not write."""
     try:
         import matplotlib
     except ImportError:
         raise ToolchainError("matplotlib is not installed", remedy="run: pip install tlxgen[plot]") from None
     matplotlib.use("Agg")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix and path.suffix[1:].lower() not in kinds:
+        raise ToolchainError(f"no plot is written as {path.suffix}: {path}", remedy=f"there are {', '.join(kinds)}")
+
+
+def _plot(record: Record, path: Path) -> None:
+    """Bars of TFLOP/s, a group a shape."""
+    require_plot(path)
     from matplotlib import pyplot
 
     shapes = list(dict.fromkeys(row.shape for row in record.rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ Dtype = Literal[
 Size = int | str  # text is an expression
 Scalar = bool | int | float | str | None  # text is an expression
 MODULE_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # package.module:function, of a reference
+MOST_CTAS = 16  # of a cluster, on any architecture here
 KINDS = ("tensor", "output", "value")
 
 
@@ -61,11 +63,24 @@ class Argument(SpecModel):
                 raise SpecFault(*(((key,), f"{key} is for tensors, and this is a {self.kind}") for key in extra))
         elif self.fill is not None and self.range is not None:
             raise SpecFault((("range",), "give fill or range, not both"))
+        elif self.range is not None and self.range[0] > self.range[1]:
+            raise SpecFault((("range",), f"a range is [low, high], and {self.range[0]} is more than {self.range[1]}"))
+        elif text := self._unfit():
+            raise SpecFault((("fill",), text))
         for key in ("block", "strides"):
             given_lengths = getattr(self, key)
             if given_lengths is not None and len(given_lengths) != len(self.shape or ()):
                 raise SpecFault(((key,), f"{key} needs one number for each of the {len(self.shape or ())} dimensions"))
         return self
+
+    def _unfit(self) -> str:
+        """Why elements of an integer type cannot have the value of `fill`; empty if they can."""
+        bits = re.fullmatch(r"(u?)int(\d+)", DTYPES[self.dtype])
+        if bits is None or isinstance(self.fill, str | None):
+            return ""
+        low, high = (0, 2 ** int(bits[2])) if bits[1] else (-(2 ** (int(bits[2]) - 1)), 2 ** (int(bits[2]) - 1))
+        fits = low <= self.fill < high and self.fill == int(self.fill)
+        return "" if fits else f"{self.dtype} has no value {self.fill}"
 
 
 class Tolerance(SpecModel):
@@ -105,6 +120,11 @@ class Declaration(SpecModel):
     @model_validator(mode="after")
     def _whole(self) -> Declaration:
         faults: list[tuple[tuple[str | int, ...], str]] = []
+        if self.num_warps & (self.num_warps - 1):
+            faults.append((("num_warps",), f"a CTA has a power of two of warps, not {self.num_warps}"))
+        if min(self.ctas_per_cga) < 1 or math.prod(self.ctas_per_cga) > MOST_CTAS:
+            text = f"a cluster has 1 to {MOST_CTAS} CTAs, and none of its extents is 0"
+            faults.append((("ctas_per_cga",), text))
         if self.kernel is None and self.call is None:
             faults.append(((), "say what to run: kernel (a jit function, launched) or call (a host function)"))
         if self.kernel is not None and self.call is not None:

@@ -18,6 +18,7 @@ from tlxgen.spec.model import GUARD_PATTERN, canonical
 from tlxgen.spec.source import parse
 
 _SETTING = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*", re.DOTALL)
+_NOTHING = object()  # what a variant has at a path that it does not have
 _NEXT = re.compile(r",\s*(?=[A-Za-z_][\w.]*\s*=)")  # between two settings, as the label of a variant has them
 
 
@@ -64,7 +65,7 @@ class Settings:
         def agrees(variant: Variant) -> bool:
             for path, value, text in given:
                 found = _value(variant, document, path)
-                if canonical(_plain(found)) != canonical(value) and text != text_of(found):
+                if found is _NOTHING or (canonical(_plain(found)) != canonical(value) and text != text_of(found)):
                     return False
             return True
 
@@ -156,12 +157,14 @@ def _value(variant: Variant, document: Document, path: str) -> Any:
     for axis, value in variant.values.items():
         if path.startswith(f"{axis}.") and (found := _inside(value, path.removeprefix(f"{axis}."))) is not None:
             return found
-    return _inside(variant.spec if variant.spec else document.data, _path(path))
+    return _inside(variant.spec if variant.spec else document.data, _path(path), _NOTHING)
 
 
-def _inside(node: Any, path: str) -> Any:
+def _inside(node: Any, path: str, absent: Any = None) -> Any:
     for key in path.split("."):
-        node = node.get(key) if isinstance(node, Mapping) else getattr(node, key, None)
+        node = node.get(key, absent) if isinstance(node, Mapping) else getattr(node, key, absent)
+        if node is absent:
+            break
     return node
 
 

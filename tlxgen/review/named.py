@@ -19,7 +19,7 @@ def sides(given: Sequence[str]) -> tuple[str, str]:
     A..B: these. Without a path, the folder specs. Raises ReviewError for more, and where there is no such folder.
     """
     words = [word for word in given if word != "--"]
-    if words and ".." in words[0] and not _is_path(words[0]) and not words[0].startswith((".", "/")):
+    if words and ".." in words[0].partition(":")[0] and not _is_path(words[0]) and not words[0].startswith((".", "/")):
         if "..." in words[0]:
             raise ReviewError(
                 f"{words[0]}: three dots are not known here", remedy="git merge-base A B names the commit"

@@ -175,8 +175,9 @@ def dask_pools(address: str, workers: int, family: str, module: str = worker.MOD
         raise ToolchainError("Dask is not installed", remedy="run: pip install tlxgen[dask]") from None
     try:
         client: Any = Client(address, timeout="10s", set_as_default=False)
-    except OSError as error:
-        raise ToolchainError(f"no Dask scheduler answers at {address}: {error}") from None
+    except (OSError, ValueError) as error:  # the latter: no address at all
+        remedy = "write its address as the scheduler prints it, such as tcp://HOST:8786"
+        raise ToolchainError(f"no Dask scheduler answers at {address}: {error}", remedy=remedy) from None
     compiler, measurer = client.get_executor(pure=False), client.get_executor(pure=False)
     # What is measured does not wait behind what is compiled ahead.
     measurer.submit = functools.partial(measurer.submit, priority=1)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from tlxgen.bench.comparison import Row, time_problem
 from tlxgen.bench.device import describe
-from tlxgen.bench.operator import source
-from tlxgen.bench.report import COLUMNS, Record, cells
+from tlxgen.bench.operator import MARK, source
+from tlxgen.bench.report import COLUMNS, Record, cells, require_plot
 from tlxgen.bench.spec import Bench, Shape
 from tlxgen.bounded import cpus
 from tlxgen.check import require_device
 from tlxgen.compile import check_torch, check_triton
 from tlxgen.errors import TlxgenError
-from tlxgen.files import write_atomic
+from tlxgen.files import require_outputs, write_atomic
 from tlxgen.review.tables import Table, show
 from tlxgen.tune.ahead import Target, compile_ahead
 from tlxgen.working import Working, of_spec
@@ -34,6 +34,12 @@ class Outputs:
     plot: Path | None = None
     tritonbench: Path | None = None
 
+    def require(self) -> None:
+        """Raises TlxgenError for a file that cannot be written, that another is, or that is somebody's source."""
+        require_outputs({f"--{name}": path for name, path in vars(self).items()}, {"--tritonbench": MARK})
+        if self.plot:
+            require_plot(self.plot)
+
 
 def run(
     spec: Path,
@@ -45,11 +51,14 @@ def run(
     workers: int | None = None,
 ) -> int:
     """Times what the spec gives now; 0 unless something failed or gave wrong numbers."""
+    outputs.require()
     check_torch()
     with of_spec(spec) as work:
         if work.generated.is_dir() and (line := work.difference("what is there is not timed")):
             print(line, file=sys.stderr, flush=True)
         bench = Bench(spec, work.folder, baselines=baselines, every_config=every_config)
+        for part in bench.apart():
+            part.baselines  # noqa: B018  # a name that is none is told before a GPU is asked for
         return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus())
 
 

@@ -12,7 +12,7 @@ from tlxgen import __version__
 from tlxgen.check import Job, Result, check_all, require_device
 from tlxgen.compile import check_torch, check_triton
 from tlxgen.families import kernels_of
-from tlxgen.files import write_atomic
+from tlxgen.files import require_outputs, write_atomic
 from tlxgen.review.tables import Table, show
 from tlxgen.working import of_spec
 
@@ -21,6 +21,7 @@ def run(
     specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, peers: bool, results: Path | None
 ) -> int:
     """Checks what the specs give now, prints a table; 0 when all cases pass, else 1."""
+    require_outputs({"--json": results})
     check_torch()
     arches = {spec: kernels_of(spec).some().structures[0].plan.arch for spec in specs}
     for arch in dict.fromkeys(arches.values()):

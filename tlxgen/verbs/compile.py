@@ -22,6 +22,7 @@ from tlxgen.plan.budget import register_split
 from tlxgen.review.progress import bar
 from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
+from tlxgen.verify import must_exist
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
 OPCODES = {
@@ -129,9 +130,8 @@ def _work(target: Path, copies: ExitStack) -> Working:
     """The modules that a target names. Raises TlxgenError."""
     if target.suffix != ".py":
         return copies.enter_context(of_spec(target))
+    must_exist(target)
     where = Location(target.as_posix(), 1, 1)
-    if not target.is_file():
-        raise SpecError("no such file", location=where)
     if (work := of_module(target)) is None:
         raise SpecError("this is no generated module, so nothing says how its kernels are launched", location=where)
     return work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -57,6 +58,8 @@ class Options:
 
 def run(spec: Path, options: Options) -> int:
     """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
+    if options.exhaustive and options.candidates is not None:
+        raise TlxgenError("--candidates has no effect beside --exhaustive, which measures every candidate")
     document, workers = load(spec, tuned=False), options.workers or cpus()
     stamp.require_cache()  # the child that measures finds there what others have compiled
     if options.out:
@@ -118,6 +121,9 @@ def dry_run(spec: Path, options: Options) -> int:
     from tlxgen.compile import check_triton
     from tlxgen.tune.dry import best, compile_candidates
 
+    for name, given in (("dask", options.dask), ("budget", options.budget_s), ("out", options.out)):
+        if given is not None:
+            raise TlxgenError(f"--{name} has no effect beside --dry-run, which measures and writes nothing")
     check_triton()
     space = space_of(load(spec, tuned=False))
     shapes = _shapes(space, options.shapes)
@@ -150,10 +156,13 @@ def _ranking(space: Space, shape: Shape, line: Sequence[Estimated], outcomes: Ma
     columns += ["registers at launch", "spill B", "SMEM B", *(["error"] if failed else [])]
     unestimated = "" if estimated else ", for which this family has no estimate"
     table = Table(f"{form(space.family.problem_extents)} = {written(shape)}{unestimated}", tuple(columns))
+    best = line[0].clocks if line else 0
     for i, entry in enumerate(line, start=1):
         outcome = outcomes[entry.candidate.key]
         resources = outcome.resources
-        guess = [round(entry.clocks), f"{entry.clocks / line[0].clocks:.2f}"] if estimated else []
+        known = math.isfinite(entry.clocks)  # an infinite one is of a variant that cannot run this shape
+        ratio = f"{entry.clocks / best:.2f}" if known and best else ""
+        guess = [round(entry.clocks) if known else "cannot run it", ratio] if estimated else []
         numbers: list[object] = [""] * 3
         if resources:
             spilled = resources.spill_store_bytes + resources.spill_load_bytes

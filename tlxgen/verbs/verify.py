@@ -17,7 +17,7 @@ from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
-from tlxgen.files import require_writable, write_atomic
+from tlxgen.files import require_outputs, write_atomic
 from tlxgen.loading import HOST
 from tlxgen.review.progress import bar
 from tlxgen.streams import OutputError
@@ -101,9 +101,7 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
-    for path in (record, options.trace):
-        if path is not None:
-            require_writable(path)
+    require_outputs({"--json": record, "--trace": options.trace})
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
     output = Output(kept=record is not None)

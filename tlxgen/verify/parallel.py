@@ -13,6 +13,7 @@ from typing import Any
 
 from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
 from tlxgen.errors import Location, TlxgenError
+from tlxgen.project import real
 
 from .verification import GIB, CaseJob, FunctionJob, Job, Limits, Result, Way, error_from_json, to_json
 
@@ -85,7 +86,7 @@ def _trace_file(trace: Path | None, job: Job, jobs: int) -> str | None:
     if trace is None:
         return None
     name = re.sub(r"\W+", "_", job.target)
-    return str((trace if jobs == 1 else trace.with_name(f"{trace.stem}.{name}{trace.suffix}")).resolve())
+    return str(real(trace if jobs == 1 else trace.with_name(f"{trace.stem}.{name}{trace.suffix}")))
 
 
 def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str | None, prints: bool) -> Result:

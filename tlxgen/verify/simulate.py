@@ -77,6 +77,7 @@ class _Prints(io.TextIOBase):
 
     def __init__(self, say: Say, left: int) -> None:
         self._say, self._left, self._line, self.run = say, left, "", "importing"
+        self.buffer = _Bytes(self)
 
     def writable(self) -> bool:
         return True
@@ -90,6 +91,20 @@ class _Prints(io.TextIOBase):
                 if self._left <= 0:
                     self._say({"print": self.run, "text": "... and more, which is left out\n"})
         return len(text)
+
+
+class _Bytes(io.RawIOBase):
+    """The same for bytes, as sys.stdout.buffer takes them."""
+
+    def __init__(self, prints: _Prints) -> None:
+        self._prints = prints
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._prints.write(bytes(data).decode(errors="replace"))
+        return len(data)
 
 
 def _way(kind: Any, value: Any) -> tuple[Way, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from tlxgen.cases.foreign import importing
+from tlxgen.cases.foreign import importing, shown
 from tlxgen.check import numerics
+from tlxgen.errors import Location, SpecError
 from tlxgen.families import kernels_of
 from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
@@ -22,7 +24,7 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     structure = kernels.structure(name)
     with importing(path):  # somebody may have edited it
         problem, module = kernels.family.problem(), load_module(path, structure.plan.arch.name)
-    count = len(module.CONFIGS)
+    count = len(rows_of(module, path))
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
     variants = [structure.variant_of(c.kwargs)[0].spec for c in module.CONFIGS]
@@ -37,6 +39,18 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
         return report
 
     return run
+
+
+def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:
+    """The rows of a module's CONFIGS. Raises SpecError where somebody's edit left none: nothing would be run."""
+    rows = getattr(module, "CONFIGS", None)
+    if not isinstance(rows, list | tuple) or not all(isinstance(getattr(row, "kwargs", None), dict) for row in rows):
+        text = "this generated module has no table CONFIGS of triton.Config({...})"
+    elif not rows:
+        text = "the table CONFIGS is empty: nothing to run"
+    else:
+        return rows
+    raise SpecError(text, location=Location(shown(str(path)), 1, 1))
 
 
 def cases_of(

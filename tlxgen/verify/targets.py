@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def is_function(target: str) -> bool:
 def cases_in(folder: str) -> list[str]:
     """The files of cases in a folder, and nothing for what is no folder."""
     path = Path(folder)
-    return [str(p) for p in sorted(path.glob(f"*{cases.SUFFIX}"))] if path.is_dir() else []
+    return [str(p) for p in sorted(path.glob(f"*{cases.SUFFIX}"))] if os.path.isdir(path) else []
 
 
 def split(target: str) -> tuple[Path, str]:
@@ -60,10 +61,16 @@ def _case_jobs(declared: Path, found: Sequence[Case], config: int | None) -> lis
 
 def must_exist(file: Path, case: Case | None = None) -> None:
     """Raises SpecError for a Python file that is not there."""
-    if file.is_file():
+    if os.path.isfile(file):
         return
-    siblings = [p.name for p in sorted(file.parent.glob("*.py"))[:1000]] if file.parent.is_dir() else []
-    text = f"no such file{hint(file.name, siblings, noun='files')}"
+    if os.path.exists(file):
+        text = (
+            "this is a folder, not a Python file" if file.is_dir() else "this is a pipe or a device, not a Python file"
+        )
+    else:
+        there = sorted(file.parent.glob("*.py"))[:1000] if os.path.isdir(file.parent) else []
+        siblings = [p.name for p in there if p.name != file.name]  # a link that leads nowhere has its own name
+        text = f"no such file{hint(file.name, siblings, noun='files')}"
     where = Location(file.as_posix(), 1, 1)
     if case is not None:
         text = f"the cases of {file.as_posix()}: {text}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from tlxgen.errors import Location, SpecErrors, TlxgenError
+from tlxgen.project import real
 
 Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
@@ -79,7 +80,7 @@ Job = StructureJob | CaseJob | FunctionJob
 
 def to_json(job: Job) -> dict[str, Any]:
     """The job as a request."""
-    paths = {k: str(v.resolve()) if isinstance(v, Path) else v for k, v in asdict(job).items()}
+    paths = {k: str(real(v)) if isinstance(v, Path) else v for k, v in asdict(job).items()}
     return {"kind": job.kind, **paths}
 
 
