@@ -32,13 +32,14 @@ def compile_launched(
     config: int | None = None,
     workers: int | None = None,
     timeout_s: float = 120,
-    on_done: Callable[[str, bool], None] | None = None,
+    on_found: Callable[[int], None] | None = None,
+    on_done: Callable[[str], None] | None = None,
 ) -> list[tuple[list[Recording], list[Compiled]]]:
     """For each of `units(jobs)` what its targets launch, and each distinct kernel of those compiled, in that order.
 
     `config` chooses one config of autotuned kernels; None takes a case's own, or each that the pruning leaves.
-    `timeout_s` is wall time of each target's host code and of each kernel. `on_done` is called with
-    a kernel's name, and whether it is the last of its unit, from any thread.
+    `timeout_s` is wall time of each target's host code and of each kernel. `on_found` is called
+    with how many kernels a unit has, `on_done` with the name of each that is done; both from any thread.
     """
     each = units(jobs)
     done: dict[int, tuple[list[Recording], list[Compiled]]] = {}
@@ -48,10 +49,12 @@ def compile_launched(
         recordings = unit.record()
         made: list[Compiled] = []
         kernels = distinct(recordings)
+        if on_found is not None:
+            on_found(len(kernels))
         for kernel in kernels:
             made.append(Compiled(kernel, unit.compile(kernel)))
             if on_done is not None:
-                on_done(kernel.name, len(made) == len(kernels))
+                on_done(kernel.name)
         return recordings, made
 
     count = min(workers or cpus(), max(1, len(each)))

@@ -7,11 +7,13 @@ The process starts in a scratch folder with its log and Triton's cache, and work
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -58,7 +60,7 @@ class Handler:
         program, sms, arch, own, where = _prepare(job)
         session = Recorder(sms=sms, arch=arch, only=own if config is None else config)
         try:
-            with session.active():
+            with session.active(), _comparing_nothing():
                 program(session)
         finally:
             for key, found in session.recorded.items():
@@ -69,6 +71,16 @@ class Handler:
             say({"note": f"stopped at {places}, where {_FAILED}"})
         if not session.launches:
             raise TlxgenError("it launched no kernel: there is nothing to compile", location=where)
+
+
+@contextlib.contextmanager
+def _comparing_nothing() -> Iterator[None]:
+    """Tests go on behind torch's own comparisons: outputs are not what they would be."""
+    with (
+        mock.patch.object(torch.testing, "assert_close", lambda *_, **__: None),
+        mock.patch.object(torch, "allclose", lambda *_, **__: True),
+    ):
+        yield
 
 
 _FAILED = "its own check failed, because nothing was computed: what it launches after that is not compiled"

@@ -84,7 +84,7 @@ def specialised(
         chosen, types, constants, attributes = kernel._pack_args(backend, given, bound, special, rest)
     if callable(grid):
         grid(bound)  # host code, which may have something to say about the arguments
-    text = f"{arch} {kernel.cache_key} {special} {chosen}"
+    text = f"{arch} {_source_key(kernel)} {special} {chosen}"
     about = Kernel(
         key=hashlib.sha256(text.encode()).hexdigest(),
         name=kernel.fn.__name__,
@@ -97,6 +97,14 @@ def specialised(
         options=_options(chosen),
     )
     return Recorded(about, kernel, types, constants, attributes, dict(vars(chosen)))
+
+
+def _source_key(kernel: Any) -> str:
+    """A digest of a kernel's source and all that it refers to; its text where Triton refuses what it refers to."""
+    try:
+        return str(kernel.cache_key)
+    except Exception:
+        return f"{kernel.fn.__code__.co_filename} {kernel.fn.__qualname__} {kernel.src}"
 
 
 def _options(chosen: Any) -> dict[str, Any]:

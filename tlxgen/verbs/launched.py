@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from tlxgen.arch import ARCHS
 from tlxgen.compile import Resources
 from tlxgen.errors import SpecErrors, TlxgenError
-from tlxgen.launched import Compiled, Kernel, Recording, compile_launched, units
+from tlxgen.launched import Compiled, Kernel, Recording, compile_launched
 from tlxgen.review.progress import bar
 from tlxgen.review.tables import Table, show
 from tlxgen.verify import Arch, Job, jobs_of
@@ -59,13 +59,14 @@ def execute(some: Sequence[Job], options: Options) -> Launched:
     """Compiles what the jobs launch."""
     if not some:
         return Launched()
-    with bar(len(units(some)), "compiling") as shown:
+    with bar(0, "compiling") as shown:
         done = compile_launched(
             some,
             config=options.config,
             workers=options.workers,
             timeout_s=options.timeout_s,
-            on_done=lambda name, last: shown.advance(name) if last else None,
+            on_found=shown.expect,
+            on_done=shown.advance,
         )
     return Launched([r for some, _ in done for r in some], [c for _, made in done for c in made])
 
@@ -111,9 +112,14 @@ def rows(launched: Launched, figures: Any) -> list[dict[str, Any]]:
 def notes(launched: Launched) -> list[str]:
     """What a reader should know of how the kernels were found."""
     said = [f"{recording.target}: {note}" for recording in launched.recordings for note in recording.notes]
-    tuned = Counter((k.name, k.configs, k.targets[0]) for k in (one.kernel for one in launched.compiled) if k.configs)
-    for (name, configs, target), count in tuned.items():
-        said.append(f"{target}: {name} is autotuned; {count} distinct of the {configs} configs that its pruning leaves")
+    tuned: defaultdict[tuple[str, str, int], list[Kernel]] = defaultdict(list)
+    for kernel in (one.kernel for one in launched.compiled):
+        if kernel.configs:
+            tuned[kernel.targets[0], kernel.name, kernel.configs].append(kernel)
+    for (target, name, configs), kernels in tuned.items():
+        numbers = sorted({kernel.config for kernel in kernels if kernel.config is not None})
+        which = f"config {numbers[0]} alone" if len(numbers) == 1 < configs else f"each of its {configs} configs"
+        said.append(f"{target}: {name} is autotuned; {which} was compiled, as counted after its pruning")
     return said
 
 
@@ -170,7 +176,7 @@ def _differences(kernels: Sequence[Kernel]) -> list[str]:
 def _facts(kernel: Kernel) -> dict[str, str]:
     divisible = dict.fromkeys(kernel.divisible, "divisible by 16")
     types = {name: type_ for name, type_ in kernel.types.items() if type_ != "constexpr"}
-    plain = {name: ", ".join(filter(None, (type_, divisible.get(name)))) for name, type_ in types.items()}
+    plain = {name: " ".join(filter(None, (type_, divisible.get(name)))) for name, type_ in types.items()}
     constants = {f"{name} =": str(value) for name, value in kernel.constants.items()}
     options = {name: str(value) for name, value in kernel.options.items() if value is not None}
     return {"arch": kernel.arch, **plain, **constants, **options}
