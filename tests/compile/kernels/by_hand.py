@@ -63,13 +63,13 @@ def crash(y):
 
 
 @triton.constexpr_function
-def process():
-    return os.getpid()
+def alive():
+    return os.kill(os.getpid(), 0) is None
 
 
 @triton.jit
 def unknown(y):
-    tl.store(y, process())
+    tl.store(y, alive())
 
 
 def pruned(configs, named_args, **kwargs):
