@@ -169,20 +169,38 @@ def show_plan(
 
 @app.command(name="compile")
 def compile_specs(
-    specs: Annotated[
-        list[Path],
-        typer.Argument(metavar="TARGET...", help="Spec files, folders of them, or generated modules as they are."),
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TARGET...",
+            help="Spec files, generated modules as they are, FILE.py:function, or files of cases; folders of them.",
+        ),
     ],
     strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    config: Annotated[
+        Optional[int],
+        typer.Option(min=0, help="Only this config of hand-written autotuned kernels, counted after pruning."),
+    ] = None,
+    arch: Annotated[
+        Optional[Literal["sm90", "sm100"]],
+        typer.Option("--arch", help="What a FILE.py:function is compiled for (default sm90); others say it."),
+    ] = None,
 ) -> None:
     """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
+    from tlxgen.compile import check_torch
     from tlxgen.verbs import compile as verb
+    from tlxgen.verbs.idle import refuse_idle_of_compile
+    from tlxgen.verify import cases_in, is_hand_written
 
-    raise typer.Exit(verb.run(_files(specs), strict, workers, timeout, no_cache, as_json))
+    each = [t for some in targets for t in ([some] if is_hand_written(some) else cases_in(some) + _specs_of(some))]
+    refuse_idle_of_compile(each, config=config, arch=arch)
+    if any(map(is_hand_written, each)):
+        check_torch()
+    raise typer.Exit(verb.run(each, strict, workers, timeout, no_cache, as_json, config, arch or "sm90"))
 
 
 @app.command()

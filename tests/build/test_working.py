@@ -290,12 +290,6 @@ def test_a_module_whose_spec_is_gone_or_makes_it_no_more_is_an_error(faked: Proj
         invoke(verb, module)
 
 
-def test_a_python_file_that_is_no_generated_module_cannot_be_compiled(faked: Project) -> None:
-    Path("mine.py").write_text("x = 1\n")
-    with pytest.raises(SpecError, match="mine.py:1:1: this is no generated module"):
-        invoke("compile", "mine.py")
-
-
 def test_an_edited_module_is_run_by_the_simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.root)
     project.spec("k", "")

@@ -61,6 +61,18 @@ def verify_case(
     return verify(program, runs or RUNS, sms=declared.sms, config=chosen, limits=limits, arch=declared.arch)
 
 
+def launching(case: Case, module: ModuleType) -> Callable[[Session], None]:
+    """Launches a case's kernel or calls its function, and compares nothing. Raises SpecErrors at once."""
+    launch = _launcher(case, function_of(case, module))
+
+    def program(session: Session) -> None:
+        tensors = fill(case, session.seed)
+        with attributed(session):
+            launch(tensors)
+
+    return program
+
+
 def function_of(case: Case, module: ModuleType) -> Any:
     """The kernel or function that a case names; held against what the case passes. Raises SpecErrors."""
     declared = case.declared

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tlxgen.bounded import Child, cpus, run_each
+from tlxgen.bounded import Answer, Child, cpus, run_each
 
 from . import cache as store
 from .job import Job, Outcome, Resources
@@ -103,14 +103,18 @@ def _shared(job: Job, result: Outcome) -> Outcome:
 def _compile(child: Child, job: Job, timeout_s: float) -> Outcome:
     """Compiles one job. Hangs and crashes are outcomes too."""
     data = job.to_json() | {"module": str(Path(job.module).resolve())}  # the child runs in another directory
-    answer = child.ask({"job": data}, timeout_s)
+    return outcome_in(child.ask({"job": data}, timeout_s), job.id)
+
+
+def outcome_in(answer: Answer, name: str) -> Outcome:
+    """The outcome that a child answered with, or that of a child that was lost."""
     if not answer.fate:
         return Outcome.from_json(answer.messages[-1]["outcome"])
     detail = "\n".join(answer.log.splitlines()[-LOG_LINES:])
     error = answer.fate
     if not error.startswith("timed out"):
         error = ": ".join(filter(None, [f"the compiler {error}", telling_line(detail)]))
-    return Outcome(job.id, None, error, detail, answer.seconds)
+    return Outcome(name, None, error, detail, answer.seconds)
 
 
 def _environment(scratch: str) -> dict[str, str]:

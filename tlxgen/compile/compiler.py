@@ -69,13 +69,18 @@ def main() -> None:
 
 
 def _handle(request: dict[str, Any], say: Say) -> None:
-    job, log = Job.from_json(request["job"]), Path(LOG_FILE)
+    job = Job.from_json(request["job"])
+    say({"outcome": outcome_of(job.id, job.module, lambda: _compile(job), Path(LOG_FILE)).to_json()})
+    shutil.rmtree("cache", ignore_errors=True)  # some 2 MB a job; a thousand of them would fill a small /tmp
+
+
+def outcome_of(name: str, module: str, compiling: Callable[[], Resources], log: Path) -> Outcome:
+    """What becomes of `compiling` a kernel of the file `module`, while what is printed goes to the file `log`."""
     mark = log.stat().st_size if log.exists() else 0
     start = time.perf_counter()
-    result = _attempt(lambda: _compile(job))
+    result = _attempt(compiling)
     seconds = time.perf_counter() - start
-    say({"outcome": _outcome(job, result, _since(log, mark), seconds).to_json()})
-    shutil.rmtree("cache", ignore_errors=True)  # some 2 MB a job; a thousand of them would fill a small /tmp
+    return _outcome(name, module, result, _since(log, mark), seconds)
 
 
 def _since(log: Path, mark: int) -> str:
@@ -95,22 +100,14 @@ def _attempt(action: Callable[[], Resources]) -> Resources | BaseException:
         return error
 
 
-def _outcome(job: Job, result: Resources | BaseException, log: str, seconds: float) -> Outcome:
+def _outcome(name: str, module: str, result: Resources | BaseException, log: str, seconds: float) -> Outcome:
     if isinstance(result, Resources):
-        return Outcome(job.id, result, detail=log, seconds=seconds)
+        return Outcome(name, result, detail=log, seconds=seconds)
     report = "".join(traceback.format_exception(type(result), result, result.__traceback__))
-    return Outcome(job.id, None, _headline(job, result, log), f"{report}\n{log}".strip() + "\n", seconds)
+    return Outcome(name, None, _headline(module, result, log), f"{report}\n{log}".strip() + "\n", seconds)
 
 
 def _compile(job: Job) -> Resources:
-    from triton import knobs
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource, compile
-    from triton.runtime.driver import driver
-
-    capability = CAPABILITY[job.arch]
-    driver.set_active(OfflineDriver(capability))
-    knobs.nvidia.dump_ptxas_log = True  # Triton runs ptxas -v anyway; this prints its report, and none is made twice
     function = _function(job)
     types, constants, attributes = _signature(job, function.arg_names)
     options: dict[str, Any] = {"num_warps": job.num_warps, "num_stages": job.num_stages}
@@ -118,6 +115,25 @@ def _compile(job: Job) -> Resources:
         options["ctas_per_cga"] = job.cluster
     if job.maxnreg:
         options["maxnreg"] = job.maxnreg
+    return compiled(function, types, constants, attributes, options, CAPABILITY[job.arch])
+
+
+def compiled(
+    function: Any,
+    types: dict[str, Any],
+    constants: dict[Any, Any],
+    attributes: dict[Any, Any],
+    options: dict[str, Any],
+    capability: int,
+) -> Resources:
+    """What a JIT function takes when it is compiled with all of this. Raises what Triton raises."""
+    from triton import knobs
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource, compile
+    from triton.runtime.driver import driver
+
+    driver.set_active(OfflineDriver(capability))
+    knobs.nvidia.dump_ptxas_log = True  # Triton runs ptxas -v anyway; this prints its report, and none is made twice
     report = _Tee(sys.stdout)
     sys.stdout = report
     try:
@@ -183,12 +199,12 @@ def _signature(job: Job, names: list[str]) -> tuple[dict[str, str], dict[str, An
     return {name: types[name] for name in names}, dict(job.constants), attributes
 
 
-def _headline(job: Job, error: BaseException, log: str) -> str:
+def _headline(module: str, error: BaseException, log: str) -> str:
     """Type, message and, if known, the line of the generated source, in one line."""
     chain = _chain(error)
     inner = chain[-1]
-    line = _source_line(job, chain)
-    place = f" ({Path(job.module).name}:{line})" if line else ""
+    line = _source_line(module, chain)
+    place = f" ({Path(module).name}:{line})" if line else ""
     return f"{type(inner).__name__}: {_message(inner, log)}{place}"
 
 
@@ -211,24 +227,24 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _source_line(job: Job, chain: list[BaseException]) -> int | None:
-    """The line of the generated file that the innermost error is about."""
-    loaded = [m for m in [*sys.modules.values()] if getattr(m, "__file__", None) == job.module]
+def _source_line(path: str, chain: list[BaseException]) -> int | None:
+    """The line of the file that the innermost error is about."""
+    loaded = [m for m in [*sys.modules.values()] if getattr(m, "__file__", None) == path]
     module = loaded[-1] if loaded else None  # of several, the one that this job has loaded
     for error in reversed(chain):
-        if isinstance(error, SyntaxError) and error.filename == job.module:
+        if isinstance(error, SyntaxError) and error.filename == path:
             return error.lineno
         source, node = getattr(error, "src", None), getattr(error, "node", None)
         for function in vars(module).values() if module and source and hasattr(node, "lineno") else ():
             if getattr(function, "src", None) == source:
-                return _def_line(function) + int(node.lineno) - 1  # type: ignore[union-attr]
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == job.module]
+                return def_line(function) + int(node.lineno) - 1  # type: ignore[union-attr]
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         if lines:
             return lines[-1]
     return None
 
 
-def _def_line(function: Any) -> int:
+def def_line(function: Any) -> int:
     """The line of a JIT function's def, from which Triton counts; `starting_line_number` is its first decorator's."""
     decorators = itertools.takewhile(lambda line: not line.lstrip().startswith("def "), function.raw_src)
     return int(function.starting_line_number) + len(list(decorators))

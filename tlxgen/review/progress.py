@@ -26,6 +26,11 @@ class Bar:
         """One more is done; `text` says what is going on."""
         self._drawn.update(self._task, advance=1, description=text)
 
+    def expect(self, more: int) -> None:
+        """There is so much more to do than was known."""
+        known = next(task.total or 0 for task in self._drawn.tasks if task.id == self._task)
+        self._drawn.update(self._task, total=known + more)
+
     def reach(self, completed: int, text: str) -> None:
         """So many are done."""
         self._drawn.update(self._task, completed=completed, description=text)

@@ -197,7 +197,15 @@ class Session:
         return not wrong
 
     def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        """The config that this session runs an autotuned kernel with. Raises NoSuchConfig.
+        """The config that this session runs an autotuned kernel with. Raises NoSuchConfig."""
+        configs = self.configs_of(tuner, arguments, options)
+        if self.config >= len(configs):
+            raise NoSuchConfig(tuner.base_fn.__name__, self.config, len(configs))
+        return configs[self.config]
+
+    @staticmethod
+    def configs_of(tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]:
+        """The configs of an autotuned kernel that its pruning leaves for a launch.
 
         Pruned as triton does: on the positional arguments by name, and only where there are several configs.
         """
@@ -208,9 +216,22 @@ class Session:
                 configs = tuner.prune_configs(dict(options))
             finally:
                 tuner.nargs = None
-        if self.config >= len(configs):
-            raise NoSuchConfig(tuner.base_fn.__name__, self.config, len(configs))
-        return configs[self.config]
+        return list(configs)
+
+    def tune(self, tuner: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+        """`tuner[grid](*arguments, **options)`: an autotuned kernel runs with one config, as nothing is timed here."""
+        config = tuner.best_config = self.choose(tuner, arguments, options)
+        self.launch_config(tuner, config, grid, arguments, options)
+
+    @staticmethod
+    def launch_config(
+        tuner: Any, config: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> None:
+        """Launches an autotuned kernel with one of its configs."""
+        bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
+        if config.pre_hook:
+            config.pre_hook(bound)
+        tuner.fn.run(*arguments, grid=grid, warmup=False, **options, **config.all_kwargs())
 
     @staticmethod
     def places_of(error: BaseException) -> list[Place]:
@@ -230,12 +251,7 @@ class Session:
             self.launch(kernel, grid, arguments, options)
 
         def tune(tuner: Any, *arguments: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
-            """An autotuned kernel runs with one config: there is nothing to time."""
-            config = tuner.best_config = self.choose(tuner, arguments, options)
-            bound = {**dict(zip(tuner.arg_names, arguments, strict=False)), **options, **config.all_kwargs()}
-            if config.pre_hook:
-                config.pre_hook(bound)
-            tuner.fn.run(*arguments, grid=grid, warmup=warmup, **options, **config.all_kwargs())
+            self.tune(tuner, grid, arguments, options)
 
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # more cost 100 times as much for products of this size

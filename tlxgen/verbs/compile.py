@@ -1,7 +1,8 @@
 """`tlxgen compile`: every config of every structure to a cubin, with no GPU, and held against the plan.
 
 What came out goes into the lock: digests of PTX and SASS, and the resource figures. A generated module that is named
-itself is compiled as it lies there, with the rows that its table CONFIGS has.
+itself is compiled as it lies there, with the rows that its table CONFIGS has. Hand-written kernels are compiled as
+their host code launches them (`launched`); they have no plan, and nothing of them is recorded.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen import __version__, lock, stamp
+from tlxgen.cases import sidecar
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
-from tlxgen.errors import Location, SpecError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
 from tlxgen.review.progress import bar
 from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
-from tlxgen.verify import must_exist
+from tlxgen.verbs import launched
+from tlxgen.verify import Arch, is_hand_written, must_exist
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
 OPCODES = {
@@ -70,17 +72,28 @@ class Finding:
 
 
 def run(
-    targets: Sequence[Path],
+    targets: Sequence[str],
     strict: bool,
     workers: int | None,
     timeout_s: float,
     no_cache: bool,
     as_json: bool = False,
+    config: int | None = None,
+    arch: Arch = "sm90",
 ) -> int:
-    """Compiles specs and generated modules; prints a table; 0 if all compiled as planned (with `strict`, no spill)."""
+    """Compiles specs, generated modules and what hand-written files launch; prints tables.
+
+    Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if hand-written host code could not be
+    run to its end. `config` and `arch` are for hand-written targets: which config of autotuned kernels, and the
+    architecture of FILE.py:function.
+    """
     version = check_triton()
+    options = launched.Options(config, arch, workers, timeout_s)
     with ExitStack() as copies:
-        works = [_work(target, copies) for target in dict.fromkeys(targets)]
+        targets = list(dict.fromkeys(targets))
+        by_hand = [target for target in targets if _is_by_hand(target)]
+        jobs = launched.jobs(by_hand, options)
+        works = [_work(Path(target), copies) for target in targets if target not in by_hand]
         kernels = [kernel for work in works for kernel in all_kernels(work)]
         notes = list(filter(None, (work.difference() for work in works)))
         if not as_json:
@@ -98,11 +111,20 @@ def run(
         findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
         for work in works:
             _record(work, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.work is work], version)
+    by_host = launched.execute(jobs, options)
     if as_json:
-        print(json.dumps(_to_json(kernels, outcomes, findings, notes, version), indent=1))
+        data = _to_json(kernels, outcomes, findings, notes, version)
+        if jobs:
+            data["notes"] += launched.notes(by_host)
+            data["kernels"] += launched.rows(by_host, _figures)
+            data["errors"] = launched.errors(by_host)
+        print(json.dumps(data, indent=1))
     else:
-        _print(kernels, outcomes, findings)
-    return int(any(f.hard or strict for f in findings))
+        if works:
+            _print(kernels, outcomes, findings)
+        if jobs:
+            launched.print_table(by_host, OPCODES, _moves)
+    return max(int(any(f.hard or strict for f in findings)), by_host.exit_code(strict))
 
 
 def _to_json(
@@ -126,15 +148,19 @@ def _to_json(
     return {"version": 1, "tlxgen": __version__, "fbtriton": version, "notes": notes, "kernels": rows}
 
 
+def _is_by_hand(target: str) -> bool:
+    """Whether a target is hand-written: no spec, and no generated module that has no cases of its own."""
+    if not target.endswith(".py") or sidecar(Path(target)).exists():
+        return is_hand_written(target)
+    return of_module(Path(target)) is None
+
+
 def _work(target: Path, copies: ExitStack) -> Working:
-    """The modules that a target names. Raises TlxgenError."""
-    if target.suffix != ".py":
-        return copies.enter_context(of_spec(target))
-    must_exist(target)
-    where = Location(target.as_posix(), 1, 1)
-    if (work := of_module(target)) is None:
-        raise SpecError("this is no generated module, so nothing says how its kernels are launched", location=where)
-    return work
+    """The modules that a spec or a generated module names. Raises TlxgenError."""
+    if target.suffix == ".py":
+        must_exist(target)
+    lying = of_module(target) if target.suffix == ".py" else None
+    return lying or copies.enter_context(of_spec(target))
 
 
 def all_kernels(work: Working) -> list[Kernel]:

@@ -1,4 +1,4 @@
-"""Options of `tlxgen verify` that would do nothing beside others, and are refused."""
+"""Options of `tlxgen verify` and `compile` that would do nothing beside others, and are refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tlxgen.errors import SpecErrors, TlxgenError
-from tlxgen.verify import is_function
+from tlxgen.verify import is_function, is_hand_written
+
+_ARCH = "--arch is of FILE.py:function; specs and cases say their own architecture"
 
 
 def refuse_idle(targets: Sequence[str], **given: Any) -> None:
@@ -14,6 +16,14 @@ def refuse_idle(targets: Sequence[str], **given: Any) -> None:
     faults = [TlxgenError(text) for text in _idle(targets, given)]
     if faults:
         raise faults[0] if len(faults) == 1 else SpecErrors(faults)
+
+
+def refuse_idle_of_compile(targets: Sequence[str], *, config: int | None, arch: str | None) -> None:
+    """The same for `tlxgen compile`."""
+    if config is not None and not any(map(is_hand_written, targets)):
+        raise TlxgenError("--config is of hand-written kernels; of specs and generated modules each config is compiled")
+    if arch and not any(map(is_function, targets)):
+        raise TlxgenError(_ARCH)
 
 
 def _idle(targets: Sequence[str], given: dict[str, Any]) -> Iterator[str]:
@@ -28,4 +38,4 @@ def _idle(targets: Sequence[str], given: dict[str, Any]) -> Iterator[str]:
     elif given["seeds"] and given["schedule"] in ("lazy", "eager"):
         yield f"--seeds has no effect beside --schedule {given['schedule']}, which has no chance in it"
     if given["arch"] and not any(map(is_function, targets)):
-        yield "--arch is of FILE.py:function; specs and cases say their own architecture"
+        yield _ARCH

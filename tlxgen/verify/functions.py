@@ -32,6 +32,18 @@ def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
 
 def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:
     """What calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
+    call, where = calling(path, name, arch)
+
+    def program(session: Session) -> None:
+        call(session)
+        if not session.launches:
+            raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
+
+    return lambda run: verify(program, (run,), config=config or 0, arch=arch)
+
+
+def calling(path: Path, name: str, arch: Arch) -> tuple[Callable[[Session], None], Location]:
+    """What calls a host function that needs no arguments, and where it is. Raises ForeignError."""
     found = _functions(path)
     if not name:
         raise _undecided(path, found)
@@ -54,10 +66,8 @@ def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> C
         torch.manual_seed(session.seed)
         with attributed(session):
             function()
-        if not session.launches:
-            raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
 
-    return lambda run: verify(program, (run,), config=config or 0, arch=arch)
+    return program, where
 
 
 def _start(path: Path, function: Any) -> str:
