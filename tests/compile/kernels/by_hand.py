@@ -62,14 +62,14 @@ def crash(y):
     tl.store(y, 1)
 
 
-@triton.constexpr_function
-def alive():
-    return os.kill(os.getpid(), 0) is None
+def plain():
+    """No function of Triton's."""
+    return 1
 
 
 @triton.jit
 def unknown(y):
-    tl.store(y, alive())
+    tl.store(y, plain())
 
 
 def pruned(configs, named_args, **kwargs):
