@@ -30,6 +30,7 @@ from ._host import (
     on_cuda,
     pick,
     sm_count,
+    tensor_of,
     writable,
 )
 
@@ -381,7 +382,12 @@ def norm(forward):
     )
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-        if tuple(normalized_shape) != input.shape[-1:]:
+        tensor_of(input, "input")
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise TypeError(
+                f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
+            )
+        if [*normalized_shape] != [*input.shape[-1:]]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )

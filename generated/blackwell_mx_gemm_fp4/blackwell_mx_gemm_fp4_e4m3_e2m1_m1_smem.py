@@ -31,6 +31,7 @@ from ._host import (
     on_cuda,
     pick,
     sm_count,
+    tensor_of,
     writable,
 )
 
@@ -219,7 +220,12 @@ def pack_scales(scales):
     """MX scales (rows, K / 32), a byte each, as tcgen05 reads them: blocks of 512 bytes for 128 rows and 4 scales along K.
 
     The order is that of torchao's blocked layout; rows and columns that fill up a block are scales of 2**-127.
+    Raises TypeError or ValueError for other scales.
     """
+    if tensor_of(scales, "scales").dim() != 2 or scales.element_size() != 1:
+        raise ValueError(
+            f"scales: {scales.dtype} of shape {tuple(scales.shape)}, expected (rows, K / 32) of a byte each"
+        )
     rows, columns = scales.shape
     row_blocks, column_blocks = triton.cdiv(rows, 128), triton.cdiv(columns, 4)
     padded = torch.zeros((row_blocks * 128, column_blocks * 4), dtype=torch.uint8, device=scales.device)

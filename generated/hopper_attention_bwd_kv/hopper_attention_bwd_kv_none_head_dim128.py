@@ -34,6 +34,7 @@ from ._host import (
     pick,
     positive,
     sm_count,
+    tensor_of,
     writable,
 )
 
@@ -445,13 +446,14 @@ def operator_of(function, name, schema):
 
 
 def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
-    """Raises ValueError for what scaled_dot_product_attention knows and these kernels do not."""
+    """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
     if attn_mask is not None:
         raise ValueError("attn_mask: expected None; these kernels have no mask")
     if dropout_p != 0.0:
         raise ValueError(f"dropout_p: {dropout_p}; these kernels drop nothing")
     if is_causal is not False:
         raise ValueError(f"is_causal: {is_causal}; these kernels are not causal")
+    tensor_of(query, "query"), tensor_of(key, "key")
     if query.dim() == 4 and key.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
         raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
 

@@ -42,7 +42,7 @@ def check(tensor, name, shape, dtypes, device, wants=""):
     """
     tensor_of(tensor, name)
     if tuple(tensor.shape) != shape and not (shape == () and tensor.numel() == 1):
-        raise ValueError(f"{name}: shape {tuple(tensor.shape)}, expected {shape}")
+        raise ValueError(f"{name}: shape {tuple(tensor.shape)}, expected {tuple(shape)}")
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name}: {tensor.dtype}, expected {' or '.join(map(str, dtypes))}")
     if tensor.device != device:
@@ -92,7 +92,7 @@ def number(value, name):
     if type(value) is not float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"{name}: {type(value).__name__}, expected a number")
-        value = float(value)
+        value = as_float(value)
     if not -math.inf < value < math.inf:
         raise ValueError(f"{name}: {value}, expected a finite number")
     return value
@@ -102,9 +102,18 @@ def positive(value, name):
     """`value` as a float. Raises TypeError or ValueError unless it is a positive number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: {type(value).__name__}, expected a number")
+    given, value = value, as_float(value)
     if not 0 < value < math.inf:
-        raise ValueError(f"{name}: {value}, expected a positive number")
-    return float(value)
+        raise ValueError(f"{name}: {given if math.isfinite(value) else value}, expected a positive number")
+    return value
+
+
+def as_float(value):
+    """A number as a float; infinite where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def whole(value, name, most=2**31 - 1):

@@ -13,6 +13,7 @@ pytest.importorskip("triton.language.extra.tlx")
 from tlxgen.compile import Outcome, Resources
 from tlxgen.families import kernels_of
 from tlxgen.verbs import compile as verb
+from tlxgen.working import Working
 
 HEAD = "kernel: gemm\nname: k\narch: sm90\n"
 
@@ -22,9 +23,9 @@ def printed(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     spec = folder / "k.yaml"
     spec.write_text(HEAD + text)
     none: dict[str, Any] = {f.name: 0 for f in fields(Resources) if f.default is f.default_factory is MISSING}
-    structure = kernels_of(spec).structures[0]
+    structure, work = kernels_of(spec).structures[0], Working(spec, folder, folder, {})
     kernels = [
-        verb.Kernel(spec, folder, structure.name, v, launch, verb.job_of(folder / "k.py", v, launch))
+        verb.Kernel(work, structure.name, v, launch, verb.job_of(folder / "k.py", v, launch))
         for v in structure.variants
         for launch in (v.plan.launches[:1] if v.plan else ())
     ]

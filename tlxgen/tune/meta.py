@@ -17,11 +17,16 @@ from tlxgen.cudalike import CudaLike
 RANDOM = (torch.randn, torch.rand)  # what is drawn does not matter without memory
 
 
+PLACES: dict[int, int] = {}  # storage -> which it is
+
+
 class OnGpu(CudaLike):
-    """One on `meta`. Its address is 0, which is as well aligned as an allocator's."""
+    """One on `meta`. Each storage has a place of its own, 64 GiB from the next, aligned as an allocator's."""
 
     def data_ptr(self) -> int:
-        return 0
+        plain = torch.Tensor.as_subclass(self, torch.Tensor)
+        number = PLACES.setdefault(int(plain.untyped_storage()._cdata), len(PLACES) + 1)
+        return (number << 36) + int(plain.storage_offset()) * int(plain.element_size())
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
