@@ -169,8 +169,8 @@ def clocks(config, m, n, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     cluster = config.kwargs["CLUSTER"]
-    width = triton.cdiv(n, block_n * cluster) * block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = triton.cdiv(n, block_n * cluster) * block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 2, resident(config)
     moved = read * (2.4 if read * ctas * sms < 40 * 2**20 else 3)  # x comes again from L2, or from memory
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas

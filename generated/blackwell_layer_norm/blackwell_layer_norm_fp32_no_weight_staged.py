@@ -153,8 +153,8 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * parts * cluster < n or n % 4:
         return float("inf")
-    width = triton.cdiv(n, block_n * cluster) * block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = triton.cdiv(n, block_n * cluster) * block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 4, resident(config)
     moved = read * 2
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas

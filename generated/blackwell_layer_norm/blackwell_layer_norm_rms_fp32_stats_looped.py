@@ -42,12 +42,6 @@ CONFIGS = [
 
 
 @triton.jit
-def width(cta, N, share):
-    """How many of a row's columns a CTA of the cluster has."""
-    return tl.minimum(tl.maximum(N - cta * share, 0), share).to(tl.float32)
-
-
-@triton.jit
 def load_tile(x_ptr, stride_x, rows, columns, M, end):
     """x (rows, columns), 0 where there is none."""
     inside = (rows < M)[:, None] & (columns < end)[None, :]
@@ -143,8 +137,8 @@ def clocks(config, m, n, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     cluster = config.kwargs["CLUSTER"]
-    width = triton.cdiv(n, block_n * cluster) * block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = triton.cdiv(n, block_n * cluster) * block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 2, resident(config)
     moved = read * (2.4 if read * ctas * sms < 40 * 2**20 else 3)  # x comes again from L2, or from memory
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas

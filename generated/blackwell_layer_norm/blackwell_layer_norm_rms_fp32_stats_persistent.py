@@ -43,12 +43,6 @@ CONFIGS = [
 
 
 @triton.jit
-def width(cta, N, share):
-    """How many of a row's columns a CTA of the cluster has."""
-    return tl.minimum(tl.maximum(N - cta * share, 0), share).to(tl.float32)
-
-
-@triton.jit
 def load_tile(x_ptr, stride_x, rows, columns, M, end):
     """x (rows, columns), 0 where there is none."""
     inside = (rows < M)[:, None] & (columns < end)[None, :]
@@ -150,8 +144,8 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    width = block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 2, resident(config)
     moved = read * 2
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas

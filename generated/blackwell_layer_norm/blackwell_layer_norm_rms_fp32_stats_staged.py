@@ -42,12 +42,6 @@ CONFIGS = [
 
 
 @triton.jit
-def width(cta, N, share):
-    """How many of a row's columns a CTA of the cluster has."""
-    return tl.minimum(tl.maximum(N - cta * share, 0), share).to(tl.float32)
-
-
-@triton.jit
 def load_vector(pointer, columns, end):
     """Weights or biases (1, columns) in fp32, which every tile reads: late, so that they take registers for short."""
     at = columns[None, :]
@@ -146,8 +140,8 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * parts * cluster < n or n % 8:
         return float("inf")
-    width = triton.cdiv(n, block_n * cluster) * block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = triton.cdiv(n, block_n * cluster) * block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 2, resident(config)
     moved = read * 2
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas

@@ -174,8 +174,8 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    width = block_n
-    columns = (9 * n / cluster + width) / 10  # what is masked costs little
+    tile_columns = block_n
+    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 2, resident(config)
     moved = read * 2
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas
