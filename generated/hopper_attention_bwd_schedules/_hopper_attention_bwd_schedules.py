@@ -10,6 +10,7 @@ from importlib import import_module
 
 from ._host import Operator, aligned, is_compiling, is_grad_enabled, keep, no_tensor, on_cuda, sm_count
 from .hopper_attention_bwd_schedules_head_dim128_named_stages1 import OPERATOR as LEAD, addressable, outputs, shape_of
+from ._host import tensor_of
 
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
