@@ -177,7 +177,7 @@ def test_a_record_that_cannot_be_written_is_told_before_the_work(faked: Project,
 def test_a_pipe_in_the_place_of_a_module_is_not_waited_for(faked: Project) -> None:
     os.mkfifo("k.py")
     for verb in VERBS:
-        with pytest.raises(SpecError, match="k.py:1:1: no such file"):
+        with pytest.raises(SpecError, match="k.py:1:1: this is a pipe or a device, not a Python file"):
             invoke(verb, "k.py")
 
 
