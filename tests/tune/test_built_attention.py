@@ -121,7 +121,7 @@ def test_the_package_goes_together_with_a_backward(package: ModuleType, tmp_path
     """It says of itself what its modules do, so that `attention` takes it as a forward, and refuses another's mask."""
     for module in modules(package):
         assert package.attend.operator.about == module.attend.operator.about != {}
-    text = "kernel: attention_bwd\nname: backward\narch: sm90\nproblem: {{head_dim: 64}}\nmask: {{kind: {}}}\n"
+    text = "kernel: attention_bwd\nname: backward_{0}\narch: sm90\nproblem: {{head_dim: 64}}\nmask: {{kind: {0}}}\n"
     for mask in ("causal", "none"):
         path = tmp_path / "specs" / f"backward_{mask}.yaml"
         path.write_text(text.format(mask))
