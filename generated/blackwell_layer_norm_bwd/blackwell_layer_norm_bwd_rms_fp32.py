@@ -217,10 +217,10 @@ def shape_of(dy, x, weight, rstd):
     return x.shape[:-1].numel(), x.shape[-1]
 
 
-def distance(tensor, name):
-    """From one row of a tensor to the next, in bytes. Raises ValueError where rows do not lie at one distance."""
+def row_stride(tensor, name):
+    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
     try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0) * 2
+        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
     except RuntimeError:
         raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
@@ -278,7 +278,7 @@ def prepare(dy, x, weight, rstd, dx, dweight, config, outputs=outputs):
             instead=lambda *tensors: [tensor.zero_() for tensor in tensors[-2:]],
         )
     sms, stored = sm_count(device.index), made.get("dx", dx)
-    strides = distance(x, "x"), distance(dy, "dy"), distance(stored, "dx")
+    strides = [row_stride(tensor, name) * 2 for tensor, name in ((x, "x"), (dy, "dy"), (stored, "dx"))]
     configs = [config or pick_config(m, n, sms)]
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr())):  # then only loads take them, not copies
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
@@ -346,7 +346,7 @@ def run(dy, x, weight, rstd, dx, dweight, config):
 def addressable(tensor):
     """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
     try:
-        distance(tensor, "dy")
+        row_stride(tensor, "dy")
         if tensor.stride(-1) == 1:
             return tensor
     except ValueError:
@@ -366,7 +366,7 @@ OPERATOR = Operator(
 
 
 def blackwell_layer_norm_bwd(dy, x, weight, rstd, *, dx=None, dweight=None, config=None):
-    """Gradients of a scalar by what a norm of the rows of x was made of, from dy, that by its result.
+    """Gradients of a norm of the rows of x: by x and by its parameters, from dy, the gradient by its result.
 
     dy: (..., N) bfloat16, rows at one distance.
     x: likewise, as the forward had it.
