@@ -94,7 +94,7 @@ def told(found: Mapping[str, Any] | None) -> Iterator[tuple[str, bool]]:
         first, *more = same
         flies = f"is {first['where']} on scoreboard {first['scoreboard']}"
         is_ = "comes behind it, before any wait" if first["where"] == BEHIND else flies
-        others = f"; so do {len(more)} more" if more else ""
+        others = f" (and {len(more)} more)" if more else ""
         yield (
             f"{first['how']} at {first['at']} ({first['release']}) may give a slot back too early: the load at "
             f"{first['load_at']} ({first['load']}) {is_}{others}",
