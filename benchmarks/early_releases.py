@@ -156,9 +156,7 @@ def main() -> int:
     cubins = sorted(path for path in options.folder.glob("*.cubin") if options.only in path.stem)
     kernels = [row(path) for path in cubins]
     errors = {path.stem: path.read_text().splitlines()[0] for path in sorted(options.folder.glob("*.error"))}
-    changed = [
-        one for path in cubins if path.stem.startswith(PLANTED_IN) for one in planted(path.with_suffix(".ptx"))
-    ]
+    changed = [one for path in cubins if path.stem.startswith(PLANTED_IN) for one in planted(path.with_suffix(".ptx"))]
     hits = [k for k in kernels if k["early"] or k.get("unseen")]
     missed = [p for p in changed if not p["found"]]
     totals = {key: sum(k[key] for k in kernels) for key in ("loads", "releases")}
