@@ -25,6 +25,7 @@ from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
 from tlxgen.verbs import launched
 from tlxgen.verify import Arch, is_hand_written, must_exist
+from tlxgen.words import counted
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
 OPCODES = {
@@ -83,9 +84,9 @@ def run(
 ) -> int:
     """Compiles specs, generated modules and what hand-written files launch; prints tables.
 
-    Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if hand-written host code could not be
-    run to its end. `config` and `arch` are for hand-written targets: which config of autotuned kernels, and the
-    architecture of FILE.py:function.
+    Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if a module could not be imported or
+    hand-written host code could not be run to its end. `config` and `arch` are for hand-written targets: which config
+    of autotuned kernels, and the architecture of FILE.py:function.
     """
     version = check_triton()
     options = launched.Options(config, arch, workers, timeout_s)
@@ -124,7 +125,8 @@ def run(
             _print(kernels, outcomes, findings)
         if jobs:
             launched.print_table(by_host, OPCODES, _moves)
-    return max(int(any(f.hard or strict for f in findings)), by_host.exit_code(strict))
+    broken = 2 * any(not outcome.imported for outcome in outcomes)
+    return max(int(any(f.hard or strict for f in findings)), broken, by_host.exit_code(strict))
 
 
 def _to_json(
@@ -305,7 +307,7 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
             _range(r.smem_bytes for r in main),
             "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),
             *(_range(_count(r, *opcodes) for r in main) for opcodes in OPCODES.values()),
-            f"{wrong} findings" if wrong else _as_planned([k for k in kernels if k.structure == name]),
+            counted(wrong, "finding") if wrong else _as_planned([k for k in kernels if k.structure == name]),
         )
     faults = Table("Findings", ("structure", "kernel", "variant", "what"))
     for f in findings:
