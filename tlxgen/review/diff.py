@@ -17,10 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from tlxgen import __version__, digest, lock
+from tlxgen import digest, lock
 from tlxgen.build import folder_of, make, plan_digest
 from tlxgen.errors import LockError, NoVariantError, ReviewError, SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
+from tlxgen.record import head
 
 from . import compare, folders, source
 from .differences import (
@@ -103,8 +104,7 @@ def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True, as_
             found = _compared(left, right, with_source, unused)
     if as_json:
         members = {"members": [_to_json(*member) for member in inside]} if left.kind in FOLDERS else {}
-        differs = {"version": 1, "tlxgen": __version__, "differs": found.any}
-        print(json.dumps({**differs, **_to_json(left, right, found), **members}, indent=1))
+        print(json.dumps({**head("diff"), "differs": found.any, **_to_json(left, right, found), **members}, indent=1))
     elif found.any or not faults:
         for a_side, b_side, one in [(left, right, found), *inside]:
             _print(f"tlxgen diff {a_side.shown} -> {b_side.shown}", one, markdown, with_source)

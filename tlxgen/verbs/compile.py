@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tlxgen import __version__, lock, stamp
+from tlxgen import lock, stamp
 from tlxgen.cases import sidecar
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
+from tlxgen.record import head
 from tlxgen.review.progress import bar
 from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
@@ -147,7 +148,7 @@ def _to_json(
         }
         for k, o in zip(kernels, outcomes, strict=True)
     ]
-    return {"version": 1, "tlxgen": __version__, "fbtriton": version, "notes": notes, "kernels": rows}
+    return {**head("compile"), "fbtriton": version, "notes": notes, "kernels": rows}
 
 
 def _is_by_hand(target: str) -> bool:
