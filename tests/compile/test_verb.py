@@ -65,7 +65,7 @@ EARLY = {
 }  # fmt: skip
 TOLD = (
     "arrive at 0110 (@!P0 SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R0+URZ+0x8], RZ) may give a slot back too early: the load at "
-    "00b0 (LDTM.x4 R4, tmem[UR4]) is in flight on scoreboard 2"
+    "00b0 (LDTM.x4 R4, tmem[UR4]) is in flight, on scoreboard 2"
 )
 
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reas
 
 PTX = Path(__file__).parent / "ptx"
 WAIT_LD = " tcgen05.wait::ld.sync.aligned;\n"
+FENCE = " fence.proxy.async.shared::cta;\n"
 LDTM = " tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r10, %r11, %r12, %r13}, "
 RELEASE = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6"
 
@@ -41,7 +42,7 @@ def early(ptx: str) -> list[str]:
     """Where the rule finds loads in the machine code of a kernel."""
     found = check(machine_code(ptx))
     assert found.loads and found.releases and not found.unseen
-    return [one.where for one in found.early]
+    return [one.where for one in (*found.early, *found.unfenced)]
 
 
 def moved(ptx: str, line: str, before: str) -> str:
@@ -67,10 +68,11 @@ def test_planted_in_a_reader_of_tmem() -> None:
 def test_planted_in_a_reader_of_smem() -> None:
     ptx = (PTX / "smem.ptx").read_text()
     arrive = " mbarrier.arrive.shared::cta.b64 _, [%r1+8];\n"
+    assert early(ptx.replace(FENCE, "")) == ["in flight, not fenced"]
     assert early(moved(ptx, arrive, " ld.shared.v4")) == ["behind it"]
     elsewhere = arrive.replace("mbarrier", "mapa.shared::cluster.u32 %r5, %r1, 1;\n mbarrier").replace("%r1+8", "%r5+8")
     relaxed = elsewhere.replace("arrive.shared::cta", "arrive.relaxed.cluster.shared::cluster")
-    assert early(ptx.replace(arrive, relaxed)) == ["in flight"]
+    assert early(ptx.replace(FENCE, "").replace(arrive, relaxed)) == ["in flight"]
 
 
 def test_planted_in_a_pair_of_ctas() -> None:
@@ -84,7 +86,7 @@ def test_planted_in_a_pair_of_ctas() -> None:
 def test_what_ptxas_holds_to_be_in_order() -> None:
     """The ground that the rule stands on: an arrive of release semantics in the own CTA, and a named barrier, behind a
     load of SMEM. PTX orders them; ptxas waits for no scoreboard there, and has a MEMBAR before an arrive elsewhere."""
-    smem = machine_code((PTX / "smem.ptx").read_text())
+    smem = machine_code((PTX / "smem.ptx").read_text().replace(FENCE, ""))
     assert smem.index("LDS.128") < smem.index("SYNCS.ARRIVE") and "MEMBAR" not in smem
     behind = machine_code((PTX / "two_cta.ptx").read_text()).partition("LDS.128")[2]
     assert behind.index("MEMBAR.ALL.GPU") < behind.index("SYNCS.ARRIVE.TRANS64.RED")

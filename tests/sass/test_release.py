@@ -8,7 +8,7 @@ import pytest
 
 from tests.sass.assembly import sass
 from tlxgen.sass import check, parse, told
-from tlxgen.sass.release import BEHIND, IN_FLIGHT, OF_OTHERS
+from tlxgen.sass.release import BEHIND, IN_FLIGHT, OF_OTHERS, UNFENCED
 
 WAIT = "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2 | w0\n@!P0 BRA `(.L_x_0) | m0"
 LDTM = "LDTM.x4 R4, tmem[UR4] | w2"
@@ -24,14 +24,15 @@ TMA = "@UP0 UTMALDG.2D [UR24], [UR6]"
 
 def where(*instructions: str) -> list[str]:
     """Where the rule says that loads are, of code that begins with a wait and ends with an exit."""
-    return [early.where for early in check(sass("\n".join([".L_x_0:", WAIT, *instructions, "EXIT"]))).early]
+    found = check(sass("\n".join([".L_x_0:", WAIT, *instructions, "EXIT"])))
+    return [early.where for early in (*found.early, *found.unfenced)]
 
 
 @pytest.mark.parametrize(
     ("release", "tmem", "smem"),
     [
-        (ARRIVE, [IN_FLIGHT], []),  # SMEM: the same pipeline, in order
-        ("ARRIVES.LDGSTSBAR.64 [UR4]", [IN_FLIGHT], []),
+        (ARRIVE, [IN_FLIGHT], [UNFENCED]),  # SMEM: the same pipeline, in order, but not for TMA
+        ("ARRIVES.LDGSTSBAR.64 [UR4]", [IN_FLIGHT], [UNFENCED]),
         (REMOTE, [IN_FLIGHT], [IN_FLIGHT]),
         (COMMIT, [IN_FLIGHT], [IN_FLIGHT]),
         ("UTCBAR.2CTA.MULTICAST [UR5], URZ, UR7", [IN_FLIGHT], [IN_FLIGHT]),
@@ -47,11 +48,13 @@ def test_what_is_in_flight_at_each_release(release: str, tmem: list[str], smem: 
     assert where(LDTM, f"{release} | m2", USE) == where(LDS, f"{release} | m2", USE) == []
 
 
-def test_membar_and_named_barriers_order_smem_only() -> None:
-    for sync in ("MEMBAR.ALL.CTA | r1", BAR):
-        assert where(LDS, sync, REMOTE, USE) == []
-        assert IN_FLIGHT in where(LDTM, sync, REMOTE, USE)
+def test_membar_orders_smem_for_all_and_a_named_barrier_for_threads() -> None:
+    for release in (ARRIVE, REMOTE, COMMIT, CLUSTER, TMA):
+        assert where(LDS, "MEMBAR.ALL.CTA | r1", release, USE) == []
+        assert where(LDS, BAR, release, USE) == [UNFENCED]
+    assert where(LDTM, "MEMBAR.ALL.CTA | r1", ARRIVE, USE) == [IN_FLIGHT]
     assert where(LDS, "BAR.ARV 0x5, 0x100", REMOTE, USE) == [IN_FLIGHT]
+    assert where(LDS, BAR, LDS.replace("R4", "R8"), REMOTE, USE) == [IN_FLIGHT, UNFENCED]
 
 
 def test_the_loads_of_other_warps_are_in_flight_behind_a_named_barrier() -> None:
@@ -126,8 +129,13 @@ def test_a_finding_has_address_instruction_load_and_scoreboard() -> None:
     ((text, fault),) = told(data)
     assert fault and text == (
         "arrive at 0030 (@!P1 SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR4+0x8], RZ) may give a slot back too early: the load at "
-        "0000 (LDTM.x4 R4, tmem[UR4]) is in flight on scoreboard 2 (and 1 more)"
+        "0000 (LDTM.x4 R4, tmem[UR4]) is in flight, on scoreboard 2 (and 1 more)"
     )
+
+
+def test_a_load_of_smem_that_is_not_fenced_is_counted_and_no_finding() -> None:
+    data = check(sass("\n".join([LDS, ARRIVE, "EXIT"]))).to_json()
+    assert data == {"loads": 1, "releases": 1, "unfenced": 1, "early": []} and not list(told(data))
 
 
 def test_samples_of_shipped_kernels() -> None:
@@ -136,7 +144,12 @@ def test_samples_of_shipped_kernels() -> None:
     for path in sorted(folder.glob("*.sass")):
         text = path.read_text()
         found = check(text)
-        assert found.loads and found.releases and not found.early and not found.unseen, path
+        assert found.loads and found.releases and not found.early and not found.unfenced and not found.unseen, path
+    fence = "/*2850*/ MEMBAR.ALL.CTA ;"
+    text = (folder / "hopper_attention_fwd.sass").read_text()
+    assert (
+        len(check(text.replace(fence, "/*2850*/ NOP ;")).unfenced) == 7
+    )  # the eighth is on the scoreboard of the fence behind
     waited = "/* 0x004fe200000010ff */"  # F2FP at 12a0, for scoreboard 2
     text = (folder / "blackwell_gemm_clc.sass").read_text()
     ((early),) = check(text.replace(waited, "/* 0x000fe200000010ff */")).early

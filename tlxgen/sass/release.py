@@ -6,7 +6,7 @@ for that may write the slot at once, and a load that has not read it by then ret
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -17,6 +17,7 @@ from .opcodes import is_load, release_of
 from .order import read_behind
 
 IN_FLIGHT, OF_OTHERS, BEHIND = "in flight", "in flight in other warps", "behind it"
+UNFENCED = "in flight, not fenced"
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,26 @@ class Early:
 
 @dataclass(frozen=True)
 class Releases:
-    """What the rule looked at, and what it found. `unseen`: loads and releases that control was not seen to reach."""
+    """What the rule looked at, and what it found.
+
+    `unfenced`: loads of SMEM at releases that are in order for threads, and not for TMA. They are counted and no fault:
+    which slot a release gives back, and who fills it, is not in the code.
+    `unseen`: loads and releases that control was not seen to reach.
+    """
 
     loads: int
     releases: int
     early: tuple[Early, ...] = ()
+    unfenced: tuple[Early, ...] = ()
     unseen: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The counts, and each finding with the address, the instruction, the load and its scoreboard."""
         counts = {"loads": self.loads, "releases": self.releases}
-        unseen = {"unseen": self.unseen} if self.unseen else {}
-        return counts | unseen | {"early": [early.to_json() for early in self.early]}
+        rare = {"unseen": self.unseen} if self.unseen else {}
+        if self.unfenced:
+            rare["unfenced"] = len(self.unfenced)
+        return counts | rare | {"early": [early.to_json() for early in self.early]}
 
 
 def check(text: str) -> Releases:
@@ -68,10 +77,12 @@ def check_code(code: Code) -> Releases:
     if not loads or not releases:
         return Releases(len(loads), len(releases))
     flying, seen = in_flight(code)
-    early = [_early(code, f.release, f.load, OF_OTHERS if f.others else IN_FLIGHT) for f in flying]
+    unfenced = [_early(code, f.release, f.load, UNFENCED) for f in flying if f.in_order]
+    early = [_early(code, f.release, f.load, OF_OTHERS if f.others else IN_FLIGHT) for f in flying if not f.in_order]
     early += [_early(code, b.release, b.load, BEHIND) for b in read_behind(code)]
     unseen = sum(position not in seen for position in (*loads, *releases))
-    return Releases(len(loads), len(releases), tuple(sorted(early, key=_place)), unseen)
+    found = [tuple(sorted(some, key=_place)) for some in (early, unfenced)]
+    return Releases(len(loads), len(releases), *found, unseen)
 
 
 def _early(code: Code, release: int, load: int, where: str) -> Early:
@@ -90,13 +101,26 @@ def told(found: Mapping[str, Any] | None) -> Iterator[tuple[str, bool]]:
         yield f"whether a slot is given back too early is not known: {unknown}", False
     if unseen := found.get("unseen"):
         yield f"whether a slot is given back too early is not known at {unseen} loads and releases out of reach", False
-    for _, same in groupby(found.get("early", ()), key=lambda early: early["at"]):
+    for place, others in _by_release(found.get("early", ())):
+        behind = place["where"] == BEHIND
+        flies = "comes behind it, before any wait" if behind else _flies(place)
+        yield f"{_given_back(place)} too early: {_load(place)} {flies}{others}", True
+
+
+def _by_release(found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The first finding of each release, and how many more there are."""
+    for _, same in groupby(found, key=lambda early: early["at"]):
         first, *more = same
-        flies = f"is {first['where']} on scoreboard {first['scoreboard']}"
-        is_ = "comes behind it, before any wait" if first["where"] == BEHIND else flies
-        others = f" (and {len(more)} more)" if more else ""
-        yield (
-            f"{first['how']} at {first['at']} ({first['release']}) may give a slot back too early: the load at "
-            f"{first['load_at']} ({first['load']}) {is_}{others}",
-            True,
-        )
+        yield first, f" (and {len(more)} more)" if more else ""
+
+
+def _given_back(place: Mapping[str, Any]) -> str:
+    return f"{place['how']} at {place['at']} ({place['release']}) may give a slot back"
+
+
+def _load(place: Mapping[str, Any]) -> str:
+    return f"the load at {place['load_at']} ({place['load']})"
+
+
+def _flies(place: Mapping[str, Any]) -> str:
+    return f"is {place['where']}, on scoreboard {place['scoreboard']}"
