@@ -20,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchmarks.planted import BEHIND, plants
+from benchmarks.planted import BEHIND, Plant, plants
 from tlxgen.build import folder_of
 from tlxgen.compile import Resources, compiler, read, tools
 from tlxgen.families import kernels_of
@@ -98,15 +99,15 @@ def row(path: Path) -> dict[str, Any]:
     return {"of": origin, "structure": structure, "kernel": kernel, **found}
 
 
-def planted(ptx: Path) -> Iterator[dict[str, Any]]:
-    """Each release of a kernel that can be moved up to its loads, and what the rule says then."""
-    arch = next(line.split()[1] for line in ptx.read_text().splitlines() if line.startswith(".target")).rstrip(",")
-    for plant in plants(ptx.read_text()):
-        found = _assembled(plant.ptx, arch)
-        yield {
-            "kernel": ptx.stem.split("+")[-1], "loads": plant.loads, "release": plant.release, "planted": plant.where,
-            "found": [early.where for early in found.early],
-        }  # fmt: skip
+def planted(given: tuple[Path, Plant]) -> dict[str, Any]:
+    """What the rule says of a kernel in which a release was moved."""
+    path, plant = given
+    arch = plant.ptx.partition("\n.target ")[2].split()[0].rstrip(",")
+    found = _assembled(plant.ptx, arch)
+    return {
+        "kernel": path.stem.split("+")[-1], "loads": plant.loads, "release": plant.release, "planted": plant.where,
+        "found": [early.where for early in found.early],
+    }  # fmt: skip
 
 
 def _assembled(ptx: str, arch: str) -> Releases:
@@ -127,6 +128,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="")
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--no-specs", action="store_true")
     return parser.parse_args()
 
@@ -145,7 +147,12 @@ def compile_all(options: argparse.Namespace) -> None:
                     compile_into(path, compiling)
 
 
-PLANTED_IN = ("blackwell_attention_fwd+", "blackwell_gemm_2cta+", "blackwell_gemm+", "hopper_attention_fwd+")
+PLANTED_IN = (
+    "blackwell_attention_fwd+blackwell_attention_fwd_none+",
+    "blackwell_gemm_2cta+blackwell_gemm_2cta_leader_persistent+",
+    "blackwell_gemm+blackwell_gemm_persistent+",
+    "hopper_attention_fwd+hopper_attention_fwd_none+",
+)
 
 
 def main() -> int:
@@ -154,9 +161,13 @@ def main() -> int:
     if not options.no_compile:
         compile_all(options)
     cubins = sorted(path for path in options.folder.glob("*.cubin") if options.only in path.stem)
-    kernels = [row(path) for path in cubins]
     errors = {path.stem: path.read_text().splitlines()[0] for path in sorted(options.folder.glob("*.error"))}
-    changed = [one for path in cubins if path.stem.startswith(PLANTED_IN) for one in planted(path.with_suffix(".ptx"))]
+    sources = [path.with_suffix(".ptx") for path in cubins if path.stem.startswith(PLANTED_IN)]
+    with ThreadPoolExecutor(options.workers) as pool:  # of which each waits for ptxas and nvdisasm
+        kernels = list(pool.map(row, cubins))
+        changed = list(
+            pool.map(planted, [(source, plant) for source in sources for plant in plants(source.read_text())])
+        )
     hits = [k for k in kernels if k["early"] or k.get("unseen")]
     for one in changed:
         if not one["found"] and one["planted"] == BEHIND:
