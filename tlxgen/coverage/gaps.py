@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from .seen import Coverage, Function, Kernel, Loop, Place, Statement
+from .seen import Coverage, Function, Kernel, Loop, Statement
 from .summary import Summary
 
 Kind = Literal[

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Place = tuple[str, int]  # path and line
-Fixed = Literal[
-    "", "yes", "and", "or"
-]  # whether constexprs alone decide a condition, or a part of it that is joined so
+# Whether constexprs alone decide a condition, or a part of it, joined so to the rest.
+Fixed = Literal["", "yes", "and", "or"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,13 @@ class Branch:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop: its statement, and the first one of its block. `items`: a round is an item of the CTA's work."""
+    """A loop: its statement, the first one of its block, and its first and last line. `items`: a round is an item of
+    the CTA's work."""
 
     statement: int
     body: int
+    begin: int
+    end: int
     fixed: bool
     items: bool
     text: str
@@ -201,6 +203,7 @@ class Coverage:
     tiles: dict[Place, list[int]] = field(default_factory=dict)
     sms: set[int] = field(default_factory=set)
     asked: bool = False
+    _in_loop: dict[Place, bool] = field(default_factory=dict)
 
     def function(self, outline: Outline) -> Function:
         """Where to count what runs of a function."""
@@ -237,6 +240,18 @@ class Coverage:
             self.tiles[place] = _sum(self.tiles.get(place, [0, 0, 0]), counts)
         self.sms |= other.sms
         self.asked |= other.asked
+
+    def in_loop(self, path: str, line: int) -> bool:
+        """Whether a line lies in a loop whose rounds no constant decides."""
+        key = path, line
+        if key not in self._in_loop:
+            self._in_loop[key] = any(
+                loop.begin < line <= loop.end and not loop.fixed
+                for (file, _), function in self.functions.items()
+                if file == path
+                for loop in function.outline.loops
+            )
+        return self._in_loop[key]
 
     def live(self) -> Iterable[Function]:
         """The functions that ran, and those that a statement mentions which is not baked out."""
