@@ -4,6 +4,7 @@
 """
 
 from .gaps import Gap, Waiver, points, summary_of, waived
+from .record import to_json
 from .seen import Branch, Coverage, Fixed, Function, Guard, Kernel, Loop, Outline, Predicate, Statement, Uses
 from .summary import Summary
 
@@ -24,5 +25,6 @@ __all__ = [
     "Waiver",
     "points",
     "summary_of",
+    "to_json",
     "waived",
 ]

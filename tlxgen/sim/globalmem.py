@@ -296,8 +296,7 @@ class Descriptor:
 
     def write(self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place) -> None:
         """Writes what of the box lies inside, in whole chunks of 16 bytes of a row (measured on an H200)."""
-        memory.tile(place, self._kind(self._part(offsets, self.shape)))
-        part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw))
+        part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw), memory, place)
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, values=values)
@@ -311,17 +310,19 @@ class Descriptor:
         self, kind: str, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place
     ) -> None:
         """Adds the box (or takes the minimum, ...) to what of it lies inside, element by element, atomically."""
-        memory.tile(place, self._kind(self._part(offsets, self.shape)))
-        part = self._kept(offsets, box.reshape(self.block))
+        part = self._kept(offsets, box.reshape(self.block), memory, place)
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, reduces=True)
             _set(self.flat, at, _REDUCE[kind](_get(self.flat, at), values))
 
-    def _kept(self, offsets: Sequence[int], box: torch.Tensor) -> tuple[Region, torch.Tensor] | None:
+    def _kept(
+        self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, place: Place
+    ) -> tuple[Region, torch.Tensor] | None:
         """Where what is stored of a box goes, and its values."""
         chunk = max(1, 16 // self.dtype.itemsize)
         part = self._part(offsets, (*self.shape[:-1], -(-self.shape[-1] // chunk) * chunk))
+        memory.tile(place, self._kind(part))
         if part is None:
             return None
         inside, at = part

@@ -287,9 +287,9 @@ def _program(coverage: Coverage) -> Program:
     return Program(unwrap, coverage)
 
 
-def load_module(path: Path, arch: str = "sm90") -> ModuleType:
-    """The module in a file, fresh; it may ask for the GPU while it is imported."""
-    with _gpu(SMS, arch):
+def load_module(path: Path, arch: str = "sm90", sms: int = SMS, coverage: Coverage | None = None) -> ModuleType:
+    """The module in a file, fresh; it may ask for the GPU while it is imported, which `coverage` notes."""
+    with _gpu(sms, arch, coverage):
         return load_file(path)
 
 
