@@ -13,7 +13,7 @@ from .verification import Run
 
 MOST = 16  # more than a small problem has items
 COUNTS = (4, 1, 2, 3, MOST)  # the first is what a list of decisions is for that names no other
-_TURNS = (4, 1, 4, 2, 4, 3)  # of generated kernels: the default runs go through all of them on each shape
+_TURNS = (4, 1, 4, 2, MOST, 3)  # of generated kernels: the default runs go through all of them on each shape
 _FIRST = {"random": 0, "starved": 2, "lazy": 4, "eager": 5}  # so that those of the first two seeds all differ
 
 
@@ -27,7 +27,7 @@ def turn_of(run: Run, number: int, cluster: int) -> int:
 
 def counts_for(cluster: int) -> Sequence[int]:
     """All counts that `turn_of` gives for a cluster of so many CTAs, the first one first."""
-    return tuple(dict.fromkeys(max(n, cluster) if n == COUNTS[0] else n * cluster for n in COUNTS[:4]))
+    return tuple(dict.fromkeys(max(n, cluster) if n == COUNTS[0] else n * cluster for n in COUNTS))
 
 
 def counts_of(run: Run) -> Sequence[int]:

@@ -55,7 +55,13 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> tuple[Call
             report.add(run_one(way, number, sms))
         return report
 
-    return run, getattr(problem, "UNSEEN", ())
+    return run, list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+
+
+def waivers_of(problem: Any, spec: Any) -> Sequence[Waiver]:
+    """What no run of a variant can exercise, and why, as its family says."""
+    unseen = getattr(problem, "unseen", None)
+    return tuple(unseen(spec)) if unseen else ()
 
 
 def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:
