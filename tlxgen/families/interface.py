@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
+from tlxgen.coverage import Waiver
 from tlxgen.plan import Plan
 
 Shape = tuple[int, ...]
@@ -51,6 +52,13 @@ class ProblemModule(Protocol):
         """The problems that `verify` runs on a GPU of `sms` SMs: small, ragged, and enough tiles that the slots of
         each ring go round. `constants` are the values of the kernel's constexpr parameters.
         """
+
+
+class WaivingModule(ProblemModule, Protocol):
+    """`problem` of a family of whose kernels something cannot be exercised by any run."""
+
+    def unseen(self, spec: Any) -> Iterable[Waiver]:
+        """What `verify` does not call missing although it never saw it, each with the reason."""
 
 
 class ReproducibleModule(ProblemModule, Protocol):
