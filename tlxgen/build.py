@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import functools
 import itertools
 import json
 import keyword
@@ -37,6 +38,7 @@ Step = Callable[[int, int], None]  # told (structures rendered, structures in al
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 _LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
 CHUNK = 4  # structures a worker takes at a time
+NOT_TOLD = {"description", "variants", "bake", "keep", "tuned"}  # of a variant's spec: no numbers depend on them
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,11 @@ class Prepared:
         made, there, new = self.made, self.there, self.files
         notes = [f"{name} had been edited by hand since the build before" for name in there.edited(new)]
         if there.in_conflict:
-            lost = lock.dropped(self.made.lock | json.loads(new[lock.NAME]), there.locks)
-            kept = f"; compile again: {', '.join(lost)}" if lost else "; compile results that hold are kept"
-            notes.append(f"lock.json had a merge conflict{kept}")
+            merged = self.made.lock | json.loads(new[lock.NAME])
+            verbs = {"compile": "compiled", "verify": "verified"}
+            lost = {verb: names for verb, of in verbs.items() if (names := lock.dropped(merged, there.locks, of))}
+            again = "".join(f"; {verb} again: {', '.join(names)}" for verb, names in lost.items())
+            notes.append(f"lock.json had a merge conflict{again or '; results that hold are kept'}")
         was = next(iter(there.locks), {}).get("functions", {})
         functions = tuple(changes.of_functions(was, made.lock["functions"]))
         told, counts = changes.between(there.files, new), (made.variants, made.rejected)
@@ -351,6 +355,7 @@ class _Context:
                 s.name: {
                     "source": digest.of_bytes(files[f"{s.name}.py"]),
                     "device": device_digest(files[f"{s.name}.py"].decode(), kernel_names(s), launches(s)),
+                    "subject": subject_digest(files[f"{s.name}.py"], files[HOST], s),
                     "plan": plan_digest(s),
                     "variants": len(s.variants),
                     "values": {p: str(v) for p, v in s.values.items()},
@@ -370,6 +375,28 @@ def plan_digest(structure: Structure) -> str:
     """Digest of all that the plans of a structure decide: roles, rings, barriers, budgets and every config."""
     plans = [repr(structure.plan), *(repr((v.plan.parameters, v.plan.budgets)) for v in structure.variants if v.plan)]
     return digest.of_text("\n".join(plans))
+
+
+def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
+    """Digest of all that decides how a structure's module runs in the simulator, but for the simulator itself.
+
+    That is what its code and the host code beside it do, comments apart, and what their spec says of each variant,
+    which the family's inputs and reference go by. Raises SyntaxError for a module that somebody's edit has made none.
+    """
+    from tlxgen.families.structure import constants_of
+
+    told = [
+        [v.spec.model_dump(mode="json", exclude=NOT_TOLD) if v.spec else None, constants_of(v)]
+        for v in structure.variants
+    ]
+    parts = [digest.of_python(module.decode()), _host_code(host), json.dumps(told, sort_keys=True)]
+    return digest.of_text("\n".join(parts))
+
+
+@functools.lru_cache(maxsize=8)
+def _host_code(host: bytes) -> str:
+    """The same host code lies in each folder."""
+    return digest.of_python(host.decode())
 
 
 def launches(structure: Structure) -> str:

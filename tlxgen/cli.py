@@ -261,6 +261,12 @@ def verify(
     every: Annotated[bool, typer.Option("--all", help="Tell every finding, not only the likely cause.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the command, too.")] = False,
     prints: Annotated[bool, typer.Option("-s", "--show-prints", help="Show what the targets print.")] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Only modules without a record that proves them, by this simulator.")
+    ] = False,
+    any_simulator: Annotated[
+        bool, typer.Option("--any-simulator", help="With --changed: a record by another simulator will do.")
+    ] = False,
     skeleton: Annotated[
         bool, typer.Option("--skeleton", help="Run nothing: write a file of cases to start from beside each FILE.py.")
     ] = False,
@@ -288,6 +294,8 @@ def verify(
         every=every,
         strict=strict,
         prints=prints,
+        changed=changed,
+        any_simulator=any_simulator,
     )
     each = [[t] if is_hand_written(t) else cases_in(t) + _specs_of(t) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))

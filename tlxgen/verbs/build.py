@@ -113,14 +113,16 @@ def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> in
         return made
 
     prepared = _each(specs, one)
+
+    def write() -> None:
+        for made in prepared:
+            _tell(made.write(force=force), check=False)
+
     with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
-        status = verify.prepared_are_clean(prepared, Path(folder), verify.Options())
+        status = verify.write_if_clean(prepared, Path(folder), verify.Options(), write)
     if status:
         print("nothing is written")
-        return status
-    for made in prepared:
-        _tell(made.write(force=force), check=False)
-    return 0
+    return status
 
 
 def _each(specs: list[Path], make: Callable[[Path, Step | None], T]) -> list[T]:

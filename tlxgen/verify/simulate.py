@@ -1,8 +1,9 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
 A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
-{"report": ...} after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are
-findings, {"print": ...} as the target prints, {"error": ...} instead of what could not be run; or {"skeleton": ...}.
+{"cases": ...} of a structure, {"report": ...} after each run, {"witness": ...} for the first finding of each id,
+{"verdict": ...} where there are findings, {"print": ...} as the target prints, {"error": ...} instead of what could not
+be run; or {"skeleton": ...}.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def handle(request: dict[str, Any], say: Say) -> None:
         prints = _Prints(say, PRINTED if request["prints"] else 0)
         sys.stdout = prints
         verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
+        if isinstance(verify, structures.Prepared):
+            say({"cases": list(verify.cases)})
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
@@ -147,7 +150,8 @@ def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
     """What runs the job on one schedule and seed, on a list of decisions, or in all orders."""
     config = job["config"]
     if job["kind"] == "structure":
-        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config)
+        given = [(i, tuple(shape), sms) for i, shape, sms in job["cases"]] if job["cases"] is not None else None
+        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config, given)
     if job["kind"] == "case":
         declared = Path(shown(job["declared"]))
         case = next(c for c in cases.load(declared) if c.name == job["name"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,12 +14,23 @@ from tlxgen.errors import Location, SpecError
 from tlxgen.families import kernels_of
 from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
+from .verification import Case
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
-    """What runs the structure, on one schedule and seed or another way.
 
-    That is every shape of `config`, or of the configs that show every constant; a list of decisions is for one.
-    Raises NoSuchConfig.
+@dataclass(frozen=True)
+class Prepared:
+    """What runs a structure's `cases`, on one schedule and seed or another way."""
+
+    cases: Sequence[Case]
+    run: Callable[[Way], Report]
+
+    def __call__(self, way: Way) -> Report:
+        return self.run(way)
+
+
+def prepare(spec: Path, name: str, path: Path, config: int | None, given: Sequence[Case] | None = None) -> Prepared:
+    """What runs the structure: the cases `given`; else every shape of `config`, or of the configs that show every
+    constant. A list of decisions is for one case. Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = kernels.structure(name)
@@ -28,17 +40,18 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
     variants = [structure.variant_of(c.kwargs)[0].spec for c in module.CONFIGS]
-    cases = cases_of(problem, [(v, c.kwargs) for v, c in zip(variants, module.CONFIGS, strict=True)], config)
+    points = [(v, c.kwargs) for v, c in zip(variants, module.CONFIGS, strict=True)]
+    cases = given if given is not None else [(i, tuple(s), SMS) for i, s in cases_of(problem, points, config)]
 
     def run(way: Way) -> Report:
         report = Report()
-        for number, (i, shape) in enumerate(cases):
+        for number, (i, shape, sms) in enumerate(cases):
             if not isinstance(way, Script) or way.part == number:
                 case = (problem, module, variants[i], shape, module.CONFIGS[i], numerics.compare)
-                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
+                report.add(verify_case(*case, (way,), sms=sms, arch=structure.plan.arch.name).of_part(number))
         return report
 
-    return run
+    return Prepared(cases, run)
 
 
 def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:
