@@ -18,10 +18,10 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tlxgen import __version__, changes, digest, lock, stamp
 from tlxgen.errors import EditedError, Location, OvertakenError, SpecError, TlxgenError
@@ -55,6 +55,8 @@ class Built:
     notes: tuple[str, ...] = ()  # what else there is to say of what lay there
     changes: changes.Changes = changes.Changes()
     functions: tuple[str, ...] = ()  # what those must know who import some
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a check: by structure
+    problem: str | None = None  # of a check: the module of the family that its modules are verified by
 
     @property
     def up_to_date(self) -> bool:
@@ -74,6 +76,7 @@ class Made:
     inputs: dict[Path, str]
     variants: int
     rejected: int
+    problem: str | None  # the module of the family's inputs and reference, by name
 
 
 def folder_of(spec: Path, out: Path | None) -> Path:
@@ -144,7 +147,8 @@ class Prepared:
 
     def compared(self) -> Built:
         """How the folder differs from this."""
-        return self._built(_diff(self.folder, self.there.files, self.files, self.changed))
+        built = self._built(_diff(self.folder, self.there.files, self.files, self.changed))
+        return replace(built, entries=json.loads(self.files[lock.NAME])["structures"], problem=self.made.problem)
 
     def write(self, *, force: bool = False) -> Built:
         """Makes the folder so, with the compile results that are there by now.
@@ -254,7 +258,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections)
+    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections, family.where("problem"))
 
 
 def _outside(templates: Path) -> dict[Path, str]:

@@ -10,12 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tlxgen import lock
+from tlxgen.verify.verification import Case, Run
 
 from .fingerprint import Simulator
 
 SECTION = "verified"
-Case = tuple[int, tuple[int, ...], int]  # a row of CONFIGS, a shape, and how many SMs there are
-Way = tuple[str, int]  # a schedule and a seed
 
 
 class State(Enum):
@@ -50,7 +49,7 @@ class Record(BaseModel):
     subject: str
     simulator: str
     libraries: dict[str, str]
-    schedules: tuple[Way, ...]
+    schedules: tuple[Run, ...]
     cases: tuple[Case, ...]
     runs: int
     steps: int
@@ -64,7 +63,7 @@ class Record(BaseModel):
     def errors(self) -> int:
         return sum(finding.severity == "error" for finding in self.findings)
 
-    def covers(self, ways: Iterable[Way]) -> bool:
+    def covers(self, ways: Iterable[Run]) -> bool:
         """Whether it ran all of these schedules and seeds. What else it ran follows from the simulator."""
         return set(self.schedules).issuperset(ways)
 
@@ -73,7 +72,7 @@ class Record(BaseModel):
 class Want:
     """What a record must have: these schedules and seeds; no findings, or, unless `strict`, warnings at most."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[Run, ...]
     strict: bool = False
 
 

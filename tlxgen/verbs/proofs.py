@@ -83,7 +83,7 @@ class Proofs:
             return
         record = record_of(result, subject, simulator, want)
         with self._writing:
-            try:
+            try:  # another verify may be at work on the same lock
                 before = self.recorded(job)
                 same = before and before.subject == subject and simulator.made(before.simulator, before.libraries)
                 if before and same and before.covers(want.ways) and not record.findings:
