@@ -86,7 +86,7 @@ class Proofs:
             try:  # another verify may be at work on the same lock
                 before = self.recorded(job)
                 same = before and before.subject == subject and simulator.made(before.simulator, before.libraries)
-                if before and same and before.covers(want.ways) and not record.findings:
+                if before and same and before.covers(want.ways) and before.findings == record.findings:
                     record = before
                 self._made[job] = record
                 sealed = lock.sealed({"subject": subject}, record.to_json(), SECTION)
