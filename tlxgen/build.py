@@ -56,7 +56,7 @@ class Built:
     changes: changes.Changes = changes.Changes()
     functions: tuple[str, ...] = ()  # what those must know who import some
     entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a check: by structure
-    problem: str | None = None  # of a check: the module of the family that its modules are verified by
+    judged_by: tuple[str, ...] = ()  # of a check: the modules of the family that say what is right
 
     @property
     def up_to_date(self) -> bool:
@@ -76,7 +76,7 @@ class Made:
     inputs: dict[Path, str]
     variants: int
     rejected: int
-    problem: str | None  # the module of the family's inputs and reference, by name
+    judged_by: tuple[str, ...]  # modules of the family that say what is right, by name
 
 
 def folder_of(spec: Path, out: Path | None) -> Path:
@@ -148,7 +148,7 @@ class Prepared:
     def compared(self) -> Built:
         """How the folder differs from this."""
         built = self._built(_diff(self.folder, self.there.files, self.files, self.changed))
-        return replace(built, entries=json.loads(self.files[lock.NAME])["structures"], problem=self.made.problem)
+        return replace(built, entries=json.loads(self.files[lock.NAME])["structures"], judged_by=self.made.judged_by)
 
     def write(self, *, force: bool = False) -> Built:
         """Makes the folder so, with the compile results that are there by now.
@@ -258,7 +258,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections, family.where("problem"))
+    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections, family.judged_by)
 
 
 def _outside(templates: Path) -> dict[Path, str]:

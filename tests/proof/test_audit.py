@@ -67,7 +67,7 @@ def test_the_seed_decides_what_is_drawn(lab: Lab) -> None:
     ("severity", "finds", "said"),
     [
         ("error", ("deadlock",), "not recorded: error deadlock, lines 5"),
-        ("warning", ("uninitialised",), "warning uninit"),
+        ("warning", ("x",), "not recorded: warning x"),
     ],
 )
 def test_a_finding_that_is_not_recorded_is_a_difference(
@@ -121,7 +121,7 @@ def test_what_a_spec_no_longer_makes_is_a_difference(proven: Lab) -> None:
 
 
 def test_by_another_simulator_only_what_it_finds_counts(proven: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tlxgen.verbs.proofs.simulator_of", lambda problem: Simulator("0" * 64, {}))
+    monkeypatch.setattr("tlxgen.verbs.proofs.simulator_of", lambda *judges: Simulator("0" * 64, {}))
     proven.steps = 8
     assert proven.invoke("verify", "--audit", "2").exit_code == 0
     proven.finds = ("deadlock",)
@@ -140,12 +140,16 @@ def test_all_that_has_changed_since_a_commit_is_audited(proven: Lab) -> None:
     git("add", ".")
     git("commit", "-qm", "both")
     assert proven.invoke("verify", "--audit", "0", "--since", "HEAD").exit_code == 0 and proven.names == []
-    proven.project.spec("k", "variants:\n  axes: {tasks.mma.in_flight: [0, 1, 2], rings.ab.stages: [4]}\n")
+    proven.project.spec("k", "variants:\n  axes: {tasks.mma.split: [cooperative, pingpong]}\n")
     proven.project.build("k")
     proven.invoke("verify", "specs/k.yaml", "--changed")
-    ran = proven.names
-    assert ran and proven.invoke("verify", "--audit", "0", "--since", "HEAD").exit_code == 0
-    assert proven.names == ran
+    assert proven.invoke("verify", "--audit", "0", "--since", "HEAD").exit_code == 0
+    assert proven.names == ["k_cooperative", "k_pingpong"]
+    git("add", ".")
+    git("commit", "-qm", "others")
+    proven.alter("k_pingpong", lambda record: record.update(simulator="0" * 64), seal=True)
+    proven.invoke("verify", "--audit", "0", "--since", "HEAD")
+    assert proven.names == []  # the module is what it was
     result = proven.invoke("verify", "--audit", "0", "--since", "nowhere")
     assert "'nowhere' is not a commit" in str(result.exception)
 

@@ -162,6 +162,12 @@ class Family:
         found = self.where(name)
         return _imported(found) if found else None
 
+    @property
+    def judged_by(self) -> tuple[str, ...]:
+        """The modules, by their full names, that say what is right for a kernel: its problem, and its spec's model."""
+        problem = self.where("problem")
+        return (problem, self.model.__module__) if problem else ()
+
     def where(self, name: str) -> str | None:
         """The full name of the family's module of that name, which is not imported; None if there is none."""
         return _where(self._packages, name)

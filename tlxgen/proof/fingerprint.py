@@ -51,17 +51,17 @@ class Simulator:
         return by == self.digest and all(libraries.get(name) == version for name, version in self.libraries.items())
 
 
-def simulator_of(problem: str | None) -> Simulator | None:
-    """The simulator of modules whose family has the module `problem`, by its full name; None if it has no digest."""
+def simulator_of(*judged_by: str) -> Simulator | None:
+    """The simulator of modules that those of their family judge (see Family.judged_by); None if it has no digest."""
     try:
-        return _simulator(problem) if problem else None
+        return _simulator(judged_by) if judged_by else None
     except (UnreadableError, OSError, SyntaxError, ValueError):
         return None
 
 
 @functools.cache
-def _simulator(problem: str) -> Simulator:
-    code, others = _remembered(problem) or _remember(problem, _read(problem))
+def _simulator(judged_by: tuple[str, ...]) -> Simulator:
+    code, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
     versions = {name: _version(name) for name in sorted(set(others) | set(LIBRARIES.values()))}
     return Simulator(code, {name: version for name, version in versions.items() if version})
 
@@ -73,9 +73,9 @@ def _version(distribution: str) -> str:
     return ""
 
 
-def _read(problem: str) -> tuple[str, list[str]]:
+def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
     """The digest of all code that counts, and the other libraries that it imports, as a plug-in may."""
-    read = modules((*ROOTS, problem))
+    read = modules((*ROOTS, *judged_by))
     text = json.dumps({name: _digest(path) for name, path in sorted(read.code.items())})
     own = {name.partition(".")[0] for name in read.code}
     others = read.libraries - own - set(LIBRARIES) - PLAIN - set(sys.stdlib_module_names)
@@ -89,26 +89,27 @@ def _distribution(imported: str) -> str:
     return found[0]
 
 
-def _remembered(problem: str) -> tuple[str, list[str]] | None:
+def _remembered(judged_by: tuple[str, ...]) -> tuple[str, list[str]] | None:
     """What was read when all texts were the same; reading takes most of a second."""
     try:
-        code, others = json.loads(_memory(problem).read_bytes())
+        code, others = json.loads(_memory(judged_by).read_bytes())
         return str(code), list(map(str, others))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _remember(problem: str, found: tuple[str, list[str]]) -> tuple[str, list[str]]:
+def _remember(judged_by: tuple[str, ...], found: tuple[str, list[str]]) -> tuple[str, list[str]]:
     with contextlib.suppress(OSError):
-        write_atomic(_memory(problem), json.dumps(found).encode())
+        write_atomic(_memory(judged_by), json.dumps(found).encode())
     return found
 
 
 @functools.cache
-def _memory(problem: str) -> Path:
+def _memory(judged_by: tuple[str, ...]) -> Path:
     """The file that remembers, named after every text that could count and the Python that reads them."""
-    trees = [digest.of_tree(folder, ("**/*.py",)) for top in ("tlxgen", _top(problem)) for folder in _folders(top)]
-    key = digest.of_text("\n".join([problem, sys.version, *trees]))
+    tops = dict.fromkeys(("tlxgen", *map(_top, judged_by)))
+    trees = [digest.of_tree(folder, ("**/*.py",)) for top in tops for folder in _folders(top)]
+    key = digest.of_text("\n".join([*judged_by, sys.version, *trees]))
     return stamp.cache_folder() / "simulators" / f"{key}.json"
 
 

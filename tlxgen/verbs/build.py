@@ -78,7 +78,7 @@ def states_of(built: Built) -> dict[str, State]:
         return {}
     from tlxgen.verbs.verify import Options as Defaults
 
-    simulator, want = simulator_of(built.problem), Defaults().want
+    simulator, want = simulator_of(*built.judged_by), Defaults().want
     return {name: state_of(read(e), e["subject"], simulator, want) for name, e in built.entries.items()}
 
 

@@ -26,7 +26,7 @@ class _Known:
 
     @property
     def simulator(self) -> Simulator | None:
-        return simulator_of(self.kernels.family.where("problem"))
+        return simulator_of(*self.kernels.family.judged_by)
 
     def subject(self, structure: str, module: Path) -> str:
         """The digest of what is run of a structure; empty for a module that is no Python."""
