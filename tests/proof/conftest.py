@@ -17,7 +17,7 @@ from tlxgen.verbs import verify as verify_verb
 from tlxgen.verify import Result as Verified
 from tlxgen.verify import StructureJob
 
-CASES = ((0, (1, 1, 64), 4), (0, (381, 264, 96), 4))
+CASES = ((0, (1, 1, 64)), (0, (381, 264, 96)))
 FINDING = {"id": "deadlock", "severity": "error", "message": "m", "schedule": "lazy", "seed": 0, "fix": "f"}
 
 
@@ -48,7 +48,7 @@ class Lab:
             self.ways.append(job.ways or tuple(ways))
             place = {"path": str(job.module), "line": 5}
             found = [{**FINDING, "id": id, "severity": self.severity, "places": [place]} for id in self.finds]
-            result = Verified(job.structure, found, CASES, runs=2 * len(self.ways[-1]), steps=self.steps)
+            result = Verified(job.structure, found, CASES, (4,), runs=2 * len(self.ways[-1]), steps=self.steps)
             if job.structure in self.stuck:
                 result.error = TlxgenError("it hung")
             on_done(job, result)

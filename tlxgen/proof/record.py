@@ -51,6 +51,7 @@ class Record(BaseModel):
     libraries: dict[str, str]
     schedules: tuple[Run, ...]
     cases: tuple[Case, ...]
+    sms: tuple[int, ...]
     runs: int
     steps: int
     coverage: dict[str, Any] | None

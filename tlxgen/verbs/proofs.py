@@ -113,6 +113,7 @@ def record_of(result: Result, subject: str, simulator: Simulator, want: Want) ->
         libraries=dict(simulator.libraries),
         schedules=want.ways,
         cases=result.cases,
+        sms=result.sms,
         runs=result.runs,
         steps=result.steps,
         coverage=None,

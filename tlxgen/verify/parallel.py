@@ -140,7 +140,8 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
         finding |= {"replay": shown["replay"], "witness": shown["text"]}
     if "cases" in message:
-        result.cases = tuple((i, tuple(shape), sms) for i, shape, sms in message["cases"])
+        result.cases = tuple((i, tuple(shape)) for i, shape in message["cases"])
+        result.sms = tuple(message["sms"])
     if "verdict" in message:
         result.verdict = {**message["verdict"]}
     if "print" in message:

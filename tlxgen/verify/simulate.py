@@ -46,7 +46,7 @@ def handle(request: dict[str, Any], say: Say) -> None:
         sys.stdout = prints
         verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
         if isinstance(verify, structures.Prepared):
-            say({"cases": list(verify.cases)})
+            say({"cases": list(verify.cases), "sms": list(verify.sms)})
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
@@ -150,7 +150,7 @@ def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
     """What runs the job on one schedule and seed, on a list of decisions, or in all orders."""
     config = job["config"]
     if job["kind"] == "structure":
-        given = [(i, tuple(shape), sms) for i, shape, sms in job["cases"]] if job["cases"] is not None else None
+        given = [(i, tuple(shape)) for i, shape in job["cases"]] if job["cases"] is not None else None
         return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config, given)
     if job["kind"] == "case":
         declared = Path(shown(job["declared"]))

@@ -19,9 +19,10 @@ from .verification import Case
 
 @dataclass(frozen=True)
 class Prepared:
-    """What runs a structure's `cases`, on one schedule and seed or another way."""
+    """What runs a structure's `cases`, on one schedule and seed or another way; `sms`: on how many SMs."""
 
     cases: Sequence[Case]
+    sms: Sequence[int]
     run: Callable[[Way], Report]
 
     def __call__(self, way: Way) -> Report:
@@ -41,17 +42,17 @@ def prepare(spec: Path, name: str, path: Path, config: int | None, given: Sequen
         raise NoSuchConfig(name, config, count)
     variants = [structure.variant_of(c.kwargs)[0].spec for c in module.CONFIGS]
     points = [(v, c.kwargs) for v, c in zip(variants, module.CONFIGS, strict=True)]
-    cases = given if given is not None else [(i, tuple(s), SMS) for i, s in cases_of(problem, points, config)]
+    cases = given if given is not None else [(i, tuple(s)) for i, s in cases_of(problem, points, config)]
 
     def run(way: Way) -> Report:
         report = Report()
-        for number, (i, shape, sms) in enumerate(cases):
+        for number, (i, shape) in enumerate(cases):
             if not isinstance(way, Script) or way.part == number:
                 case = (problem, module, variants[i], shape, module.CONFIGS[i], numerics.compare)
-                report.add(verify_case(*case, (way,), sms=sms, arch=structure.plan.arch.name).of_part(number))
+                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
         return report
 
-    return Prepared(cases, run)
+    return Prepared(cases, (SMS,), run)
 
 
 def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:

@@ -14,7 +14,7 @@ Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim,
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Run = tuple[Schedule, int]  # with a seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
-Case = tuple[int, tuple[int, ...], int]  # of a structure: a row of CONFIGS, a shape, and how many SMs there are
+Case = tuple[int, tuple[int, ...]]  # of a structure: a row of CONFIGS, and a shape
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -97,12 +97,13 @@ class Result:
     `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
     of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the finding
     that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of a
-    structure, what was run on each schedule.
+    structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
     """
 
     target: str
     findings: list[dict[str, Any]] = field(default_factory=list)
     cases: tuple[Case, ...] = ()
+    sms: tuple[int, ...] = ()
     runs: int = 0
     steps: int = 0
     states: int = 0
