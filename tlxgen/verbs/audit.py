@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tlxgen import __version__, digest, lock
+from tlxgen import digest, lock
 from tlxgen.build import folder_of
 from tlxgen.errors import Location, SpecError, TlxgenError
 from tlxgen.families import kernels_of
 from tlxgen.files import require_outputs, write_atomic
 from tlxgen.project import from_here
 from tlxgen.proof import SECTION, Record, read
+from tlxgen.record import head
 from tlxgen.review.progress import bar
 from tlxgen.review.revision import Repository
 from tlxgen.verbs.findings import told
@@ -26,8 +27,6 @@ from tlxgen.verify import Limits, Result, StructureJob, verify_all
 from tlxgen.verify.verification import error_to_json
 from tlxgen.words import counted
 from tlxgen.working import Working
-
-RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
 
 
 @dataclass(frozen=True)
@@ -233,4 +232,4 @@ def _to_json(outcomes: Sequence[Outcome], pool: int, options: Options) -> dict[s
         data |= {"found": result.to_json()} if result else {}
         targets.append(data | ({"error": error_to_json(result.error)} if result and result.error else {}))
     told = {"seed": options.seed, "since": options.since, "records": pool}
-    return {"version": RECORD_VERSION, "tlxgen": __version__, "audit": told, "targets": targets}
+    return {**head("verify"), "audit": told, "targets": targets}
