@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tlxgen.coverage import Coverage
 from tlxgen.cudalike import DEVICE
 
 from .engine import Schedule
@@ -68,6 +69,7 @@ class Report:
     searches: int = 0  # exhaustive ones
     limits: list[str] = field(default_factory=list)  # what ended those that are not complete
     first: Case | None = field(default=None, repr=False)
+    coverage: Coverage = field(default_factory=Coverage, repr=False)  # what the runs have exercised, all together
 
     @property
     def errors(self) -> list[Seen]:
@@ -110,6 +112,7 @@ class Report:
         self.searches += other.searches
         self.limits += other.limits
         self.first = self.first or other.first
+        self.coverage.add(other.coverage)
 
 
 def verify(
@@ -162,14 +165,14 @@ def _once(case: Case, run: Run | Script) -> Report:
     session = case.run(director, seed)
     steps = session.noticed
     found = [Seen(f, schedule, seed, script, steps[f.key], case=case) for f in session.findings.all]
-    return Report(found, 1, session.steps, first=case)
+    return Report(found, 1, session.steps, first=case, coverage=session.coverage)
 
 
 def _explore(case: Case, budget: Budget) -> Report:
     explored = explore(case, budget=budget)
     found = [Seen(f, None, script.seed, script, steps, case=case) for f, script, steps in explored.found]
     limits = [explored.limit] if explored.limit else []
-    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case)
+    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case, explored.coverage)
 
 
 def verify_case(

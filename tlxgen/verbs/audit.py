@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -192,19 +193,20 @@ def _job(outcome: Outcome, proofs: Proofs) -> StructureJob | None:
 
 
 def differences(record: Record, result: Result, same: bool) -> list[str]:
-    """How a result differs from what is recorded; where the simulator is not the `same`, only in what it finds."""
-    was = {(f.id, f.severity, f.lines) for f in record.findings}
-    now = {(f.id, f.severity, f.lines) for f in findings_of(result)}
-    found = [f"not recorded: {_told(*f)}" for f in sorted(now - was)]
-    found += [f"recorded, but not found again: {_told(*f)}" for f in sorted(was - now)]
+    """How a result differs from what is recorded; where the simulator is not the `same`, only in what it finds.
+
+    Lines are not compared: a comment that came or went moves them, and the record is still of the same code.
+    """
+    was = Counter(f"{f.severity} {f.id}" for f in record.findings)
+    now = Counter(f"{f.severity} {f.id}" for f in findings_of(result))
+    found = [f"not recorded: {finding}" for finding in sorted(now - was)]
+    found += [f"recorded, but not found again: {finding}" for finding in sorted(was - now)]
     if same:
-        pairs = {"runs": (record.runs, result.runs), "steps": (record.steps, result.steps)}
+        summary = result.summary
+        counts = (record.coverage or {}).get("counts"), summary.to_json()["counts"] if summary else None
+        pairs = {"runs": (record.runs, result.runs), "steps": (record.steps, result.steps), "coverage": counts}
         found += [f"{what}: {a} recorded, {b} now" for what, (a, b) in pairs.items() if a != b]
     return found
-
-
-def _told(id: str, severity: str, lines: Sequence[int]) -> str:
-    return f"{severity} {id}" + (f", lines {', '.join(map(str, lines))}" if lines else "")
 
 
 def _print(outcome: Outcome, options: Options) -> None:

@@ -116,7 +116,7 @@ def record_of(result: Result, subject: str, simulator: Simulator, want: Want) ->
         sms=result.sms,
         runs=result.runs,
         steps=result.steps,
-        coverage=None,
+        coverage=summary.to_json() if (summary := result.summary) else None,
         findings=tuple(findings_of(result)),
     )
 

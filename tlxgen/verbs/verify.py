@@ -14,6 +14,7 @@ from typing import Any
 from tlxgen import __version__, digest
 from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
+from tlxgen.coverage.page import page
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import require_outputs, write_atomic
@@ -63,6 +64,7 @@ class Options:
     prints: bool = False  # of the targets are shown
     changed: bool = False  # structures only, of which no record holds
     any_simulator: bool = False  # may have made a record that holds
+    coverage: Path | None = None  # the page of what ran
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -114,7 +116,7 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
-    require_outputs({"--json": record, "--trace": options.trace})
+    require_outputs({"--json": record, "--trace": options.trace, "--coverage": options.coverage})
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
     output, proofs = Output(kept=record is not None), Proofs()
@@ -137,21 +139,34 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
         known = _known(wanted, options, proofs, output) if options.changed else {}
         wanted = [job for job in wanted if job not in known]
         results = execute(wanted, options, output, works, proofs) if wanted or not known else []
+        if options.coverage:
+            _write(options.coverage, _page(results, works))
         if record:
             shown: list[tuple[Result | Job, Any]] = [(job, proofs.shown(job)) for job in known]
             shown += [(result, proofs.shown(job)) for job, result in zip(wanted, results, strict=True)]
-            write_record(record, to_json(shown, options))
+            _write(record, json.dumps(to_json(shown, options), indent=1) + "\n")
     output.close()
     proofs.close()
     return exit_code(results, options.strict)
 
 
-def write_record(path: Path, data: Mapping[str, Any]) -> None:
-    """Writes what `--json` asks for. Raises TlxgenError."""
+def _write(path: Path, text: str) -> None:
     try:
-        write_atomic(path, (json.dumps(data, indent=1) + "\n").encode())
+        write_atomic(path, text.encode())
     except OSError as error:
         raise TlxgenError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
+    """The page of what ran, with the sources as they were read: those of a spec lie in a copy, which goes."""
+    seen = [(result.target, result.coverage) for result in results if result.coverage]
+    paths = {function["path"] for _, coverage in seen for function in coverage["functions"]}
+    sources = {}
+    for path in sorted(paths):
+        copies = [w.folder / Path(path).name for w in works.values() if path.startswith(w.shown(f"{w.folder}/"))]
+        read = next((file for file in (*copies, Path(path)) if file.is_file()), None)
+        sources[path] = read.read_text(errors="replace").splitlines() if read else []
+    return page(seen, sources)
 
 
 def _known(jobs: Sequence[Job], options: Options, proofs: Proofs, output: Output) -> dict[Job, State]:
@@ -294,6 +309,7 @@ def _structures(work: Working, options: Options, proofs: Proofs) -> list[Structu
 def name_as_built(result: Result, work: Working) -> None:
     """Gives the lines of a result the path in generated/ instead of that of a copy."""
     result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
+    result.coverage = json.loads(work.shown(json.dumps(result.coverage, ensure_ascii=False)))
     result.verdict = json.loads(work.shown(json.dumps(result.verdict, ensure_ascii=False)))
     if result.error:
         result.error = error_from_json(json.loads(work.shown(json.dumps(error_to_json(result.error)))))
@@ -310,6 +326,8 @@ def _print(result: Result, story: str, output: Output) -> None:
         if text not in shown:  # most print the same in every run
             output.print(textwrap.indent(f"{run} prints:\n{textwrap.indent(text.rstrip(), '  ')}", "  "))
         shown.add(text)
+    if result.summary and result.summary.line:
+        output.print(f"  {result.summary.line}")
     if story:
         output.print(emphasised(textwrap.indent(story, "  "), sys.stdout))
     if result.error:

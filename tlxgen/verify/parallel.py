@@ -144,6 +144,8 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         result.sms = tuple(message["sms"])
     if "verdict" in message:
         result.verdict = {**message["verdict"]}
+    if "coverage" in message:
+        result.coverage = {**message["coverage"]}
     if "print" in message:
         said = dict(result.prints)
         said[message["print"]] = said.get(message["print"], "") + message["text"]

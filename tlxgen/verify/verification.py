@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+from tlxgen.coverage import Summary
 from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.project import real
 
@@ -94,10 +95,10 @@ def to_json(job: Job) -> dict[str, Any]:
 class Result:
     """What came of one job. `error`: what kept it from being verified, or verified to its end.
 
-    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
-    of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the finding
-    that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of a
-    structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
+    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, sms, fix; of the
+    first of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the
+    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of
+    a structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
     """
 
     target: str
@@ -112,6 +113,7 @@ class Result:
     seconds: float = 0.0
     verdict: dict[str, Any] | None = None
     prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
+    coverage: dict[str, Any] | None = None  # what the runs exercised (tlxgen.coverage.to_json)
     error: TlxgenError | None = None
 
     @property
@@ -138,6 +140,11 @@ class Result:
         return self.searches > 0 and not self.limits and self.error is None
 
     @property
+    def summary(self) -> Summary | None:
+        """What the runs exercised, in short; None where nothing ran."""
+        return Summary.from_json(self.coverage["summary"]) if self.coverage else None
+
+    @property
     def covered(self) -> str:
         """What was run, in words."""
         if not self.searches:
@@ -152,6 +159,7 @@ class Result:
             data |= {"states": self.states, "complete": self.complete}
         data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
         data |= {"verdict": self.verdict} if self.verdict else {}
+        data |= {"coverage": self.coverage} if self.coverage else {}
         return data | ({"error": error_to_json(self.error)} if self.error else {})
 
 
