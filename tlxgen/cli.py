@@ -282,7 +282,7 @@ def verify(
     seed: Annotated[Optional[str], typer.Option(help="With --audit: any text, which decides what is drawn.")] = None,
     since: Annotated[
         Optional[str],
-        typer.Option(metavar="REV", help="With --audit: also all records of modules that have changed since a commit."),
+        typer.Option(metavar="REV", help="With --audit: also all modules whose kernels have changed since a commit."),
     ] = None,
     skeleton: Annotated[
         bool, typer.Option("--skeleton", help="Run nothing: write a file of cases to start from beside each FILE.py.")
