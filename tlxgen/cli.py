@@ -234,8 +234,8 @@ def verify(
         Optional[int], typer.Option(min=1, help="Seeds of each schedule that has chance in it. Default: 2.")
     ] = None,
     schedule: Annotated[
-        Optional[Literal["random", "starved", "lazy", "eager"]],
-        typer.Option("--schedule", help="Only this schedule. Default: all."),
+        Optional[Literal["random", "starved", "lazy", "eager", "delays"]],
+        typer.Option("--schedule", help="Only this schedule. Default: all; lazy and eager are among the delays."),
     ] = None,
     config: Annotated[
         Optional[int],

@@ -24,6 +24,8 @@ from tlxgen.streams import OutputError
 from tlxgen.terminal import emphasised
 from tlxgen.verbs.findings import told
 from tlxgen.verify import (
+    CHANCE,
+    DEFAULT,
     SCHEDULES,
     Arch,
     Job,
@@ -69,7 +71,7 @@ class Options:
 
     @property
     def runs(self) -> list[Run]:
-        return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
+        return runs_of(self.seeds, (self.schedule,) if self.schedule else DEFAULT)
 
 
 class Output:
@@ -189,8 +191,8 @@ def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
 
 
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
-    """Seeds of each schedule; lazy and eager have no chance in them: once is all."""
-    return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
+    """Seeds of each schedule that has chance in it; of another, once is all."""
+    return [(s, seed) for s in schedules for seed in range(seeds if s in CHANCE else 1)]
 
 
 def _replayed(jobs: list[Job], options: Options) -> list[Job]:

@@ -2,9 +2,25 @@
 
 from .parallel import skeleton, verify_all
 from .targets import cases_in, is_function, is_hand_written, jobs_of, must_exist, split
-from .verification import SCHEDULES, Arch, CaseJob, FunctionJob, Job, Limits, Result, Run, Schedule, StructureJob, Way
+from .verification import (
+    CHANCE,
+    DEFAULT,
+    SCHEDULES,
+    Arch,
+    CaseJob,
+    FunctionJob,
+    Job,
+    Limits,
+    Result,
+    Run,
+    Schedule,
+    StructureJob,
+    Way,
+)
 
 __all__ = [
+    "CHANCE",
+    "DEFAULT",
     "SCHEDULES",
     "Arch",
     "CaseJob",
