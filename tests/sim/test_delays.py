@@ -85,7 +85,7 @@ def test_a_queue_keeps_its_order(kind: Kind) -> None:
 
 
 def test_each_point_is_perturbed_once_whatever_the_case() -> None:
-    """A second shape of the kernel has the same points: there is one run of either kind without a delay, and no more."""
+    """A second shape of the kernel has the same points: one run of either kind without a delay is all."""
     at, delays = COOPERATIVE, Delays()
     first = run_case(at, source(at), 0, (130, 130, 200), (delays,))
     points = {kind: {p for k, p in delays.known if k == kind} for kind in ("late", "early")}

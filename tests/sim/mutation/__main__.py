@@ -1,7 +1,7 @@
 """`python -m tests.sim.mutation [NAME ...]`: runs all mutants (of modules whose names contain a NAME) in the simulator.
 
     python -m tests.sim.mutation --json benchmarks/results/simulator_mutants.json     (with tables beside it, .md)
-    python -m tests.sim.mutation tutorials/                  the wheel's Hopper GEMMs; nothing of their text is kept
+    python -m tests.sim.mutation tutorials/ rows/            kernels of the wheel; nothing of their text is kept
     python -m tests.sim.mutation --agreement CASES.json      chooses cases for benchmarks/simulator_agreement.py
 
 From the repository's root; about a quarter of an hour on two idle cores. Mutants that no argument covers and nothing
@@ -21,7 +21,8 @@ from pathlib import Path
 import torch
 
 from tlxgen.files import write_atomic
-from tlxgen.sim import RUNS
+from tlxgen.verbs.verify import runs_of
+from tlxgen.verify import DEFAULT
 
 from .agreement import cases, spread
 from .execute import SECONDS, Outcome, execute, parallel
@@ -49,7 +50,10 @@ def main() -> int:
     print(f"{total} {total.rate:.2%} of {total.faults} faults; {unexecuted} on lines not executed")
     print(f"{time.monotonic() - start:.0f} s")
     if options.json:
-        head = {"command": "python -m tests.sim.mutation", "schedules_and_seeds": [list(r) for r in RUNS]}
+        head = {
+            "command": "python -m tests.sim.mutation",
+            "schedules_and_seeds": [list(r) for r in runs_of(2, DEFAULT)],
+        }
         write_atomic(options.json, as_json(results, unexecuted, head).encode())
         write_atomic(options.json.with_suffix(".md"), as_markdown(results, unexecuted).encode())
     if options.agreement:

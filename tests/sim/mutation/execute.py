@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tlxgen.loading import HOST
-from tlxgen.sim import RUNS, Report, Run, UnsupportedOp
+from tlxgen.sim import Delays, Report, UnsupportedOp, Way
+from tlxgen.verbs.verify import runs_of
+from tlxgen.verify import DEFAULT
 
 from .mutant import Mutant, apply
 from .subjects import Subject
@@ -42,19 +44,24 @@ class Outcome:
     seconds: float = 0.0
 
 
-def execute(subject: Subject, mutant: Mutant, runs: Sequence[Run] = RUNS) -> Outcome:
-    """Runs case after case, schedule after schedule, until one has findings."""
+def default_runs() -> tuple[Way, ...]:
+    """The schedules of `tlxgen verify`, as it runs them when nothing else is said."""
+    return tuple(Delays() if kind == "delays" else (kind, seed) for kind, seed in runs_of(2, DEFAULT))
+
+
+def execute(subject: Subject, mutant: Mutant, runs: Sequence[Way] = ()) -> Outcome:
+    """Runs schedule after schedule, each on case after case, until one has findings."""
     start, count = time.perf_counter(), 0
     with written(subject, mutant) as path:
-        for case in subject.cases:
-            for run in runs:
-                count += 1
+        for run in runs or default_runs():
+            for case in subject.cases:
                 try:
                     report = subject.verify(path, case, (run,))
                 except UnsupportedOp as error:
                     return Outcome("unsupported", text=str(error), case=str(case), runs=count)
+                count += report.runs
                 if report.seen:
-                    return _found(report, str(case), run, count, time.perf_counter() - start)
+                    return _found(report, str(case), count, time.perf_counter() - start)
     return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
 
 
@@ -69,12 +76,12 @@ def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
         yield path
 
 
-def _found(report: Report, case: str, run: Run, count: int, seconds: float) -> Outcome:
-    first = report.seen[0].finding
+def _found(report: Report, case: str, count: int, seconds: float) -> Outcome:
+    shown, first = report.seen[0], report.seen[0].finding
     refused = report.ids == {"kernel-error"} and not any(t in first.message for t in AT_RUN_TIME)
     verdict: Verdict = "invalid" if refused else "caught"
     text = f"{first.message} [{', '.join(str(p.line) for p in first.places)}]"
-    return Outcome(verdict, tuple(sorted(report.ids)), text, case, *run, count, round(seconds, 3))
+    return Outcome(verdict, tuple(sorted(report.ids)), text, case, shown.way, shown.seed, count, round(seconds, 3))
 
 
 def parallel(

@@ -11,9 +11,13 @@ from typing import Any
 
 import torch
 
+from benchmarks.tutorials import attention, gemm
+from benchmarks.tutorials.quantize import as_torchao
+from benchmarks.tutorials.row import Tutorial as Row
+from benchmarks.tutorials.row import load as load_tutorial
 from tests.sim.support import ROOT, kernels
 from tlxgen.check import numerics
-from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
 from tlxgen.verify.structures import cases_of
 
 LIMITS = Limits(steps=100_000)
@@ -25,7 +29,8 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # stores without TMA, operations of the epilogue, column-major operands on barriers of their own. On sm100: tensor
 # memory, dynamic work, MMA of two CTAs by either protocol, groups, scales. Attention: turns with persistence and
 # causal order, softmax in one round with the dots, one ring for K and V, O in Q's place, lengths in memory; backward
-# with dQ added up and without; on sm100 each of its schedules, on either order of the dots.
+# with dQ added up and without; on sm100 each of its schedules, on either order of the dots. Norms: rows in registers,
+# read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -55,18 +60,28 @@ GENERATED = (
     "blackwell_attention_fwd/blackwell_attention_fwd_causal",
     "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_none_persistent_no_overlap",
     "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_clc_shared_q",
+    "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_persistent_cooperative",
+    "hopper_layer_norm/hopper_layer_norm_grid",
+    "hopper_layer_norm/hopper_layer_norm_looped",
+    "hopper_layer_norm/hopper_layer_norm_staged",
+    "hopper_rms_norm/hopper_rms_norm_persistent",
+    "hopper_layer_norm_bwd/hopper_layer_norm_bwd",
 )
+MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
+SMS_COUNTS = (SMS, 1, 2, 3)  # of a kernel of the wheel, whose host code asks how many there are
 
 
 @dataclass(frozen=True)
 class Case:
-    """One config and shape of a subject."""
+    """One config and shape of a subject, or a number of SMs."""
 
     config: int
     shape: Shape
+    sms: int = SMS
 
     def __str__(self) -> str:
-        return f"config {self.config}, {'x'.join(map(str, self.shape))}"
+        shape = f", {'x'.join(map(str, self.shape))}" if self.shape else ""
+        return f"config {self.config}{shape}{f', {self.sms} SMs' if self.sms != SMS else ''}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +91,7 @@ class Subject:
     at: str
     path: Path
     cases: tuple[Case, ...]
-    verify: Callable[[Path, Case, Sequence[Run]], Report] = field(repr=False)
+    verify: Callable[[Path, Case, Sequence[Way]], Report] = field(repr=False)
     ours: bool = True  # else no text of it may be written to a file of the project
 
     @property
@@ -100,7 +115,7 @@ def generated(at: str) -> Subject:
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
-    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
+    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
         module = load_module(path, arch)
         arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config])
         return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS, arch=arch)
@@ -108,6 +123,8 @@ def generated(at: str) -> Subject:
     configs = [c.kwargs for c in load_module(path, arch).CONFIGS]
     points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
     cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
+    if "norm" in at:
+        cases = [c for c in cases if math.prod(c[1]) <= MOST_ELEMENTS]
     return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
 
 
@@ -168,7 +185,7 @@ def tutorial(it: Tutorial) -> Subject:
 
     path = Path(tlx.__path__[0]) / "tutorials" / f"{it.module}.py"
 
-    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
+    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
         module = load_module(path)
         m, n, k = case.shape
 
@@ -188,11 +205,44 @@ def tutorial(it: Tutorial) -> Subject:
     return Subject(f"tutorials/{it.module}", path, cases, run, ours=False)
 
 
+# Rows of benchmarks/tutorials, one of each kind: dynamic work, MMA of two CTAs, attention on either architecture.
+ROWS = (
+    "blackwell_gemm_clc, base",
+    "blackwell_gemm_2cta",
+    "blackwell_gemm_ws, 2 MMA groups",
+    "hopper_fa_ws_pipelined_pingpong_persistent",
+    "blackwell_fa_ws_persistent causal",
+    "blackwell_fa_clc causal, rescale",
+)
+
+
+def row_of(name: str) -> Row:
+    """The row of that name."""
+    return next(row for row in (*attention.ROWS, *gemm.ROWS) if row.name == name)
+
+
+def of_row(row: Row) -> Subject:
+    """A row's kernel, through its own host function, on some numbers of SMs; what the row explains does not count."""
+    path = Path(str(load_tutorial(row.module, row.arch).__file__))
+
+    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
+        with as_torchao():
+            module = load_module(path, row.arch)
+        report = verify(lambda s: row.check(module, s), runs, sms=case.sms, arch=row.arch, limits=LIMITS)
+        report.seen = [s for s in report.seen if s.finding.id not in {**row.warnings, **row.defects}]
+        return report
+
+    return Subject(f"rows/{row.module}", path, tuple(Case(0, (), sms) for sms in SMS_COUNTS), run, ours=False)
+
+
 def subjects(names: Sequence[str] = ()) -> Iterator[Subject]:
-    """All of them, or those whose name contains one of `names`."""
+    """All generated ones, or those of all whose name contains one of `names`."""
     for at in GENERATED:
         if not names or any(n in at for n in names):
             yield generated(at)
     for it in TUTORIALS:
         if any(n in f"tutorials/{it.module}" for n in names):
             yield tutorial(it)
+    for row in map(row_of, ROWS):
+        if any(n in f"rows/{row.module}" for n in names):
+            yield of_row(row)
