@@ -33,7 +33,7 @@ from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.sim import Delays, Report, Way  # noqa: E402
 from tlxgen.verify.structures import prepare  # noqa: E402
 from tlxgen.verbs.verify import runs_of  # noqa: E402
-from tlxgen.verify import DEFAULT  # noqa: E402
+from tlxgen.verify import SCHEDULES  # noqa: E402
 
 SECONDS = 900.0
 
@@ -51,7 +51,7 @@ class Outcome:
 
 def ways() -> Iterator[Way]:
     """The schedules of a default run."""
-    for schedule, seed in runs_of(2, DEFAULT):
+    for schedule, seed in runs_of(2, SCHEDULES):
         yield Delays() if schedule == "delays" else (schedule, seed)
 
 

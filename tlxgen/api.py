@@ -25,7 +25,7 @@ from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Plan
 from tlxgen.verbs import compile as _compiling
 from tlxgen.verbs.verify import name_as_built, runs_of
-from tlxgen.verify import DEFAULT, Job, Limits, Result, StructureJob, Way, is_hand_written, jobs_of, verify_all
+from tlxgen.verify import SCHEDULES, Job, Limits, Result, StructureJob, Way, is_hand_written, jobs_of, verify_all
 from tlxgen.working import of_spec
 
 __all__ = [
@@ -113,7 +113,7 @@ def verify(
         raise ValueError("seeds and workers are at least 1")
     check_torch()
     check_triton()
-    ways, limits = runs_of(seeds, DEFAULT), Limits(timeout_s, memory_gib)
+    ways, limits = runs_of(seeds, SCHEDULES), Limits(timeout_s, memory_gib)
     text = str(target)
     if is_hand_written(text):
         return _results(jobs_of(text, config, arch), ways, limits, workers)

@@ -235,7 +235,7 @@ def verify(
     ] = None,
     schedule: Annotated[
         Optional[Literal["random", "starved", "lazy", "eager", "delays"]],
-        typer.Option("--schedule", help="Only this schedule. Default: all; lazy and eager are among the delays."),
+        typer.Option("--schedule", help="Only this schedule. Default: all."),
     ] = None,
     config: Annotated[
         Optional[int],

@@ -100,3 +100,7 @@ class Delays:
             if (kind, where) not in self.known:
                 self.known.add((kind, where))
                 yield Delay(kind, number)
+
+    def complete(self, come_up: dict[Point, int]) -> bool:
+        """Whether all of these points have been perturbed either way."""
+        return all((kind, where) in self.known for kind in KINDS for where in come_up)

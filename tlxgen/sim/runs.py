@@ -186,8 +186,8 @@ def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
 
 
 def _delayed(case: Case, delays: Delays) -> Report:
-    """A run without a delay of either kind, whose points are then perturbed one after the other, up to an error:
-    what fails in any case needs no delay."""
+    """Runs without a delay, whose points are then perturbed one after the other, up to an error: what fails in any case
+    needs no delay."""
     report = Report()
     for kind, schedule in KINDS.items():
         base = Perturbed(Delay(kind))
@@ -196,6 +196,8 @@ def _delayed(case: Case, delays: Delays) -> Report:
             if report.errors:
                 return report
             report.add(_once(case, Perturbed(delay), 0, delay=delay))
+        if delays.complete(base.numbers):
+            break  # nor is there another point for the other kind
     return report
 
 

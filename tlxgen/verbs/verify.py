@@ -25,7 +25,6 @@ from tlxgen.terminal import emphasised
 from tlxgen.verbs.findings import told
 from tlxgen.verify import (
     CHANCE,
-    DEFAULT,
     SCHEDULES,
     Arch,
     Job,
@@ -71,7 +70,7 @@ class Options:
 
     @property
     def runs(self) -> list[Run]:
-        return runs_of(self.seeds, (self.schedule,) if self.schedule else DEFAULT)
+        return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
 
 
 class Output:

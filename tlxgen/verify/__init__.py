@@ -4,7 +4,6 @@ from .parallel import skeleton, verify_all
 from .targets import cases_in, is_function, is_hand_written, jobs_of, must_exist, split
 from .verification import (
     CHANCE,
-    DEFAULT,
     SCHEDULES,
     Arch,
     CaseJob,
@@ -20,7 +19,6 @@ from .verification import (
 
 __all__ = [
     "CHANCE",
-    "DEFAULT",
     "SCHEDULES",
     "Arch",
     "CaseJob",

@@ -13,7 +13,6 @@ from tlxgen.project import real
 Schedule = Literal["random", "starved", "lazy", "eager", "delays"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 CHANCE: tuple[Schedule, ...] = ("random", "starved")  # they draw from a seed
-DEFAULT: tuple[Schedule, ...] = (*CHANCE, "delays")  # among its runs are lazy and eager
 Run = tuple[Schedule, int]  # with a seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
 Status = Literal["clean", "findings", "error"]

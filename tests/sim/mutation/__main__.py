@@ -22,7 +22,7 @@ import torch
 
 from tlxgen.files import write_atomic
 from tlxgen.verbs.verify import runs_of
-from tlxgen.verify import DEFAULT
+from tlxgen.verify import SCHEDULES
 
 from .agreement import cases, spread
 from .execute import SECONDS, Outcome, execute, parallel
@@ -52,7 +52,7 @@ def main() -> int:
     if options.json:
         head = {
             "command": "python -m tests.sim.mutation",
-            "schedules_and_seeds": [list(r) for r in runs_of(2, DEFAULT)],
+            "schedules_and_seeds": [list(r) for r in runs_of(2, SCHEDULES)],
         }
         write_atomic(options.json, as_json(results, unexecuted, head).encode())
         write_atomic(options.json.with_suffix(".md"), as_markdown(results, unexecuted).encode())

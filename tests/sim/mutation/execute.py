@@ -18,7 +18,7 @@ from typing import Any, Literal
 from tlxgen.loading import HOST
 from tlxgen.sim import Delays, Report, UnsupportedOp, Way
 from tlxgen.verbs.verify import runs_of
-from tlxgen.verify import DEFAULT
+from tlxgen.verify import SCHEDULES
 
 from .mutant import Mutant, apply
 from .subjects import Subject
@@ -46,7 +46,7 @@ class Outcome:
 
 def default_runs() -> tuple[Way, ...]:
     """The schedules of `tlxgen verify`, as it runs them when nothing else is said."""
-    return tuple(Delays() if kind == "delays" else (kind, seed) for kind, seed in runs_of(2, DEFAULT))
+    return tuple(Delays() if kind == "delays" else (kind, seed) for kind, seed in runs_of(2, SCHEDULES))
 
 
 def execute(subject: Subject, mutant: Mutant, runs: Sequence[Way] = ()) -> Outcome:
