@@ -2,11 +2,12 @@
 
     python benchmarks/false_alarms.py --json benchmarks/results/simulator_false_alarms.json [--seeds 16] [NAME ...]
 
-A module runs with its first config and the last, on the two problems of `tlxgen verify` that cost least and have
-several tiles, and on the smallest one. Each has a run for each seed of `random` and of `starved`, `lazy`, `eager`, and one for each
-delay; seeds go over numbers of SMs. A run is one launch, or the few of one call, of one case on one order. Results are
-kept module by module beside the record, in NAME.part, so that a run which was cut off goes on. Exit status 1 for a
-finding.
+A module runs with its first config and its last, on the smallest problem of `tlxgen verify` and the smallest of several
+tiles, that on 1, 2, 3 and 4 SMs (clusters). Each case has a run for each seed of `random` and of `starved`, one on
+`lazy` and on `eager`; each delay has one run a module. A run is one call of the host function, on one order. The first
+module of each spec comes first, then the second of each. Results are kept module by module beside the record, in
+NAME.part, so that a run which was cut off goes on; --minutes ends it sooner, and the record has what was run by then.
+Exit status 1 for a finding.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,16 @@ from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.sim import SMS, Delays, Report, Way, load_module, verify_case  # noqa: E402
 
 SM_COUNTS = (SMS, 1, 2, 3)  # clusters of the simulated GPU
-MOST = 40_000  # elements of a problem: more cost more, and are no other orders
 Row = dict[str, Any]
+
+
+def modules(names: Sequence[str]) -> Iterator[tuple[str, Structure]]:
+    """The first structure of each spec, the second of each, and so on."""
+    for number in count():
+        some = [(name, found[number]) for name in names if number < len(found := kernels(name).structures)]
+        if not some:
+            return
+        yield from some
 
 
 def cases(name: str, structure: Structure) -> Iterator[tuple[int, tuple[int, ...], int]]:
@@ -43,11 +53,11 @@ def cases(name: str, structure: Structure) -> Iterator[tuple[int, tuple[int, ...
         variant = structure.variants[config]
         assert variant.plan is not None
         constants = dict(variant.plan.launches[0].constants)
-        for count in SM_COUNTS:
-            sms = max(SMS, cluster) if count == SMS else count * cluster
+        for clusters in SM_COUNTS:
+            sms = max(SMS, cluster) if clusters == SMS else clusters * cluster
             shapes = sorted(problem.simulated_shapes(variant.spec, constants, sms), key=math.prod)
             wide = [s for s in shapes if min(s[-2:]) > 1] or shapes
-            for shape in dict.fromkeys((wide[0], *shapes[:1]) if count == SMS else wide[:1]):
+            for shape in dict.fromkeys((wide[0], shapes[0]) if clusters == SMS else wide[:1]):
                 yield config, shape, sms
 
 
@@ -77,19 +87,23 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=16)
+    parser.add_argument("--minutes", type=float)
     options = parser.parse_args()
     torch.set_num_threads(1)
     part, start = options.json.with_suffix(".part"), time.monotonic()
     rows = {r["module"]: r for r in map(json.loads, part.read_text().splitlines() if part.exists() else ())}
-    for name in (n for n in SPECS if not options.names or any(text in n for text in options.names)):
-        for structure in kernels(name).structures:
-            if structure.name not in rows:
-                row = rows[structure.name] = module(name, structure, options.seeds)
-                with part.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                if row["findings"]:
-                    print(structure.name, *row["findings"], sep="\n    ", flush=True)
-        print(f"{name}: {sum(r['runs'] for r in rows.values())} runs, {time.monotonic() - start:.0f} s", flush=True)
+    for name, structure in modules([n for n in SPECS if not options.names or any(t in n for t in options.names)]):
+        if structure.name in rows:
+            continue
+        if options.minutes and time.monotonic() - start > 60 * options.minutes:
+            break
+        row = rows[structure.name] = module(name, structure, options.seeds)
+        with part.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        runs = sum(r["runs"] for r in rows.values())
+        print(f"{structure.name}: {runs} runs, {time.monotonic() - start:.0f} s", flush=True)
+        if row["findings"]:
+            print("    ", *row["findings"], sep="\n    ", flush=True)
     found = sum(len(row["findings"]) for row in rows.values())
     head = {"command": f"python benchmarks/false_alarms.py --seeds {options.seeds}", "modules": len(rows)}
     head |= {key: sum(row[key] for row in rows.values()) for key in ("runs", "steps")} | {"findings": found}

@@ -24,8 +24,8 @@ def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and of short rows those
-    of the sums twice; one row or element."""
+    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and those of the sums
+    twice where rows are short; one row or element."""
     step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 3
     rounds = max(1 + spec.rings.rows.stages, 6 if spec.cluster.n > 1 and spec.columns <= SHORT else 0)
     tiles = max(1, spec.ctas * sms // spec.cluster.n) * rounds + 1
