@@ -29,6 +29,7 @@ class Equivalent:
         return there is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
 
 
+NORM = r"_norm"
 DEFAULT_SCHEDULE = r"^hopper_attention_fwd(_masks/.*packed|/)"  # turns, with the products under the softmax
 ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
@@ -494,6 +495,48 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",
         (("later", r"tlx\.barrier_wait\(.*\) after (count|acc_count|use) \+= 1"),),
+    ),
+    Equivalent(
+        "cluster_barrier() is barrier.cluster.arrive and .wait, with release and acquire (read in the PTX of these kernels): "
+        "they order the initialisation of barriers before what peers do to them. The fence is for arrive.relaxed.",
+        (
+            ("drop", r"tlx\.fence_mbarrier_init_cluster\(\) dropped"),
+            ("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),
+            ("sooner", r"tlx\.fence_mbarrier_init_cluster\(\) before sums_full = .*"),
+            ("sooner", r"tlx\.cluster_barrier\(\) before tlx\.fence_mbarrier_init_cluster\(\)"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody uses.",
+        (
+            ("duplicate", r"tlx\.cluster_barrier\(\) twice"),
+            ("condition", r"if CLUSTER > 1: (sums_tiles = .*|tlx\.fence_mbarrier_init_cluster): CLUSTER > 1 -> True"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is set before or after the wait is in registers.",
+        (("later", r"tlx\.barrier_wait\(.*\) after (mean|squares|along|total) = tl\.zeros\(.*"),),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
+        (
+            ("condition", r"if (not )?AGAIN: .* -> True"),
+            ("condition", r"if SUMS > [01]: (dweight|dbias) \+= .* -> True"),
+        ),
+        at=r"norm_bwd",
+    ),
+    Equivalent(
+        "The copies that are left are of rows past the last one, which nobody reads; a thread that has ended has no "
+        "cp.async under way.",
+        (
+            ("drop", r"tlx\.async_load_wait_group\(0\) dropped"),
+            ("pendings", r"tlx\.async_load_wait_group: 0 -> 1"),
+            ("condition", r"if STAGES > 0: tlx\.async_load_wait_group: STAGES > 0 -> (True|False)"),
+        ),
+        at=r"norm_bwd",
     ),
 )
 
