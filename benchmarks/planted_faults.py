@@ -12,10 +12,12 @@ TAIL = "hopper_gemm_tail/hopper_gemm_tail_pingpong_no_ops_subtiles2"
 FWD = "hopper_attention_fwd/hopper_attention_fwd_causal"
 CLC2 = "blackwell_gemm_2cta/blackwell_gemm_2cta_leader_clc"
 CLC = "blackwell_gemm_clc/blackwell_gemm_clc_warp"
+BGEMM = "blackwell_gemm/blackwell_gemm_persistent"
 BFWD = "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_clc_shared_q"
 NORM = "hopper_layer_norm/hopper_layer_norm_staged"
 NORM_BWD = "hopper_layer_norm_bwd/hopper_layer_norm_bwd"
-W_CLC, W_CLC_WARP = "blackwell_gemm_clc, base", "blackwell_gemm_clc, warp barriers"
+W_CLC = "blackwell_gemm_clc, base"
+W_FA, W_BFA = "hopper_fa_ws_pipelined_pingpong_persistent", "blackwell_fa_ws_persistent causal"
 W_2CTA = "blackwell_gemm_2cta"
 
 
@@ -135,7 +137,7 @@ FAULTS = (
         (
             (
                 "tlx.named_barrier_arrive(5 - replica, 256)",
-                "tlx.named_barrier_arrive(5 - replica, 256 if count < 64 else 128)",
+                "tlx.named_barrier_arrive(5 - replica, 256 if count < 8 else 128)",
             ),
         ),
     ),
@@ -228,7 +230,7 @@ FAULTS = (
     ),
     Fault(
         "accumulator acquired in the first two tiles alone",
-        CLC,
+        BGEMM,
         (
             (
                 "tlx.barrier_wait(acc_empty[acc_slot], acc_phase ^ 1)",
@@ -237,11 +239,6 @@ FAULTS = (
         ),
     ),
     Fault("accumulates onto the tile two before", CLC, (("use_acc=k > 0", "use_acc=(k > 0) | (acc_count > 1)"),)),
-    Fault(
-        "no drain of the peer's arrivals at exit, empty K",
-        CLC2,
-        (("for _ in range(ACC_STAGES):", "for _ in range(0):"),),
-    ),
     Fault(
         "Q given back before O has left its place, from the second item",
         BFWD,
@@ -304,9 +301,9 @@ FAULTS = (
     ),
     Fault("wheel: request before the answer is read by all", W_CLC, (("num_consumers=3", "num_consumers=2"),)),
     Fault(
-        "wheel: counter of K not kept over tiles",
+        "wheel: counter of K one short for each tile, in both roles",
         W_CLC,
-        (("processed_k_iters += k_tiles", "processed_k_iters += 0"),),
+        (("processed_k_iters += k_tiles", "processed_k_iters += k_tiles - 1"),),
         2,
     ),
     Fault(
@@ -318,16 +315,6 @@ FAULTS = (
         "wheel: accumulator kept over tiles",
         W_CLC,
         (("use_acc=k > 0", "use_acc=(k > 0) | (processed_k_iters > k_tiles)"),),
-    ),
-    Fault(
-        "wheel: TMEM given back before it is read",
-        W_CLC_WARP,
-        (
-            (
-                "tlx.barrier_wait(tmem_empty_bars[cur_tmem_buf], tmem_write_phase)",
-                "tlx.barrier_wait(tmem_empty_bars[cur_tmem_buf], tmem_write_phase, pred=processed_k_iters < 2 * k_tiles)",
-            ),
-        ),
     ),
     Fault(
         "wheel: leader waits for its peer in the first K tile alone",
@@ -343,5 +330,40 @@ FAULTS = (
         "wheel: arrival at the wrong CTA",
         W_2CTA,
         (("remote_cta_rank=cluster_cta_rank & ~1", "remote_cta_rank=cluster_cta_rank | 1"),),
+    ),
+    Fault(
+        "wheel: Q not acquired from the second item on",
+        W_FA,
+        (
+            (
+                "tlx.barrier_wait(q_empties[q_bufIdx], q_phase ^ 1)",
+                "tlx.barrier_wait(q_empties[q_bufIdx], q_phase ^ 1, pred=i < 1)",
+            ),
+        ),
+    ),
+    Fault(
+        "wheel: V of another slot given back once the ring has wrapped",
+        W_FA,
+        (
+            (
+                "tlx.barrier_arrive(v_empties[v_bufIdx], 1)",
+                "tlx.barrier_arrive(v_empties[k_bufIdx if accum_cnt_kv > 2 else v_bufIdx], 1)",
+            ),
+        ),
+    ),
+    Fault(
+        "wheel: scores overwritten from the second item on",
+        W_BFA,
+        (("tlx.barrier_wait(qk_empties[0], q_phase ^ 1)", "tlx.barrier_wait(qk_empties[0], q_phase ^ 1, pred=j < 1)"),),
+    ),
+    Fault(
+        "wheel: the last products awaited in the first item alone",
+        W_BFA,
+        (("tlx.barrier_wait(acc_empties[cid], phase)", "tlx.barrier_wait(acc_empties[cid], phase, pred=i < 1)"),),
+    ),
+    Fault(
+        "wheel: Q given back before the products",
+        W_BFA,
+        (("tlx.tcgen05_commit(q_empties[q_bufIdx])", "tlx.barrier_arrive(q_empties[q_bufIdx])"),),
     ),
 )
