@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tlxgen.errors import SpecErrors
-from tlxgen.sim import RUNS, Limits, Report, Session, Way, load_module, verify
+from tlxgen.sim import RUNS, SMS, Limits, Report, Session, Way, load_module, verify
 
 from .case import Case
 from .declaration import MODULE_FUNCTION
@@ -31,8 +31,10 @@ def verify_case(
     module: ModuleType | None = None,
     config: int | None = None,
     limits: Limits | None = None,
+    sms: int | None = None,
 ) -> Report:
-    """Runs a case once for each schedule and seed, in this process. `module` stands for the case's file, imported.
+    """Runs a case once for each schedule and seed, in this process. `module` stands for the case's file, imported; host
+    code is told of as many SMs as the case says, else of `sms`, else of 4.
 
     Raises TlxgenError for a declaration that does not fit the function (with the places, all of them), an operation
     that the simulator lacks, and a host function that raises.
@@ -58,7 +60,9 @@ def verify_case(
 
     chosen = config if config is not None else case.declared.config or 0
     declared = case.declared
-    return verify(program, runs or RUNS, sms=declared.sms, config=chosen, limits=limits, arch=declared.arch)
+    return verify(
+        program, runs or RUNS, sms=declared.sms or sms or SMS, config=chosen, limits=limits, arch=declared.arch
+    )
 
 
 def launching(case: Case, module: ModuleType) -> Callable[[Session], None]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tlxgen.coverage import Coverage
 from tlxgen.cudalike import DEVICE
 
 from .delays import KINDS, Delay, Delays, Perturbed
@@ -78,6 +79,7 @@ class Report:
     searches: int = 0  # exhaustive ones
     limits: list[str] = field(default_factory=list)  # what ended those that are not complete
     first: Case | None = field(default=None, repr=False)
+    coverage: Coverage = field(default_factory=Coverage, repr=False)  # what the runs have exercised, all together
 
     @property
     def errors(self) -> list[Seen]:
@@ -120,6 +122,7 @@ class Report:
         self.searches += other.searches
         self.limits += other.limits
         self.first = self.first or other.first
+        self.coverage.add(other.coverage)
 
 
 def verify(
@@ -182,7 +185,7 @@ def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
     session = case.run(director, seed)
     fields = {"schedule": None, "seed": seed, "case": case, **run}
     found = [Seen(f, steps=session.noticed[f.key], **fields) for f in session.findings.all]
-    return Report(found, 1, session.steps, first=case)
+    return Report(found, 1, session.steps, first=case, coverage=session.coverage)
 
 
 def _delayed(case: Case, delays: Delays) -> Report:
@@ -205,7 +208,7 @@ def _explore(case: Case, budget: Budget) -> Report:
     explored = explore(case, budget=budget)
     found = [Seen(f, None, script.seed, script, steps, case=case) for f, script, steps in explored.found]
     limits = [explored.limit] if explored.limit else []
-    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case)
+    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case, explored.coverage)
 
 
 def verify_case(

@@ -228,6 +228,7 @@ def _structures(work: Working, options: Options) -> list[StructureJob]:
 def name_as_built(result: Result, work: Working) -> None:
     """Gives the lines of a result the path in generated/ instead of that of a copy."""
     result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
+    result.coverage = json.loads(work.shown(json.dumps(result.coverage, ensure_ascii=False)))
     result.verdict = json.loads(work.shown(json.dumps(result.verdict, ensure_ascii=False)))
     if result.error:
         result.error = error_from_json(json.loads(work.shown(json.dumps(error_to_json(result.error)))))
@@ -263,6 +264,8 @@ def _print(result: Result, story: str, output: Output) -> None:
         if text not in shown:  # most print the same in every run
             output.print(textwrap.indent(f"{run} prints:\n{textwrap.indent(text.rstrip(), '  ')}", "  "))
         shown.add(text)
+    if result.summary and result.summary.line:
+        output.print(f"  {result.summary.line}")
     if story:
         output.print(emphasised(textwrap.indent(story, "  "), sys.stdout))
     if result.error:

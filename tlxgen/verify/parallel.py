@@ -124,6 +124,8 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         finding |= {"replay": shown["replay"], "witness": shown["text"]}
     if "verdict" in message:
         result.verdict = {**message["verdict"]}
+    if "coverage" in message:
+        result.coverage = {**message["coverage"]}
     if "print" in message:
         said = dict(result.prints)
         said[message["print"]] = said.get(message["print"], "") + message["text"]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+from tlxgen.coverage import Summary
 from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.project import real
 
@@ -104,6 +105,7 @@ class Result:
     seconds: float = 0.0
     verdict: dict[str, Any] | None = None
     prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
+    coverage: dict[str, Any] | None = None  # what the runs exercised (tlxgen.coverage.to_json)
     error: TlxgenError | None = None
 
     @property
@@ -130,6 +132,11 @@ class Result:
         return self.searches > 0 and not self.limits and self.error is None
 
     @property
+    def summary(self) -> Summary | None:
+        """What the runs exercised, in short; None where nothing ran."""
+        return Summary.from_json(self.coverage["summary"]) if self.coverage else None
+
+    @property
     def covered(self) -> str:
         """What was run, in words."""
         if not self.searches:
@@ -144,6 +151,7 @@ class Result:
             data |= {"states": self.states, "complete": self.complete}
         data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
         data |= {"verdict": self.verdict} if self.verdict else {}
+        data |= {"coverage": self.coverage} if self.coverage else {}
         return data | ({"error": error_to_json(self.error)} if self.error else {})
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
+from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
+from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.norm_fwd.problem import EPS, MEAN, SHAPES
 
 from .spec import NormBwdSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
 SHORT = 8192  # columns: many such rows take no long time
 
@@ -43,6 +45,13 @@ def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
         found["mean"] = wide.mean(-1).float()
         wide = wide - wide.mean(-1, keepdim=True)
     return found | {"rstd": (wide.square().mean(-1) + EPS).rsqrt().float()}
+
+
+def unseen(spec: NormBwdSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
+    why = "a round adds up the sums of as many clusters as a CPU does not run at once, and waits for nobody"
+    yield Waiver(("second-round", "no-round"), r"for first in range\((0|P), (2 \* )?P, 2048 // COLUMNS\)", why)
 
 
 def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:

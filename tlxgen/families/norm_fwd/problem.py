@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
+from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
+from tlxgen.families.kit.unseen import GRID
 
 from .cost import clusters
 from .spec import NormSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
 MEAN = 16.0  # of x, whose squares are then far larger than its variance
 EPS = 1e-5
@@ -30,6 +32,11 @@ def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> 
     m, n = spec.tile.m, 3 * spec.tile.n * spec.cluster.n if spec.looped else int(spec.most)
     tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
     yield from ((1, spec.step), (tiles * m - m // 2, n - 3 * spec.step), (m, n))
+
+
+def unseen(spec: NormSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:
