@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -30,6 +31,8 @@ class Varied(Generic[T]):
         """One run, on each number of SMs that it is for, or on the first alone where nothing asks for the number."""
         report = Report()
         for sms in self._counts(way):
+            if sms % _cluster(report.coverage):
+                continue  # there is no such GPU, and a persistent kernel's grid would not be whole clusters
             if sms not in self._loaded:
                 self._loaded[sms] = self._again(sms)
             it = self._loaded[sms]
@@ -57,3 +60,8 @@ class Varied(Generic[T]):
             return self._load(sms, self._noted)
         except Exception:
             return None
+
+
+def _cluster(coverage: Coverage) -> int:
+    """The CTAs of a cluster of the kernels that have run."""
+    return math.lcm(*(size for kernel in coverage.kernels.values() for size in kernel.ranks))

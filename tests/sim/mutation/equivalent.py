@@ -497,8 +497,9 @@ ARGUED: tuple[Equivalent, ...] = (
         (("later", r"tlx\.barrier_wait\(.*\) after (count|acc_count|use) \+= 1"),),
     ),
     Equivalent(
-        "cluster_barrier() is barrier.cluster.arrive and .wait, with release and acquire (read in the PTX of these kernels): "
-        "they order the initialisation of barriers before what peers do to them. The fence is for arrive.relaxed.",
+        "cluster_barrier() is barrier.cluster.arrive and .wait, with release and acquire (read in the PTX of these "
+        "kernels): they order the initialisation of barriers before what peers do to them. The fence is for "
+        "arrive.relaxed.",
         (
             ("drop", r"tlx\.fence_mbarrier_init_cluster\(\) dropped"),
             ("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),
@@ -508,7 +509,8 @@ ARGUED: tuple[Equivalent, ...] = (
         at=NORM,
     ),
     Equivalent(
-        "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody uses.",
+        "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody "
+        "uses.",
         (
             ("duplicate", r"tlx\.cluster_barrier\(\) twice"),
             ("condition", r"if CLUSTER > 1: (sums_tiles = .*|tlx\.fence_mbarrier_init_cluster): CLUSTER > 1 -> True"),

@@ -51,8 +51,8 @@ def default_runs() -> tuple[Way, ...]:
 
 
 def execute(subject: Subject, mutant: Mutant, runs: Sequence[Way] = ()) -> Outcome:
-    """Runs schedule after schedule, each on case after case, until one has findings. What is argued to be no fault runs on
-    one schedule alone, unless `runs` says more: nearly all of the time would be theirs."""
+    """Runs schedule after schedule, each on case after case, until one has findings. What is argued to be no fault runs
+    on one schedule alone, unless `runs` says more: nearly all of the time would be theirs."""
     start, count = time.perf_counter(), 0
     runs = runs or (default_runs()[:1] if argument(mutant) else default_runs())
     with written(subject, mutant) as path:

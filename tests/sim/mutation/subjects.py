@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -17,8 +18,11 @@ from benchmarks.tutorials.row import Tutorial as Row
 from benchmarks.tutorials.row import load as load_tutorial
 from tests.sim.support import ROOT, kernels
 from tlxgen.check import numerics
-from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
+from tlxgen.coverage import Coverage
+from tlxgen.sim import DEVICE, RUNS, Limits, Report, Session, Way, load_module, verify, verify_case
+from tlxgen.verify.sms import counts_for, turn_of
 from tlxgen.verify.structures import cases_of
+from tlxgen.verify.varied import Varied
 
 LIMITS = Limits(steps=100_000)
 MOST_PARTS = 4  # of K: more cost minutes and are the same
@@ -68,20 +72,19 @@ GENERATED = (
     "hopper_layer_norm_bwd/hopper_layer_norm_bwd",
 )
 MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
-SMS_COUNTS = (SMS, 1, 2, 3)  # of a kernel of the wheel, whose host code asks how many there are
 
 
 @dataclass(frozen=True)
 class Case:
-    """One config and shape of a subject, or a number of SMs."""
+    """One config and shape of a subject. `number`: its place among those that `tlxgen verify` runs, on which its number
+    of SMs depends."""
 
     config: int
     shape: Shape
-    sms: int = SMS
+    number: int = 0
 
     def __str__(self) -> str:
-        shape = f", {'x'.join(map(str, self.shape))}" if self.shape else ""
-        return f"config {self.config}{shape}{f', {self.sms} SMs' if self.sms != SMS else ''}"
+        return f"config {self.config}, {'x'.join(map(str, self.shape))}"
 
 
 @dataclass(frozen=True)
@@ -111,26 +114,32 @@ def generated(at: str) -> Subject:
     """A module under generated/, on what `tlxgen verify` runs."""
     name, structure = at.split("/")
     found = kernels(name)
-    variants = next(s for s in found.structures if s.name == structure).variants
+    made = next(s for s in found.structures if s.name == structure)
+    variants, cluster = made.variants, math.prod(made.plan.cluster)
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
     def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
-        module = load_module(path, arch)
-        arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config])
-        return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS, arch=arch)
+        report = Report()
+        for way in runs:
+            sms = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
+            module = load_module(path, arch, sms)
+            arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config], numerics.compare)
+            report.add(verify_case(problem, module, *arguments, (way,), sms=sms, limits=LIMITS, arch=arch))
+        return report
 
     configs = [c.kwargs for c in load_module(path, arch).CONFIGS]
     points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
-    cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
+    cases = [Case(*c, number) for number, c in enumerate(cases_of(problem, points))]
+    cases = [c for c in cases if configs[c.config].get("SPLIT_K", 1) <= MOST_PARTS]
     if "norm" in at:
-        cases = [c for c in cases if math.prod(c[1]) <= MOST_ELEMENTS]
-    return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
+        cases = [c for c in cases if math.prod(c.shape) <= MOST_ELEMENTS]
+    return Subject(at, path, tuple(sorted(cases, key=_cost)), run)
 
 
-def _cost(case: tuple[int, Shape]) -> tuple[bool, int, int]:
+def _cost(case: Case) -> tuple[bool, int, int]:
     """Small problems of several tiles first: they show most faults."""
-    return min(case[1][-2:]) == 1, math.prod(case[1]), case[0]
+    return min(case.shape[-2:]) == 1, math.prod(case.shape), case.config
 
 
 def executed(path: Path, run: Callable[[], Any]) -> set[int]:
@@ -226,13 +235,21 @@ def of_row(row: Row) -> Subject:
     path = Path(str(load_tutorial(row.module, row.arch).__file__))
 
     def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
-        with as_torchao():
-            module = load_module(path, row.arch)
-        report = verify(lambda s: row.check(module, s), runs, sms=case.sms, arch=row.arch, limits=LIMITS)
+        def load(sms: int, noted: Coverage) -> ModuleType:
+            with as_torchao():
+                return load_module(path, row.arch, sms, noted)
+
+        def check(way: Way, module: ModuleType, sms: int) -> Report:
+            return verify(lambda s: row.check(module, s), (way,), sms=sms, arch=row.arch, limits=LIMITS)
+
+        varied: Varied[ModuleType] = Varied(load, None)
+        report = Report()
+        for way in runs:
+            report.add(varied.run(way, partial(check, way)))
         report.seen = [s for s in report.seen if s.finding.id not in {**row.warnings, **row.defects}]
         return report
 
-    return Subject(f"rows/{row.module}", path, tuple(Case(0, (), sms) for sms in SMS_COUNTS), run, ours=False)
+    return Subject(f"rows/{row.module}", path, (Case(0, ()),), run, ours=False)
 
 
 def subjects(names: Sequence[str] = ()) -> Iterator[Subject]:
