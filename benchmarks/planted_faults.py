@@ -1,5 +1,6 @@
 """The faults of benchmarks/planted.py: text of a kernel, and what stands there instead."""
 
+# ruff: noqa: E501  the text of kernels as it is
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -523,6 +523,10 @@ ARGUED: tuple[Equivalent, ...] = (
         at=NORM,
     ),
     Equivalent(
+        "cp.async fills with zeros what the mask leaves out, with or without being told.",
+        (("mask", r"tlx\.async_load: other=0\.0 dropped"),),
+    ),
+    Equivalent(
         "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),

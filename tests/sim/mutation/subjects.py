@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -19,7 +19,7 @@ from benchmarks.tutorials.row import load as load_tutorial
 from tests.sim.support import ROOT, kernels
 from tlxgen.check import numerics
 from tlxgen.coverage import Coverage
-from tlxgen.sim import DEVICE, RUNS, Limits, Report, Session, Way, load_module, verify, verify_case
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
 from tlxgen.verify.sms import counts_for, turn_of
 from tlxgen.verify.structures import cases_of
 from tlxgen.verify.varied import Varied
@@ -87,6 +87,13 @@ class Case:
         return f"config {self.config}, {'x'.join(map(str, self.shape))}"
 
 
+class Verify(Protocol):
+    """Runs one case of a module on some schedules, each on as many SMs as `tlxgen verify` gives it, or on so many
+    (clusters)."""
+
+    def __call__(self, path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report: ...
+
+
 @dataclass(frozen=True)
 class Subject:
     """A kernel module at `path`. `verify` runs one case of a copy of it, mutated or not."""
@@ -94,7 +101,7 @@ class Subject:
     at: str
     path: Path
     cases: tuple[Case, ...]
-    verify: Callable[[Path, Case, Sequence[Way]], Report] = field(repr=False)
+    verify: Verify = field(repr=False)
     ours: bool = True  # else no text of it may be written to a file of the project
 
     @property
@@ -119,13 +126,14 @@ def generated(at: str) -> Subject:
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
-    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
         report = Report()
         for way in runs:
-            sms = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
-            module = load_module(path, arch, sms)
+            turn = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
+            count = sms * cluster if sms else turn
+            module = load_module(path, arch, count)
             arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config], numerics.compare)
-            report.add(verify_case(problem, module, *arguments, (way,), sms=sms, limits=LIMITS, arch=arch))
+            report.add(verify_case(problem, module, *arguments, (way,), sms=count, limits=LIMITS, arch=arch))
         return report
 
     configs = [c.kwargs for c in load_module(path, arch).CONFIGS]
@@ -194,8 +202,8 @@ def tutorial(it: Tutorial) -> Subject:
 
     path = Path(tlx.__path__[0]) / "tutorials" / f"{it.module}.py"
 
-    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
-        module = load_module(path)
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
+        module = load_module(path, sms=sms or SMS)
         m, n, k = case.shape
 
         def program(session: Session) -> None:
@@ -208,7 +216,7 @@ def tutorial(it: Tutorial) -> Subject:
             if not verdict.passed:
                 session.findings.add("wrong-numbers", verdict.text)
 
-        return verify(program, runs, limits=LIMITS)
+        return verify(program, runs, sms=sms or SMS, limits=LIMITS)
 
     cases = tuple(Case(0, shape) for shape in it.shapes)
     return Subject(f"tutorials/{it.module}", path, cases, run, ours=False)
@@ -234,7 +242,7 @@ def of_row(row: Row) -> Subject:
     """A row's kernel, through its own host function, on some numbers of SMs; what the row explains does not count."""
     path = Path(str(load_tutorial(row.module, row.arch).__file__))
 
-    def run(path: Path, case: Case, runs: Sequence[Way]) -> Report:
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
         def load(sms: int, noted: Coverage) -> ModuleType:
             with as_torchao():
                 return load_module(path, row.arch, sms, noted)
@@ -242,7 +250,7 @@ def of_row(row: Row) -> Subject:
         def check(way: Way, module: ModuleType, sms: int) -> Report:
             return verify(lambda s: row.check(module, s), (way,), sms=sms, arch=row.arch, limits=LIMITS)
 
-        varied: Varied[ModuleType] = Varied(load, None)
+        varied: Varied[ModuleType] = Varied(load, sms)
         report = Report()
         for way in runs:
             report.add(varied.run(way, partial(check, way)))
