@@ -246,6 +246,9 @@ def verify(
         typer.Option("--arch", help="What a FILE.py:function runs on (default sm90); others say it."),
     ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
+    coverage: Annotated[
+        Optional[Path], typer.Option("--coverage", help="Write a page of the source, and what of it ran.")
+    ] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a target may take.")] = 300,
     memory: Annotated[
@@ -288,6 +291,7 @@ def verify(
         every=every,
         strict=strict,
         prints=prints,
+        coverage=coverage,
     )
     each = [[t] if is_hand_written(t) else cases_in(t) + _specs_of(t) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))

@@ -15,6 +15,7 @@ from typing import Any
 from tlxgen import __version__
 from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
+from tlxgen.coverage.page import page
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import require_outputs, write_atomic
@@ -61,6 +62,7 @@ class Options:
     every: bool = False  # finding is told, and not one of each kind
     strict: bool = False  # warnings count
     prints: bool = False  # of the targets are shown
+    coverage: Path | None = None  # the page of what ran
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -102,7 +104,7 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
-    require_outputs({"--json": record, "--trace": options.trace})
+    require_outputs({"--json": record, "--trace": options.trace, "--coverage": options.coverage})
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
     output = Output(kept=record is not None)
@@ -124,13 +126,31 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
         wanted = _replayed(list(dict.fromkeys(jobs)), options)
         results = execute(wanted, options, output, works)
         _record(wanted, results, options, works)
+        if options.coverage:
+            _write(options.coverage, _page(results, works))
     if record:
-        try:
-            write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
-        except OSError as error:
-            raise TlxgenError(f"{record} cannot be written: {error.strerror}") from None
+        _write(record, json.dumps(to_json(results, options), indent=1) + "\n")
     output.close()
     return exit_code(results, options.strict)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_atomic(path, text.encode())
+    except OSError as error:
+        raise TlxgenError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
+    """The page of what ran, with the sources as they were read: those of a spec lie in a copy, which goes."""
+    seen = [(result.target, result.coverage) for result in results if result.coverage]
+    paths = {function["path"] for _, coverage in seen for function in coverage["functions"]}
+    sources = {}
+    for path in sorted(paths):
+        copies = [w.folder / Path(path).name for w in works.values() if path.startswith(w.shown(f"{w.folder}/"))]
+        read = next((file for file in (*copies, Path(path)) if file.is_file()), None)
+        sources[path] = read.read_text(errors="replace").splitlines() if read else []
+    return page(seen, sources)
 
 
 def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:

@@ -171,6 +171,7 @@ def _to_json(report: Report) -> dict[str, Any]:
             "places": _places(s.finding.places),
             "schedule": s.way,
             "seed": s.seed,
+            "sms": s.case.sms if s.case and report.coverage.asked else None,
             "fix": s.finding.fix,
         }
         for s in report.seen

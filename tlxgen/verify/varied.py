@@ -40,7 +40,9 @@ class Varied(Generic[T]):
                 break
             part = 0 if self._only else COUNTS.index(sms)
             report.add(run(it, sms).of_part(part))
-            if not report.coverage.asked and not self._noted.asked:
+            self._noted.asked |= report.coverage.asked  # once: a file may keep the answer
+            report.coverage.asked = self._noted.asked
+            if not self._noted.asked:
                 break
         return report
 

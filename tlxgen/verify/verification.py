@@ -90,9 +90,9 @@ def to_json(job: Job) -> dict[str, Any]:
 class Result:
     """What came of one job. `error`: what kept it from being verified, or verified to its end.
 
-    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
-    of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the finding
-    that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were.
+    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, sms, fix; of the
+    first of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the
+    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were.
     """
 
     target: str
