@@ -170,6 +170,7 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
         (("mask", r"tl\.load: other=0\.0 dropped"),),
+        at=r"^(?!.*_norm)",
     ),
     Equivalent(
         "The condition spares tiles that no boundary cuts the mask, which hides nothing in them.",
