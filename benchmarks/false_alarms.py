@@ -4,7 +4,7 @@
 
 A module runs with its first config and its last, on the smallest problem of `tlxgen verify` and the smallest of several
 tiles, that on 1, 2, 3 and 4 SMs (clusters). Each case has a run for each seed of `random` and of `starved`, one on
-`lazy` and on `eager`; each delay has one run a module. A run is one call of the host function, on one order. The first
+`lazy` and on `eager`; each delay has one run a module; a case of many steps has a single run. A run is one call of the host function, on one order. The first
 module of each spec comes first, then the second of each. Results are kept module by module beside the record, in
 NAME.part, so that a run which was cut off goes on; --minutes ends it sooner, and the record has what was run by then.
 Exit status 1 for a finding.
@@ -34,6 +34,7 @@ from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.sim import SMS, Delays, Report, Way, load_module, verify_case  # noqa: E402
 
 SM_COUNTS = (SMS, 1, 2, 3)  # clusters of the simulated GPU
+MOST_STEPS = 2_000  # of a case that runs often: longer ones have one run
 Row = dict[str, Any]
 
 
@@ -72,11 +73,15 @@ def module(name: str, structure: Structure, seeds: int) -> Row:
     """All runs of one module."""
     family, arch = kernels(name).family, structure.plan.arch.name
     path, total, delays = ROOT / "generated" / name / f"{structure.name}.py", Report(), Delays()
-    loaded = load_module(path, arch)
     shapes = []
     for config, shape, sms in cases(name, structure):
+        loaded = load_module(path, arch, sms)
         arguments = (family.problem(), loaded, structure.variants[config].spec, shape, loaded.CONFIGS[config])
-        total.add(verify_case(*arguments, numerics.compare, runs_of(sms, seeds, delays), sms=sms, arch=arch))
+        runs, *others = runs_of(sms, seeds, delays)
+        first = verify_case(*arguments, numerics.compare, (runs,), sms=sms, arch=arch)
+        total.add(first)
+        if first.steps <= MOST_STEPS:
+            total.add(verify_case(*arguments, numerics.compare, others, sms=sms, arch=arch))
         shapes.append(f"{'x'.join(map(str, shape))} config {config} on {sms} SMs")
     seen = [str(s) for s in total.seen]
     return {"module": structure.name, "cases": shapes, "runs": total.runs, "steps": total.steps, "findings": seen}
