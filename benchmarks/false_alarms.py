@@ -4,10 +4,10 @@
 
 A module runs with its first config and its last, on the smallest problem of `tlxgen verify` and the smallest of several
 tiles, that on 1, 2, 3 and 4 SMs (clusters). Each case has a run for each seed of `random` and of `starved`, one on
-`lazy` and on `eager`; each delay has one run a module; a case of many steps has a single run. A run is one call of the host function, on one order. The first
-module of each spec comes first, then the second of each. Results are kept module by module beside the record, in
-NAME.part, so that a run which was cut off goes on; --minutes ends it sooner, and the record has what was run by then.
-Exit status 1 for a finding.
+`lazy` and one on `eager`; each delay has one run a module; a case of many steps has a single run. A run is one call of
+the host function, on one order. The first module of each spec comes first, then the second of each. Results are kept
+module by module beside the record, in NAME.part, so that a run which was cut off goes on; --minutes ends it sooner, and
+the record has what was run by then. Exit status 1 for a finding.
 """
 
 from __future__ import annotations

@@ -528,6 +528,16 @@ ARGUED: tuple[Equivalent, ...] = (
         (("mask", r"tlx\.async_load: other=0\.0 dropped"),),
     ),
     Equivalent(
+        "A tile is one row in every config of the module: there are no rows past the last one.",
+        (("mask", r"tl\.store: \(rows < M\) & \(cta == 0\) -> \(\(rows < M\) \| True\) & \(cta == 0\)"),),
+        at=r"layer_norm_(looped|staged)",
+    ),
+    Equivalent(
+        "The columns of a CTA are a multiple of 8, and a part of them has more: one less leaves out no part.",
+        (("bound", r"for start in range: (.*) -> \1 - 1"),),
+        at=r"layer_norm_staged",
+    ),
+    Equivalent(
         "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),
@@ -573,6 +583,10 @@ REMARKS: tuple[tuple[str, str], ...] = (
     (
         r"attention_bwd.* tiles = tl\.cdiv",
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
+    ),
+    (
+        r"layer_norm_looped.* bound: for start in range: BLOCK_N -> BLOCK_N - 1",
+        "of the loop that stores y: parts that overlap are stored twice, with the same values",
     ),
     (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
