@@ -538,6 +538,15 @@ ARGUED: tuple[Equivalent, ...] = (
         at=r"layer_norm_staged",
     ),
     Equivalent(
+        "The tile past the last one has no rows, and the part past the last one no columns: masks leave out all of it.",
+        (
+            ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
+            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+            ("bound", r"for start in range: end - cta \* share -> end - cta \* share \+ 1"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
         "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),
