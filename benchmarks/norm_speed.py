@@ -305,6 +305,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="where specs and modules lie, or are to; by default a new folder")
     parser.add_argument("--prepare", action="store_true", help="only build what is to be timed, which needs no GPU")
+    parser.add_argument(
+        "--prepared", action="store_true", help="build nothing: --work has all, perhaps of another machine"
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     norms, work, begin = given.norms.split(","), given.work, time.monotonic()
@@ -313,7 +316,8 @@ def main() -> None:
         (work / f"{given.child}.json").write_text(json.dumps(rows))
         return
     work = (work or Path(tempfile.mkdtemp(prefix="norm_speed_"))).resolve()
-    build(norms, given.shapes, work)  # at once, where it has been prepared
+    if not given.prepared:
+        build(norms, given.shapes, work)
     print(f"built in {time.monotonic() - begin:.0f} s", flush=True)
     if not given.prepare:
         timed(norms, given.shapes, work, given)
