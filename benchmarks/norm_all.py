@@ -53,7 +53,7 @@ def steps(work: Path, out: Path) -> list[Step]:
 
 
 def run(todo: Sequence[Step], out: Path) -> int:
-    """Runs the steps, each in a session of its own, which ends with it. How many did not end by themselves, and well."""
+    """Runs the steps, each in a session of its own, which ends with it. How many did not end well by themselves."""
     out.mkdir(parents=True, exist_ok=True)
     failed, environment = 0, os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     for step in todo:
