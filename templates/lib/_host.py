@@ -218,6 +218,22 @@ def _span(tensor, period):
     return tensor.data_ptr(), tensor.data_ptr() + reach + size
 
 
+def rows_of(tensor, name):
+    """How many rows, and columns, a tensor of any leading dimensions has. Raises TypeError or ValueError."""
+    on_cuda(tensor, name)
+    if not tensor.dim():
+        raise ValueError(f"{name}: expected a row, or rows")
+    return tensor.shape[:-1].numel(), tensor.shape[-1]
+
+
+def row_stride(tensor, name):
+    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
+    try:
+        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
+    except RuntimeError:
+        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
+
+
 def empty_rows(like, rows, columns, dtype):
     """An uninitialised matrix where `like` is, whose rows are whole chunks of 16 bytes: TMA stores nothing less."""
     stride = columns + -columns % (16 // dtype.itemsize)
@@ -611,3 +627,28 @@ class Operator:
         tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
         inputs = [next(tensors if is_tensor else numbers) for is_tensor in self.are_tensors]
         return self.backward(how, *inputs, *tensors, *gradients)
+
+
+def operator_of(function, name, schema, about):
+    """The operator of a host function. Raises TypeError or ValueError unless it computes what a backward is `about`."""
+    operator = getattr(function, "operator", None)
+    if not isinstance(getattr(operator, "about", None), dict):
+        raise TypeError(f"{name}: expected the host function of a generated module")
+    wrong = [
+        f"{key} {operator.about.get(key)}, here {of}" for key, of in about.items() if operator.about.get(key) != of
+    ]
+    if wrong or operator.schema.replace(", int config)", ")") != schema:
+        wrong = "; ".join(wrong) or operator.schema
+        raise ValueError(f"{name}: {operator.name} does not go with this backward: {wrong}")
+    return operator
+
+
+def paired(forward, backward, gradients):
+    """The operator of a forward that has a backward; `gradients` is called as that of an `Operator`."""
+    return Operator(
+        f"{forward.name}_{backward.name}",
+        forward.schema.replace(", int config)", ")"),
+        lambda *given: forward.run(*given, *forward.picks),
+        lambda *given: forward.fake(*given, *forward.picks),
+        gradients,
+    )

@@ -84,7 +84,7 @@ def test_gradients_by_a_residual_have_those_of_the_sum(used: tuple[Any, Any], na
 
     def weighted(results: Any) -> Any:
         both = [(made, by) for made, by in zip(results, factors, strict=True) if by is not None]
-        return sum((made * by.to(made.device, made.dtype)).sum() for made, by in both)
+        return sum((made * by.to(made.dtype).to(made.device)).sum() for made, by in both)
 
     with session.active():
         given = [x.to(DEVICE).requires_grad_() for x in leaves]
