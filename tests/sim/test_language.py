@@ -11,7 +11,8 @@ import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_language as kernels
-from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify
+from tlxgen.cudalike import CudaLike
+from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify, witness
 
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -289,3 +290,28 @@ def test_64_rows_by_two_ctas_lie_in_128_lanes(in_tensor_memory: bool) -> None:
         torch.testing.assert_close(out, a.float() @ b.float(), rtol=1e-5, atol=1e-4)
         halves = out.reshape(2, m, 2, n // 2).transpose(1, 2).reshape(4 * m, n // 2)
         assert torch.equal(lanes, halves)
+
+
+def test_a_run_that_ends_before_its_mmas_does_not_decide_where_accumulators_lie() -> None:
+    """The witness of a finding is a run that ends there; what no MMA has used by then may be an accumulator."""
+
+    def program(session: Session) -> None:
+        kernels.crowded_pair[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1))
+
+    report = verify(program, RUNS, arch="sm100")
+    assert report.ids == {"uninitialised"}, str(report)
+    assert witness(report.seen[0]).finding.id == "uninitialised"
+
+
+def test_scales_are_bytes() -> None:
+    """As triton has it, which gives float8_e8m0fnu the type u8."""
+    scales = torch.randint(0, 255, (16, 16), dtype=torch.uint8)
+    outs = []
+
+    def program(session: Session) -> None:
+        given = scales.view(torch.float8_e8m0fnu).as_subclass(CudaLike)
+        outs.append(torch.zeros(16, 16, dtype=torch.int32, device=DEVICE))
+        kernels.exponents[(1,)](given, TensorDescriptor.from_tensor(given, [16, 16]), outs[-1])
+
+    assert not verify(program, RUNS, arch="sm100").seen
+    assert all(torch.equal(out.as_subclass(torch.Tensor), 2 * scales.int()) for out in outs)
