@@ -10,9 +10,8 @@ from types import ModuleType, SimpleNamespace
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from benchmarks.foreign._folder import foreign_file, package
+from benchmarks.foreign._folder import foreign_file
 from benchmarks.tutorials.quantize import MXTensor, as_torchao, dequantized
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 REPOSITORY = "facebookexperimental/triton"
 MX_BLOCK = 32
@@ -55,10 +54,9 @@ def quantized(x):
 def gemm_mxfp8(a, b, **config):
     """a @ b.T of what is left of a and b after quantisation; that comes back, too, for the reference."""
     (qa, sa), (qb, sb) = quantized(a), quantized(b)
-    out = tutorial("blackwell_gemm_ws_mxfp8").matmul(
+    return tutorial("blackwell_gemm_ws_mxfp8").matmul(
         qa, qb, sa.view(torch.float8_e8m0fnu), sb.view(torch.float8_e8m0fnu), config=config
     )
-    return out
 
 
 def gemm_mxfp8_reference(a, b):

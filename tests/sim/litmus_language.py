@@ -294,3 +294,19 @@ def exponents(scales, desc, out):
     tlx.barrier_wait(full[0], 0)
     at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
     tl.store(out + at, tlx.local_load(tile[0]).to(tl.int32) + tl.load(scales + at).to(tl.int32))
+
+
+@triton.jit
+def reductions(sums, smallest, scale, out):
+    """Boxes of 16 x 16 of every CTA, added up and compared in place; a scalar with dimensions."""
+    pid = tl.program_id(0)
+    added = tl.make_tensor_descriptor(sums, shape=[16, 16], strides=[16, 1], block_shape=[16, 16])
+    least = tl.make_tensor_descriptor(smallest, shape=[16, 16], strides=[16, 1], block_shape=[16, 16])
+    added.store([0, 0], tl.full((16, 16), pid + 1.0, tl.float32), store_reduce="add")
+    added.atomic_add([0, 0], tl.full((16, 16), 10.0, tl.float32))
+    least.atomic_min([0, 0], tl.full((16, 16), 5 - pid, tl.int32))
+    rows = tl.arange(0, 16)[:, None]
+    columns = tl.arange(0, 16)[None, :]
+    if pid == 0:
+        factor = tl.load(scale)
+        tl.store(out + rows * 16 + columns, (rows + columns).to(tl.float32) * factor[None, :] + pid[None, None])

@@ -315,3 +315,18 @@ def test_scales_are_bytes() -> None:
 
     assert not verify(program, RUNS, arch="sm100").seen
     assert all(torch.equal(out.as_subclass(torch.Tensor), 2 * scales.int()) for out in outs)
+
+
+def test_a_descriptor_reduces_and_a_scalar_has_dimensions() -> None:
+    def program(session: Session) -> None:
+        sums = torch.zeros(16, 16, device=DEVICE)
+        smallest = torch.full((16, 16), 9, dtype=torch.int32, device=DEVICE)
+        out = torch.zeros(16, 16, device=DEVICE)
+        kernels.reductions[(3,)](sums, smallest, torch.tensor(0.5, device=DEVICE), out)
+        assert bool((sums == 1 + 2 + 3 + 30).all())
+        assert bool((smallest == 3).all())
+        steps = torch.arange(16)
+        assert torch.equal(out.as_subclass(torch.Tensor), (steps[:, None] + steps[None, :]) / 2)
+
+    report = verify(program, RUNS)
+    assert not report.seen, str(report)
