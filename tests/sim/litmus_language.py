@@ -297,7 +297,7 @@ def exponents(scales, desc, out):
 
 
 @triton.jit
-def reductions(sums, smallest, scale, out):
+def reducing_boxes(sums, smallest, scale, out):
     """Boxes of 16 x 16 of every CTA, added up and compared in place; a scalar with dimensions."""
     pid = tl.program_id(0)
     added = tl.make_tensor_descriptor(sums, shape=[16, 16], strides=[16, 1], block_shape=[16, 16])

@@ -322,7 +322,7 @@ def test_a_descriptor_reduces_and_a_scalar_has_dimensions() -> None:
         sums = torch.zeros(16, 16, device=DEVICE)
         smallest = torch.full((16, 16), 9, dtype=torch.int32, device=DEVICE)
         out = torch.zeros(16, 16, device=DEVICE)
-        kernels.reductions[(3,)](sums, smallest, torch.tensor(0.5, device=DEVICE), out)
+        kernels.reducing_boxes[(3,)](sums, smallest, torch.tensor(0.5, device=DEVICE), out)
         assert bool((sums == 1 + 2 + 3 + 30).all())
         assert bool((smallest == 3).all())
         steps = torch.arange(16)

@@ -46,7 +46,7 @@ class Float(float):
 
 
 class Scalar:
-    """A scalar that is given dimensions: `x[None, :]` has one of size 1 for each None, as triton's expand_dims makes."""
+    """A scalar that is given dimensions: `x[None, :]` has one of size 1 for each None, as by triton's expand_dims."""
 
     def __init__(self, value: Any) -> None:
         dtype = torch.float32 if isinstance(value, float) else torch.int64 if isinstance(value, Int64) else None

@@ -16,7 +16,6 @@ from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
 from .ops_memory import whole
 
-
 _WHOLE = frozenset({torch.int32, torch.int64, torch.uint32, torch.uint64})
 _HALF = frozenset({torch.float16, torch.bfloat16})
 # The types that a descriptor reduces. (fbtriton, semantic.py, descriptor_atomic_*.)
