@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.foreign._folder import foreign
 
 hstu = foreign("facebookexperimental/triton", "third_party/tlx/tutorials/hstu_self_attn/tlx_bw_hstu_attention.py")
-LOG2E = 1.4426950408889634
+BACKWARD = {True: hstu._hstu_attn_bwd_ws, False: hstu._hstu_attn_bwd_ws_non_persistent}
 
 
 def starts(lengths):
@@ -33,8 +33,8 @@ def forward(q, k, v, lengths, softmax=False, causal=True, config=0):
 
 def backward(q, k, v, dout, lengths, persistent, causal=True, rows=128):
     """Of sums of silu. `rows` of queries a step pick the config."""
-    kernel = hstu._hstu_attn_bwd_ws if persistent else hstu._hstu_attn_bwd_ws_non_persistent
-    kernel.configs = [c for c in kernel.configs if c.kwargs["BLOCK_M1"] == rows][:1]
+    configs = [c for c in hstu.get_hstu_bwd_configs() if c.kwargs["BLOCK_M1"] == rows]
+    BACKWARD[persistent].configs = configs[:1]
     dq, dk, dv = torch.zeros_like(q), torch.empty_like(k), torch.empty_like(v)
     none = torch.empty(0, device="cuda", dtype=torch.float32)
     return hstu.tlx_hstu_attention_bwd(

@@ -128,3 +128,54 @@ def attention_backward_reference(q, k, v, do, causal=False):
     dp = do @ v.mT
     ds = p * (dp - (dp * p).sum(-1, keepdim=True)) * 0.5
     return ds @ k, ds.mT @ q, p.mT @ do
+
+
+# Attention in MXFP8.
+
+
+def mx_operand(x, columns=False):
+    """Values in blocks of 32 along rows or columns, and their scales as TMA loads them."""
+    (batches, heads, length, width), flat = x.shape, x.reshape(-1, x.shape[-1]).float()
+    data, scale = quantized((flat.T if columns else flat).contiguous())
+    rows, inner = (width, length) if columns else (length, width)
+    shuffled = tutorial("blackwell_fa_ws_pipelined_persistent_mxfp8").swizzled_to_tma_preshuffled(
+        scale, rows, inner, MX_BLOCK, batches * heads
+    )
+    return (data.T if columns else data).reshape(x.shape).contiguous(), shuffled
+
+
+def mx_exact(x, columns=False):
+    """What is left of x after quantisation."""
+    flat = x.reshape(-1, x.shape[-1]).float()
+    found = dequantized(*quantized((flat.T if columns else flat).contiguous()))
+    return (found.T if columns else found).reshape(x.shape).double()
+
+
+MXFP8 = {
+    "BLOCK_M": 256, "BLOCK_N": 128, "NUM_BUFFERS_Q": 1, "NUM_BUFFERS_KV": 4, "NUM_BUFFERS_QK": 1, "NUM_MMA_GROUPS": 2,
+    "NUM_Q_SCALE_TMEM_BUFFERS": 1, "NUM_KV_SCALE_TMEM_BUFFERS": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": True,
+    "UNROLL_KV": False,
+}  # fmt: skip
+
+
+def attention_mxfp8(q, k, v, causal=False, **config):
+    (q, q_scale), (k, k_scale), (v, v_scale) = mx_operand(q), mx_operand(k), mx_operand(v, columns=True)
+    module = tutorial("blackwell_fa_ws_pipelined_persistent_mxfp8")
+    return module.attention(q, k, v, q_scale, k_scale, v_scale, 0.5, causal, config=MXFP8 | config)
+
+
+def attention_mxfp8_reference(q, k, v, causal=False):
+    return softmax_attention(mx_exact(q), mx_exact(k), mx_exact(v, columns=True), causal)
+
+
+def attention_mxfp8_backward(q, k, v, do, causal=False):
+    module = tutorial("blackwell_fa_ws_pipelined_persistent_mxfp8")
+    out, lse = forward(q.float(), k.float(), v.float(), causal)
+    by_rows = [mx_operand(x) for x in (q, k, v, do)]
+    by_columns = [mx_operand(x, columns=True) for x in (q, k, do)]
+    (q_rows, qs), (k_rows, ks), (v_rows, vs), (do_rows, dos) = by_rows
+    (q_cols, qcs), (k_cols, kcs), (do_cols, docs) = by_columns
+    return module.attention_bwd(
+        do_rows, do_cols, q_rows, q_cols, k_rows, k_cols, v_rows, out.to(torch.bfloat16), lse, qs, qcs, ks, kcs, vs, dos,
+        docs, 0.5, do_bf16=do, causal=causal,
+    )  # fmt: skip
