@@ -4,8 +4,9 @@
     python -m benchmarks.foreign FOLDER NAME --write     the kernels of NAME.about.yaml; the others keep their rows
 
 FOLDER has a folder OWNER+NAME for each repository, checked out at the commit that the *.about.yaml here name: a clone,
-or its files. Of a repository at several commits it has OWNER+NAME@COMMIT, 12 digits of it. Every kernel's own files are held against that commit by their content. The cases are run by
-`tlxgen verify`. --write makes benchmarks/results/foreign.json and docs/foreign.md.
+or its files. Of a repository at several commits it has OWNER+NAME@COMMIT, 12 digits of it. Every kernel's own files are
+held against that commit by their content. The cases are run by `tlxgen verify`.
+--write makes benchmarks/results/foreign.json and docs/foreign.md.
 
 Exit status 1: a finding that is not explained, or explained as a false alarm, or an explanation of what was not found;
 2: a kernel could not be run to its end, or the folder has other files.

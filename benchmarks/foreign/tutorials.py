@@ -176,6 +176,6 @@ def attention_mxfp8_backward(q, k, v, do, causal=False):
     (q_rows, qs), (k_rows, ks), (v_rows, vs), (do_rows, dos) = by_rows
     (q_cols, qcs), (k_cols, kcs), (do_cols, docs) = by_columns
     return module.attention_bwd(
-        do_rows, do_cols, q_rows, q_cols, k_rows, k_cols, v_rows, out.to(torch.bfloat16), lse, qs, qcs, ks, kcs, vs, dos,
-        docs, 0.5, do_bf16=do, causal=causal,
+        do_rows, do_cols, q_rows, q_cols, k_rows, k_cols, v_rows, out.to(torch.bfloat16), lse, qs, qcs, ks, kcs, vs,
+        dos, docs, 0.5, do_bf16=do, causal=causal,
     )  # fmt: skip

@@ -63,8 +63,8 @@ def scaled_pair(out, MEET: tl.constexpr, WAIT: tl.constexpr):
 
 @triton.jit
 def regrouped_pair(out, ROWS: tl.constexpr):
-    """B of 256 columns by two CTAs, its scales in tensor memory as ROWS x 2048 / ROWS bytes: 1 for the first 128 columns,
-    2 and 4 for the first and the second half of K of the others."""
+    """B of 256 columns by two CTAs, its scales in tensor memory as ROWS x 2048 / ROWS bytes: 1 for the first 128
+    columns, 2 and 4 for the first and the second half of K of the others."""
     rank = tlx.cluster_cta_rank()
     a = tlx.local_alloc((128, 256), tl.float8e4nv, 1)
     b = tlx.local_alloc((256, 128), tl.float8e4nv, 1)

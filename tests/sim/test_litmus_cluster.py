@@ -34,7 +34,7 @@ def test_each_of_two_ctas_copies_its_own_scales() -> None:
 
 @pytest.mark.parametrize("rows", [128, 256])
 def test_scales_of_two_ctas_may_lie_in_the_rows_of_one(rows: int) -> None:
-    """Blocks of 128 columns of B by 4 of K follow each other along K first, whatever the shape they are declared with."""
+    """Blocks of 128 columns of B by 4 of K follow each other along K first, in whatever shape they are declared."""
     found, outs = litmus(kernels.regrouped_pair, **TWO, ROWS=rows)
     assert not found
     assert all(out[:4] == [256.0, 128 * (2 + 4.0), 256.0, 128 * (2 + 4.0)] for out in outs)
