@@ -68,7 +68,9 @@ def test_files_are_held_against_the_commit(tmp_path: Path, capsys: pytest.Captur
     for folder in ("owner+name", "owner+name@0123456789ab"):  # the second, of the commit itself, comes first
         (tmp_path / folder / "a").mkdir(parents=True)
         (tmp_path / folder / "a" / "k.py").write_bytes(text if "@" in folder else b"kernel = 2\n")
-    assert [line.rpartition(": ")[2] for line in about.differing(tmp_path)] == ["not there (owner/name at 0123456789ab)"]
+    assert [line.rpartition(": ")[2] for line in about.differing(tmp_path)] == [
+        "not there (owner/name at 0123456789ab)"
+    ]
     (tmp_path / "owner+name@0123456789ab" / "a" / "k.py").write_bytes(b"kernel = 3\n")
     assert len(list(about.differing(tmp_path))) == 2
     assert main([str(tmp_path), "sched2tlx"]) == 2
