@@ -65,6 +65,7 @@ def local_alloc(
     if storage == "tmem":
         buffer.site = m.calls()
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
+        buffer.place(0, buffer.unit, 1)  # a slot's columns follow from the layout
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
     elif reuse is not None:
