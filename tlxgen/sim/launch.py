@@ -62,6 +62,8 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.pin_memory:
+            return args[0]
         if func is torch.Tensor.data_ptr:
             self._memory.register(args[0])
         wanted = kwargs.get("device")

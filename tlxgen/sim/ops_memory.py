@@ -11,8 +11,9 @@ import torch
 from .alias import AliasSpec, Group, GroupType
 from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
+from .layouts import ROWS
 from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
-from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View
+from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View, columns_used
 
 
 class StorageKind:
@@ -64,6 +65,8 @@ def local_alloc(
     if storage == "tmem":
         buffer.site = m.calls()
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
+        half = shape[0] == ROWS and buffer.layout == "plain" and not scales
+        owner.lanes = max(owner.lanes, ROWS if half else LANES)
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
     elif reuse is not None:
@@ -83,7 +86,8 @@ def _storage(kind: Kind) -> Storage:
 
 def _check_size(kind: Kind, place: Place, name: str) -> None:
     m = machine()
-    used = sum(s.extent for s in m.worker.cta.storages if s.kind == kind)
+    storages = [s for s in m.worker.cta.storages if s.kind == kind]
+    used = sum(s.extent for s in storages) if kind == "smem" else columns_used(storages)
     limit, unit = (SMEM_BYTES, "bytes of shared memory") if kind == "smem" else (COLUMNS, "columns of tensor memory")
     if used > limit:
         m.findings.stop("out-of-bounds", f"{used} {unit} with {name}; a CTA has {limit}", (place,))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -241,6 +242,12 @@ def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
     raise KernelFault(f"no source for {name}")
 
 
+def _text(path: str) -> str:
+    """The text of a file, as it is now. What host code writes as text and compiles has no file but a name in `<>`, and
+    its lines are where Triton finds them, too."""
+    return "".join(linecache.getlines(path)) if path.startswith("<") else Path(path).read_text()
+
+
 @dataclass(frozen=True)
 class _Source:
     """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
@@ -276,7 +283,7 @@ class Program:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
             path, line = python.__code__.co_filename, python.__code__.co_firstlineno
-            source = _source(path, Path(path).read_text(), line, python.__name__)
+            source = _source(path, _text(path), line, python.__name__)
             self.operations |= source.operations
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
