@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import linecache
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_language as kernels
-from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify
+from tlxgen.sim import DEVICE, RUNS, Place, Report, Session, UnsupportedOp, verify
 
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -289,3 +293,52 @@ def test_64_rows_by_two_ctas_lie_in_128_lanes(in_tensor_memory: bool) -> None:
         torch.testing.assert_close(out, a.float() @ b.float(), rtol=1e-5, atol=1e-4)
         halves = out.reshape(2, m, 2, n // 2).transpose(1, 2).reshape(4 * m, n // 2)
         assert torch.equal(lanes, halves)
+
+
+def test_a_kernel_that_host_code_writes_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no file: its lines are where `inspect` finds them, and a finding names them."""
+    lines = inspect.getsource(kernels.count.fn).replace("def count", "def counted").splitlines(keepends=True)
+    name, plain, scope = "<counted>", linecache.getlines, dict(vars(kernels))
+    monkeypatch.setattr(linecache, "getlines", lambda file, *rest: lines if file == name else plain(file, *rest))
+    builtins.exec(compile("".join(lines), name, "exec"), scope)
+    counter, _ = run(scope["counted"], torch.zeros(1, dtype=torch.int32), torch.zeros(6, dtype=torch.int32), grid=6)
+    assert counter.tolist() == [12]
+    lines[-1] = lines[-1].replace(lines[-1].strip(), "raise ValueError")
+    scope = dict(vars(kernels))
+    builtins.exec(compile("".join(lines), name, "exec"), scope)
+    found = run(scope["counted"], torch.zeros(1, dtype=torch.int32), torch.zeros(6, dtype=torch.int32), report=True)
+    (finding,) = (s.finding for s in found.seen)
+    assert finding.id == "kernel-error" and finding.places[0] == Place(name, len(lines))
+
+
+def test_a_launch_takes_what_is_already_a_constexpr() -> None:
+    values = torch.randn(64) * 8
+    options = {"TEXT": "ex2.approx.ftz.f32 $0, $1;", "CONSTRAINTS": "=f,f", "DTYPE": torch.float32}
+    _, out = run(kernels.asm, values, torch.zeros(64), **options, PACK=tl.constexpr(1))
+    assert torch.equal(out, torch.exp2(values))
+
+
+def test_pinned_memory_is_memory() -> None:
+    def program(session: Session) -> None:
+        there = torch.arange(4, dtype=torch.int32).pin_memory().to("cuda", non_blocking=True)
+        assert there.is_cuda and there.tolist() == [0, 1, 2, 3]
+
+    assert not verify(program, RUNS[:1]).seen
+
+
+def test_an_operator_that_host_code_defines_runs_as_a_function_of_it() -> None:
+    """The one for a GPU, and on tensors that say they are there."""
+
+    @torch.library.custom_op("tlxgen_tests::counted", mutates_args=(), device_types=("cuda",))
+    def counted(n: torch.Tensor) -> torch.Tensor:
+        counter, seen = (torch.zeros(k, dtype=torch.int32, device=n.device) for k in (1, 6))
+        kernels.count[(6,)](counter, seen)
+        return counter + n
+
+    counted.register_kernel("cpu")(lambda n: n - 1)
+
+    def program(session: Session) -> None:
+        n = torch.ones(1, dtype=torch.int32, device="cuda")
+        assert n.is_cuda and counted(n).item() == 13
+
+    assert not verify(program, RUNS[:1]).seen

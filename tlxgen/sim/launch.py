@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from tlxgen.cudalike import DEVICE, CudaLike
 from tlxgen.loading import load_file
 
+from . import operators
 from .change import Change
 from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
@@ -33,7 +34,7 @@ from .gradients import on_gpu
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
-from .transform import MEET_AT_START, Program
+from .transform import MEET_AT_START, Program, has_source
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -47,7 +48,7 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
     every tensor whose address is taken.
 
     `Session.active` enters it. torch leaves it where it calls Python itself: gradients have one of their own, and so
-    must what is called as an operator of torch.library.
+    must what the dispatcher calls as an operator (`operators.py` has most go another way).
     """
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -240,7 +241,7 @@ class Session:
         """The innermost line that an exception passed through and that is neither the simulator's nor a library's."""
         ours = str(Path(__file__).parent)
         frames = traceback.extract_tb(error.__traceback__)
-        mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0], "<"))]
+        mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0])) and has_source(f.filename)]
         return [Place(f.filename, f.lineno or 0) for f in mine[-1:]]
 
     @contextlib.contextmanager
@@ -263,6 +264,7 @@ class Session:
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch),
                 on_gpu(lambda: OnCpu(self.memory)),
+                operators.direct(),
                 OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):

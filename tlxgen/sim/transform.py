@@ -248,6 +248,11 @@ def _text(path: str) -> str:
     return "".join(linecache.getlines(path)) if path.startswith("<") else Path(path).read_text()
 
 
+def has_source(path: str) -> bool:
+    """Whether the lines of a file, or of what is named as if it were one, can be read."""
+    return not path.startswith("<") or bool(linecache.getlines(path))
+
+
 @dataclass(frozen=True)
 class _Source:
     """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
