@@ -261,3 +261,31 @@ def pair(desc_a, desc_b, out, lanes, M: tl.constexpr, N: tl.constexpr, K: tl.con
     tl.store(out + (rank * M + rows)[:, None] * N + columns[None, :], tlx.local_load(acc[0]))
     rows, columns = tl.arange(0, 2 * M), tl.arange(0, N // 2)
     tl.store(lanes + (rank * 2 * M + rows)[:, None] * (N // 2) + columns[None, :], tlx.local_load(physical[0]))
+
+
+@triton.jit
+def truths(x, out, SCALAR: tl.constexpr):
+    """`and`, `or` and `not` of blocks are those of their elements; of scalars they are Python's."""
+    i = tl.arange(0, 8)
+    a = tl.load(x + i) > 0
+    tl.store(out + i, (a and i < 4 or i == 7).to(tl.float32))
+    tl.store(out + 8 + i, (not a and (i != 1) and (i != 2)).to(tl.float32))
+    if SCALAR and tl.load(x) > 0 or tl.load(x + 1) > 0 and not SCALAR:
+        tl.store(out + 16, 1.0)
+    if a.shape[0] == 4 and tl.load(x + 1000):  # the second is not looked at
+        tl.store(out + 16, 2.0)
+
+
+@triton.jit
+def blocks(x, out, ROWS, COLUMNS, PAD: tl.constexpr):
+    """A copy of the columns from 4 on, 4 at a time, transposed: what is not there is `PAD`."""
+    source = tl.make_block_ptr(
+        base=x, shape=(ROWS, COLUMNS), strides=(COLUMNS, 1), offsets=(0, 0), block_shape=(8, 4), order=(1, 0)
+    )
+    target = tl.make_block_ptr(out, (16, 8), (8, 1), (0, 0), (4, 8), (1, 0))
+    source = tl.advance(source, (0, 4))
+    for _ in range(2):
+        block = tl.load(source, boundary_check=(0, 1), padding_option=PAD)
+        tl.store(target, tl.trans(block), boundary_check=(0,))
+        source = tl.advance(source, (0, 4))
+        target = tl.advance(target, (4, 0))

@@ -318,6 +318,15 @@ def test_a_launch_takes_what_is_already_a_constexpr() -> None:
     assert torch.equal(out, torch.exp2(values))
 
 
+def test_torch_says_that_it_was_built_for_a_gpu() -> None:
+    def program(session: Session) -> None:
+        assert tuple(map(int, torch.version.cuda.split("."))) >= (12, 8)
+
+    before = torch.version.cuda
+    assert not verify(program, RUNS[:1]).seen
+    assert torch.version.cuda == before
+
+
 def test_pinned_memory_is_memory() -> None:
     def program(session: Session) -> None:
         there = torch.arange(4, dtype=torch.int32).pin_memory().to("cuda", non_blocking=True)
@@ -342,3 +351,24 @@ def test_an_operator_that_host_code_defines_runs_as_a_function_of_it() -> None:
         assert n.is_cuda and counted(n).item() == 13
 
     assert not verify(program, RUNS[:1]).seen
+
+
+def test_and_or_and_not_of_blocks_go_by_element() -> None:
+    x = torch.tensor([1.0, -1, 1, -1, 1, -1, 1, -1])
+    for scalar, taken in ((True, 1.0), (False, 0.0)):
+        _, out = run(kernels.truths, x, torch.zeros(24), SCALAR=scalar)
+        assert out[:8].tolist() == [1, 0, 1, 0, 0, 0, 0, 1]
+        assert out[8:16].tolist() == [0, 0, 0, 1, 0, 1, 0, 1]
+        assert out[16] == taken
+
+
+def test_block_pointers_move_and_know_their_bounds() -> None:
+    x = torch.arange(70.0).reshape(7, 10)
+    for padding, missing in (("zero", 0.0), ("nan", float("nan"))):
+        _, out = run(kernels.blocks, x, torch.zeros(16, 8), 7, 10, PAD=padding)
+        wanted = torch.full((16, 8), 0.0)
+        wanted[:8] = missing
+        wanted[:6, :7] = x.T[4:]
+        torch.testing.assert_close(out, wanted, rtol=0, atol=0, equal_nan=True)
+    found = run(kernels.blocks, x, torch.zeros(6, 8), 7, 10, PAD="zero", report=True)
+    assert found.ids == {"out-of-bounds"}  # a dimension that is checked by another extent, 16, than it has

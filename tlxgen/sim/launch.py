@@ -38,7 +38,7 @@ from .transform import MEET_AT_START, Program, has_source
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
-
+CUDA = "13.0"  # what a torch for a GPU says that it was built with, for host code that looks
 
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
@@ -316,5 +316,6 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
         mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False),
         mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
+        mock.patch.object(torch.version, "cuda", CUDA),
     ):
         yield

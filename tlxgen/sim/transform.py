@@ -19,6 +19,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import torch
+
 from . import arith, ops_tl
 from .arith import maximum, minimum
 from .findings import KernelFault
@@ -83,9 +85,34 @@ class Runtime:
         m.hub.tick()
 
     @staticmethod
+    def is_block(value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    @staticmethod
+    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
+        """`a and b` of a block: both sides are there."""
+        return _truth(a) & _truth(b)
+
+    @staticmethod
+    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
+        return _truth(a) | _truth(b)
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        """`not value`."""
+        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
+
+    @staticmethod
     def dtype(value: Any) -> Any:
         """`.type` and `.element_ty` of what has a type; a type is its own element type."""
         return getattr(value, "dtype", value)
+
+
+def _truth(value: Any) -> torch.Tensor:
+    """A block of int1, or a scalar."""
+    if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
+        raise KernelFault(f"and, or or not of a block of {value.dtype}, which is no truth value")
+    return torch.as_tensor(value, dtype=torch.bool)
 
 
 for _operation in (*_OPERATORS.values(), *_COMPARISONS.values()):
@@ -195,6 +222,28 @@ class _Rewriter(ast.NodeTransformer):
             arguments = [ast.Constant(node.func.attr), node.func.value, *node.args]
             return ast.copy_location(ast.Call(_runtime("call"), arguments, node.keywords), node)
         return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """`a and b` of blocks is that of each element; of anything else it is Python's, which may leave out `b`."""
+        self.generic_visit(node)
+        first, *rest = node.values
+        for second in rest:
+            name = f"__bool_{node.lineno}_{node.col_offset}__"
+            held = ast.NamedExpr(ast.Name(name, ast.Store()), first)
+            both = ast.Call(
+                _runtime("both" if isinstance(node.op, ast.And) else "either"),
+                [ast.Name(name, ast.Load()), copy.deepcopy(second)], [],
+            )  # fmt: skip
+            plain = ast.BoolOp(node.op, [ast.Name(name, ast.Load()), second])
+            first = ast.IfExp(ast.Call(_runtime("is_block"), [held], []), both, plain)
+            ast.copy_location(first, node)
+        return first
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.copy_location(ast.Call(_runtime("negated"), [node.operand], []), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
