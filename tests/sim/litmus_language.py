@@ -289,3 +289,23 @@ def blocks(x, out, ROWS, COLUMNS, PAD: tl.constexpr):
         tl.store(target, tl.trans(block), boundary_check=(0,))
         source = tl.advance(source, (0, 4))
         target = tl.advance(target, (4, 0))
+
+
+@triton.jit
+def flags(out, flag, SEND: tl.constexpr, LAST: tl.constexpr):
+    """Everybody but CTA 0 waits for its flag, and reads what it has written before. Nothing but atomics orders them."""
+    me = tl.program_id(0)
+    if me == 0:
+        tl.store(out, 7.0)
+        tl.inline_asm_elementwise(SEND, "=r,l,r", [flag, 3], dtype=tl.int32, is_pure=False, pack=1)
+    else:
+        ready = tl.inline_asm_elementwise(
+            "ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1
+        )
+        while ready == 0:
+            ready = tl.inline_asm_elementwise(
+                "nanosleep.u32 50; ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32,
+                is_pure=False, pack=1,
+            )  # fmt: skip
+        tl.inline_asm_elementwise(LAST, "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)
+        tl.store(out + 4 + me, tl.load(out))

@@ -123,3 +123,21 @@ def scaled(out, KEEP: tl.constexpr, WAIT: tl.constexpr):
     if WAIT:
         tlx.barrier_wait(done[0], 0)
     tl.store(out, tl.max(tl.max(tlx.local_load(acc[0]), 0), 0))
+
+
+@triton.jit
+def reaching(out, SLOTS: tl.constexpr, WAIT: tl.constexpr):
+    """One view of several slots, which another task reads one by one."""
+    rows = tlx.local_alloc((1, 32), tl.float32, 4)
+    full = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            if WAIT:
+                tlx.barrier_wait(full[0], 0)
+            for i in range(4):
+                tl.store(out + i, tl.max(tl.max(tlx.local_load(rows[i]), 1), 0))
+        with tlx.async_task(num_warps=1):
+            values = tl.arange(0, SLOTS * 32) // 32
+            all_rows = tlx.local_reinterpret(tlx.local_view(rows, 0), tl.float32, [SLOTS, 32])
+            tlx.local_store(all_rows, tl.reshape(values.to(tl.float32), (SLOTS, 32)))
+            tlx.barrier_arrive(full[0])

@@ -321,6 +321,7 @@ def test_a_launch_takes_what_is_already_a_constexpr() -> None:
 def test_torch_says_that_it_was_built_for_a_gpu() -> None:
     def program(session: Session) -> None:
         assert tuple(map(int, torch.version.cuda.split("."))) >= (12, 8)
+        assert torch.zeros(1, device=torch.accelerator.current_accelerator()).is_cuda
 
     before = torch.version.cuda
     assert not verify(program, RUNS[:1]).seen
@@ -372,3 +373,18 @@ def test_block_pointers_move_and_know_their_bounds() -> None:
         torch.testing.assert_close(out, wanted, rtol=0, atol=0, equal_nan=True)
     found = run(kernels.blocks, x, torch.zeros(6, 8), 7, 10, PAD="zero", report=True)
     assert found.ids == {"out-of-bounds"}  # a dimension that is checked by another extent, 16, than it has
+
+
+@pytest.mark.parametrize(
+    ("send", "receive", "ids"),
+    [("release", "acquire", set()), ("relaxed", "acquire", {"global-race"}), ("release", "relaxed", {"global-race"})],
+)
+def test_inline_ptx_reads_and_writes_flags_in_their_order(send: str, receive: str, ids: set[str]) -> None:
+    """CTA 0 tells the others by a flag, which they poll, that its value is there."""
+    arguments = (torch.zeros(8), torch.zeros(4, dtype=torch.int32))
+    texts = {"SEND": f"red.{send}.gpu.global.add.s32 [$1], $2; mov.b32 $0, $2;", "LAST": f"ld.{receive}.gpu.global.b32 $0, [$1];"}
+    found = run(kernels.flags, *arguments, grid=4, runs=RUNS, report=True, **texts)
+    assert found.ids == ids
+    if not ids:
+        out, flag = run(kernels.flags, *arguments, grid=4, runs=RUNS, **texts)
+        assert out[4:].tolist() == [0.0, 7.0, 7.0, 7.0] and flag[0] == 3

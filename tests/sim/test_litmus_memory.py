@@ -149,6 +149,14 @@ def test_the_first_place_that_fits_is_taken() -> None:
         assert columns_used(Storage("tmem", None, 0, width, lanes=lanes) for lanes, width in sizes) == used, sizes
 
 
+def test_a_view_may_reach_over_several_slots_and_not_beyond() -> None:
+    found, outs = litmus(kernels.reaching, SLOTS=4, WAIT=True)
+    assert not found and all(out[:4] == [0.0, 1.0, 2.0, 3.0] for out in outs)
+    assert "race-read-write" in litmus(kernels.reaching, SLOTS=4, WAIT=False)[0]
+    assert "uninitialised" in litmus(kernels.reaching, SLOTS=2, WAIT=True)[0]
+    assert litmus(kernels.reaching, SLOTS=8, WAIT=True)[0] == {"out-of-bounds"}
+
+
 def test_scales_are_copied_in_the_order_of_the_thread() -> None:
     found, outs = litmus(kernels.scaled, KEEP=True, WAIT=True)
     assert not found

@@ -317,5 +317,7 @@ def _gpu(sms: int, arch: str) -> Iterator[None]:
         mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False),
         mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
         mock.patch.object(torch.version, "cuda", CUDA),
+        mock.patch.object(torch.accelerator, "is_available", lambda: True),
+        mock.patch.object(torch.accelerator, "current_accelerator", lambda *_, **__: torch.device("cuda")),
     ):
         yield

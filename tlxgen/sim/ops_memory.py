@@ -172,10 +172,24 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
         other.place(view.offset, view.step, view.group)
         return other
     if math.prod(shape) * dtype.itemsize != view.size:
-        raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
+        return _reaching(view, dtype, shape)
     if not view.tensor.is_contiguous() and shape != view.shape:
         raise KernelFault("local_reinterpret with another shape of a part of a buffer")
     return view.part(view.strided.view(dtype).view(shape))
+
+
+def _reaching(view: View, dtype: torch.dtype, shape: Sequence[int]) -> View:
+    """More bytes than a slot has, or less: from where it begins on, as far as its allocation goes."""
+    m = machine()
+    place, storage, size = m.here(), view.buffer.storage, math.prod(shape) * dtype.itemsize
+    if storage.kind != "smem":
+        raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
+    start = view.tensor.storage_offset() * view.dtype.itemsize
+    if start + size > storage.extent:
+        text = f"{size} bytes from {view} on, {start} bytes into an allocation of {storage.extent}"
+        m.findings.stop("out-of-bounds", text, (place,))
+    storage.alias()
+    return view.part(storage.bytes[start : start + size].view(dtype).reshape(tuple(shape)))
 
 
 # What a task does itself.

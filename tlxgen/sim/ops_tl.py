@@ -246,15 +246,19 @@ def inline_asm_elementwise(
 ) -> Any:
     """PTX for `pack` elements of each argument at a time; `dtype` a type, or a tuple of one for each result."""
     machine().here()
-    tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
+    if any(isinstance(x, Pointer) for x in args):
+        tensors: Sequence[Any] = [x if isinstance(x, Pointer) else _as_argument(x) for x in args]
+    else:
+        tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
     dtypes = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
-    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS)]
+    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS, ops_atomic.PTX)]
     return made[0] if isinstance(dtype, torch.dtype) else tuple(made)
 
 
 _EFFECTS: dict[str, ptx.Effect] = {
     "cp.async.bulk.wait_group": ops_tma.bulk_wait_group,
     "fence.proxy.async": ops_memory.fence_async_shared,
+    "nanosleep.u32": nothing,
 }
 
 

@@ -12,6 +12,7 @@ import ast
 import builtins
 import copy
 import linecache
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -64,6 +65,7 @@ _ALLOCATIONS = {
 
 
 REMOTE_ARRIVAL = "a remote arrival"
+ATOMIC_PTX = "atomic_ of inline PTX"
 # What makes the compiler let the CTAs of a cluster meet once their barriers are initialised. Stores into a peer's
 # memory do not, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier; and the PTX.)
 MEET_AT_START = frozenset({REMOTE_ARRIVAL, "remote_view", "multicast_targets", "two_ctas", "clc_create_context"})
@@ -127,6 +129,11 @@ def _op_name(node: ast.expr) -> str:
     """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
     func = node.func if isinstance(node, ast.Call) else None
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def _orders_memory(value: Any) -> bool:
+    """Whether it is PTX that reads or writes memory in an order."""
+    return isinstance(value, str) and re.search(r"\b(?:ld|st|red|atom)\.(?:relaxed|acq|release)", value) is not None
 
 
 def _arrives_remotely(call: ast.Call) -> bool:
@@ -319,6 +326,7 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
     attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    keywords |= {ATOMIC_PTX for n in parts if isinstance(n, ast.Constant) and _orders_memory(n.value)}
     keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
     tree = ast.Module([_Rewriter().visit(node)], [])
     ast.fix_missing_locations(tree)
