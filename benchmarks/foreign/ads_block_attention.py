@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import torch
 

@@ -1,5 +1,5 @@
-"""GDPA of facebookresearch/ads_model_kernel_library (gdpa_megakernel): attention with an activation for the softmax, for
-sequences of many lengths, with norms in front and behind that a cluster of all heads computes."""
+"""GDPA of facebookresearch/ads_model_kernel_library (gdpa_megakernel): attention with an activation for the softmax,
+for sequences of many lengths, with norms in front and behind that a cluster of all heads computes."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def bulk(source, out, BYTES: tl.constexpr, WAIT: tl.constexpr):
 
 @triton.jit
 def meeting_of_tasks(out, ALL: tl.constexpr, LAST: tl.constexpr):
-    """Every task of both CTAs comes to the cluster barrier at its end, which keeps a CTA for the arrival of its peer."""
+    """Every task of both CTAs comes to the cluster barrier, which keeps a CTA for the arrival of its peer."""
     rank = tlx.cluster_cta_rank()
     free = tlx.alloc_barriers(1, arrive_count=1)
     turn = tlx.alloc_barriers(1, arrive_count=1)

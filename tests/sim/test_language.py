@@ -382,7 +382,10 @@ def test_block_pointers_move_and_know_their_bounds() -> None:
 def test_inline_ptx_reads_and_writes_flags_in_their_order(send: str, receive: str, ids: set[str]) -> None:
     """CTA 0 tells the others by a flag, which they poll, that its value is there."""
     arguments = (torch.zeros(8), torch.zeros(4, dtype=torch.int32))
-    texts = {"SEND": f"red.{send}.gpu.global.add.s32 [$1], $2; mov.b32 $0, $2;", "LAST": f"ld.{receive}.gpu.global.b32 $0, [$1];"}
+    texts = {
+        "SEND": f"red.{send}.gpu.global.add.s32 [$1], $2; mov.b32 $0, $2;",
+        "LAST": f"ld.{receive}.gpu.global.b32 $0, [$1];",
+    }
     found = run(kernels.flags, *arguments, grid=4, runs=RUNS, report=True, **texts)
     assert found.ids == ids
     if not ids:

@@ -49,8 +49,11 @@ def test_all_tasks_of_a_cluster_come_to_its_barrier() -> None:
 
 def test_a_task_that_has_ended_holds_up_no_barrier_and_one_that_has_not_does() -> None:
     assert not litmus(kernels.meeting_of_tasks, **TWO, ALL=False, LAST=True)[0]
-    found = verify(lambda session: kernels.meeting_of_tasks[(2,)](
-        torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1), ALL=False, LAST=False), RUNS[:1], arch="sm100")  # fmt: skip
+
+    def program(session: Session) -> None:
+        kernels.meeting_of_tasks[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1), ALL=False, LAST=False)
+
+    found = verify(program, RUNS[:1], arch="sm100")
     (deadlock,) = (s.finding for s in found.seen if s.finding.id == "deadlock")
     assert "the cluster barrier, to which CTA 0 task of line" in deadlock.message
 

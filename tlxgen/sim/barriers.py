@@ -210,7 +210,7 @@ class NamedBarrier:
 
 @dataclass(eq=False)
 class ClusterBarrier:
-    """All threads of a cluster meet that have not exited: `members` are the tasks that run, or the program where none do.
+    """All threads of a cluster that have not exited meet. `members`: the tasks that run, or the program where none do.
 
     A program outside of tasks comes with all warps of its CTA. In tasks each comes for its own warps, so that all of
     them must; one that has ended has exited. (fbtriton, ClusterOpsToLLVM.cpp, lowerClusterSyncForAllWarps; PTX ISA,

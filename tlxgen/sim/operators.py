@@ -1,7 +1,7 @@
 """Operators that host code defines with torch.library.custom_op, inside of a session.
 
-torch's dispatcher goes by where tensors really are, and calls an operator with no mode active. Here the function that is
-there for a GPU is called at once. An operator that a gradient is wanted of goes the way of torch, as autograd needs it.
+torch's dispatcher goes by where tensors really are, and calls an operator with no mode active. Here the function that
+is there for a GPU is called at once. An operator that a gradient is wanted of goes torch's way, as autograd needs it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Block pointers: `tl.make_block_ptr`, a box of a tensor that moves. Bounds are checked in the dimensions that are named;
-in the others every element must be there, as for any pointer."""
+"""Block pointers: `tl.make_block_ptr`, a box of a tensor that moves. Bounds are checked in the dimensions that are
+named; in the others every element must be there, as for any pointer."""
 
 from __future__ import annotations
 
