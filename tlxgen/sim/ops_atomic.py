@@ -95,7 +95,7 @@ def _sem(text: str) -> str:
     return "relaxed" if text == "volatile" else text
 
 
-# What inline PTX does with memory: a pattern of an instruction's name, and a function of its match, a pointer and values.
+# What inline PTX does with memory: a pattern of a name, and a function of its match, a pointer and values.
 PTX: tuple[tuple[str, Callable[..., Any]], ...] = (
     (_LOAD + _WHERE + _TYPE, lambda found, at: atomic_load(at, _sem(found[1]))),
     (_STORE + _WHERE + _TYPE, lambda found, at, value: atomic_xchg(at, value, sem=_sem(found[1]))),
