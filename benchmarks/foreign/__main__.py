@@ -118,7 +118,7 @@ def parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[st
     options = parser.parse_args(arguments)
     if options.write and options.kernel:
         parser.error("--write takes whole files: not with --kernel")
-    passed = ["--seeds", str(options.seeds), "--workers", str(options.workers), "--timeout", "3600"]
+    passed = ["--seeds", str(options.seeds), "--workers", str(options.workers), "--timeout", "3600", "--memory", "24"]
     return options, passed
 
 

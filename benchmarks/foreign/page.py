@@ -15,9 +15,9 @@ FOLDER has each repository as a folder OWNER+NAME at the commit of the table:
     python -m benchmarks.foreign FOLDER --write
 
 Every kernel's files are held against that commit by their content. Its cases, with references in float64, are in
-`benchmarks/foreign`. A finding is *real* where the kernel is wrong on some order of events, or for arguments that its host
-code admits. It is *harmless* where what it says is so and nothing comes of it. A run is a case on one schedule and seed.
-Witnesses are in `benchmarks/results/foreign.json`.
+`benchmarks/foreign`. A finding is *real* where the kernel is wrong on some order of events, or for arguments that its
+host code admits. It is *harmless* where what it says is so and nothing comes of it. A run is a case on one schedule and
+seed. Witnesses are in `benchmarks/results/foreign.json`.
 """
 
 

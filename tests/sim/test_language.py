@@ -17,6 +17,10 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from tests.sim import litmus_language as kernels
 from tlxgen.sim import DEVICE, RUNS, Place, Report, Session, UnsupportedOp, verify
 
+
+from tlxgen.cudalike import CudaLike
+from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify, witness
+
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
@@ -391,3 +395,43 @@ def test_inline_ptx_reads_and_writes_flags_in_their_order(send: str, receive: st
     if not ids:
         out, flag = run(kernels.flags, *arguments, grid=4, runs=RUNS, **texts)
         assert out[4:].tolist() == [0.0, 7.0, 7.0, 7.0] and flag[0] == 3
+
+
+def test_a_run_that_ends_before_its_mmas_does_not_decide_where_accumulators_lie() -> None:
+    """The witness of a finding is a run that ends there; what no MMA has used by then may be an accumulator."""
+
+    def program(session: Session) -> None:
+        kernels.crowded_pair[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1))
+
+    report = verify(program, RUNS, arch="sm100")
+    assert report.ids == {"uninitialised"}, str(report)
+    assert witness(report.seen[0]).finding.id == "uninitialised"
+
+
+def test_scales_are_bytes() -> None:
+    """As triton has it, which gives float8_e8m0fnu the type u8."""
+    scales = torch.randint(0, 255, (16, 16), dtype=torch.uint8)
+    outs = []
+
+    def program(session: Session) -> None:
+        given = scales.view(torch.float8_e8m0fnu).as_subclass(CudaLike)
+        outs.append(torch.zeros(16, 16, dtype=torch.int32, device=DEVICE))
+        kernels.exponents[(1,)](given, TensorDescriptor.from_tensor(given, [16, 16]), outs[-1])
+
+    assert not verify(program, RUNS, arch="sm100").seen
+    assert all(torch.equal(out.as_subclass(torch.Tensor), 2 * scales.int()) for out in outs)
+
+
+def test_a_descriptor_reduces_and_a_scalar_has_dimensions() -> None:
+    def program(session: Session) -> None:
+        sums = torch.zeros(16, 16, device=DEVICE)
+        smallest = torch.full((16, 16), 9, dtype=torch.int32, device=DEVICE)
+        out = torch.zeros(16, 16, device=DEVICE)
+        kernels.reducing_boxes[(3,)](sums, smallest, torch.tensor(0.5, device=DEVICE), out)
+        assert bool((sums == 1 + 2 + 3 + 30).all())
+        assert bool((smallest == 3).all())
+        steps = torch.arange(16)
+        assert torch.equal(out.as_subclass(torch.Tensor), (steps[:, None] + steps[None, :]) / 2)
+
+    report = verify(program, RUNS)
+    assert not report.seen, str(report)

@@ -187,8 +187,9 @@ class Session:
             wrong = layouts.revise()
         except Relayout:
             wrong = True
-        except (Stop, KernelFault):
-            wrong = layouts.revise()
+        except (Stop, KernelFault) as end:
+            bounds = any(finding.id == "out-of-bounds" for finding in self.findings.all[found:])
+            wrong = layouts.retry(unfit=bounds or isinstance(end, KernelFault))
             if not wrong:
                 raise
         finally:

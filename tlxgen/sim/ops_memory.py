@@ -67,6 +67,7 @@ def local_alloc(
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
         half = shape[0] == ROWS and buffer.layout == "plain" and not scales
         owner.lanes = max(owner.lanes, ROWS if half else LANES)
+        buffer.place(0, buffer.unit, 1)  # a slot's columns follow from the layout
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
     elif reuse is not None:

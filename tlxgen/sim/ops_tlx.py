@@ -135,17 +135,23 @@ class Tasks:
             m.hub.follow(task)
 
 
+def _readable(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor as kernels read it: exponents of scales (E8M0) are bytes to Triton."""
+    raw = tensor.as_subclass(torch.Tensor)
+    return raw.view(torch.uint8) if raw.dtype == torch.float8_e8m0fnu else raw
+
+
 def argument(value: Any, constant: bool = False) -> Any:
     """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
     if type(value).__name__ == "constexpr":
         value = value.value
     if isinstance(value, torch.Tensor):
-        raw = value.as_subclass(torch.Tensor)
+        raw = _readable(value)
         first = raw.storage_offset()
         last = first + sum((size - 1) * stride for size, stride in zip(raw.shape, raw.stride(), strict=True))
         return Pointer(GlobalMemory.flat(raw), first, (first, last + 1 if raw.numel() else first))
     if type(value).__name__ == "TensorDescriptor":  # triton's; the simulator does not import triton for a name
-        base = value.base.as_subclass(torch.Tensor)
+        base = _readable(value.base)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
     if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":

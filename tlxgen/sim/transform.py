@@ -76,6 +76,7 @@ class Runtime:
 
     Tasks = Tasks
     to = staticmethod(arith.to)
+    ranked = staticmethod(arith.ranked)
     call = staticmethod(ops_tl.call)
 
     @staticmethod
@@ -264,6 +265,13 @@ class _Rewriter(ast.NodeTransformer):
         if node.attr not in ("type", "element_ty"):
             return node
         return ast.copy_location(ast.Call(_runtime("dtype"), [node.value], []), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
+            node.value = ast.copy_location(ast.Call(_runtime("ranked"), [node.value], []), node.value)
+        return node
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
