@@ -323,6 +323,16 @@ def bench(
     every_config: Annotated[
         bool, typer.Option("--every-config", help="Time each config, not only the one that is picked for a shape.")
     ] = False,
+    random: Annotated[
+        Optional[int], typer.Option("--random", min=1, help="Time this many random shapes, drawn as the family says.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random shapes.")] = 0,
+    against: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--against", help="A record of --json: exit 1 if a ratio to the baseline fell by more than noise."
+        ),
+    ] = None,
     turns: Annotated[int, typer.Option(min=3, help="Replays of each candidate.")] = 30,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     json: Annotated[Optional[Path], typer.Option("--json", help="Write the record here as JSON.")] = None,
@@ -333,7 +343,8 @@ def bench(
         Optional[Path], typer.Option("--tritonbench", help="Write an operator file for TritonBench here.")
     ] = None,
 ) -> None:
-    """Time a spec's kernels against baselines on a GPU: interleaved, cold L2, kernel time and host time."""
+    """Time a spec's kernels against baselines on a GPU: interleaved, cold L2, back to back and in a chain with another
+    kernel, and the host's time of a call."""
     from tlxgen.compile import check_torch
 
     check_torch()
@@ -341,7 +352,10 @@ def bench(
 
     outputs = verb.Outputs(json=json, csv=csv, markdown=markdown, plot=plot, tritonbench=tritonbench)
     wanted = None if baseline is None else [name for name in baseline if name != "none"]
-    raise typer.Exit(verb.run(spec, _shapes(shapes, spec), wanted, every_config, turns, outputs, workers))
+    drawn = verb.Drawn(random, seed)
+    raise typer.Exit(
+        verb.run(spec, _shapes(shapes, spec), wanted, every_config, turns, outputs, workers, drawn, against)
+    )
 
 
 @app.command(cls=_OfShapes)

@@ -479,7 +479,7 @@ def _one_of_several(name, functions):
 # --- operators of torch ---------------------------------------------------------------------------------------------
 
 
-NO_BACKWARD = "an input requires grad, and there is no backward: call it under torch.no_grad() or on detached tensors"
+NO_BACKWARD = "requires grad, and there is no backward: call it under torch.no_grad(), or detach the argument"
 
 
 class Operator:
@@ -502,6 +502,7 @@ class Operator:
         define.register_fake(fake)
         define.register_autograd(self._node_backward, setup_context=self._keep)
         self.node = getattr(torch.ops.tlxgen, free).default
+        self.names = [argument.name for argument in self.node._schema.arguments]
         once = torch.autograd.function.once_differentiable(self._backward)  # kernels have no gradients of gradients
         self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": once})
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
@@ -515,11 +516,11 @@ class Operator:
         return self.apply(*arguments)
 
     def refuse_gradients(self, arguments):
-        """Raises NotImplementedError where a gradient is asked for that nobody knows: at once, not on its way back."""
+        """Raises ValueError where a gradient is asked for that nobody knows: at once, not on its way back."""
         if self.backward is None and is_grad_enabled():
-            for value in arguments:
+            for name, value in zip(self.names, arguments, strict=True):
                 if isinstance(value, torch.Tensor) and value.requires_grad:
-                    raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+                    raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
 
     def _forward(self, ctx, *arguments):
         results = self.run(*arguments)
@@ -530,7 +531,8 @@ class Operator:
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
         if self.backward is None:  # of the node itself, which torch calls where an input requires grad
-            raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+            name = next(name for name, needed in zip(self.names, ctx.needs_input_grad, strict=True) if needed)
+            raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
         ctx.set_materialize_grads(False)
         held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
         ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]

@@ -19,7 +19,7 @@ PROTOCOLS: dict[str, tuple[type, type | None]] = {
     "plan": (interface.PlanModule, None),
     "problem": (interface.ProblemModule, interface.ReproducibleModule),
     "cost": (interface.CostModule, None),
-    "benchmark": (interface.BenchmarkModule, interface.PeersModule),
+    "benchmark": (interface.BenchmarkModule, interface.FullBenchmarkModule),
 }
 
 

@@ -19,7 +19,7 @@ from .case import Case
 from .declaration import MODULE_FUNCTION
 from .foreign import attributed, importing
 from .match import check_call, check_kernel
-from .numbers import difference, tolerance_of
+from .numbers import difference, dims, tolerance_of
 from .tensors import as_argument, fill
 
 Tensors = dict[str, torch.Tensor]
@@ -50,6 +50,7 @@ def verify_case(
         before = {name: tensor.clone() for name, tensor in tensors.items()}
         with attributed(session):
             returned = launch(tensors)
+        session.refuse_idle(asked)
         with torch._C.DisableTorchFunction():
             outputs = _outputs(case, session, tensors, returned)
             for name, expected in reference.values(before, outputs).items():
@@ -57,9 +58,9 @@ def verify_case(
                 if text:
                     session.findings.add("wrong-numbers", f"{name}: {text}")
 
-    chosen = config if config is not None else case.declared.config or 0
     declared = case.declared
-    return verify(program, runs or RUNS, sms=declared.sms, config=chosen, limits=limits, arch=declared.arch)
+    asked = declared.config if config is None else config
+    return verify(program, runs or RUNS, sms=declared.sms, config=asked or 0, limits=limits, arch=declared.arch)
 
 
 def launching(case: Case, module: ModuleType) -> Callable[[Session], None]:
@@ -164,6 +165,9 @@ class _Reference:
             if not isinstance(value, torch.Tensor):
                 what = type(value).__name__
                 raise self._case.fault(("reference",), f"the reference for {name} is a {what}, not a tensor")
+            if name in self._case.declared.tensors and value.shape != outputs[name].shape:  # else it is the function's
+                text = f"the reference for {name} has the shape {dims(value)}, {name} itself {dims(outputs[name])}"
+                raise self._case.fault(("reference",), text)
         return made
 
     def _evaluate(self, path: tuple[str, ...], text: str, inputs: Tensors) -> Any:

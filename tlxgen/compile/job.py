@@ -113,7 +113,7 @@ class Outcome:
 
     `error` ends in (file:line) of the generated source where that is known; `detail` is the whole log. `seconds` is
     wall time of this job, imports of torch and triton excluded; 0 where `cached`, which also tells a job that shared
-    another's compilation.
+    another's compilation. Where the module could not be `imported`, or has no such kernel, nothing was compiled.
     """
 
     job: str
@@ -122,6 +122,7 @@ class Outcome:
     detail: str = field(default="", repr=False)
     seconds: float = 0.0
     cached: bool = False
+    imported: bool = True
 
     @property
     def ok(self) -> bool:

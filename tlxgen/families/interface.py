@@ -6,6 +6,7 @@ module imports no torch.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
@@ -83,11 +84,14 @@ class BenchmarkModule(Protocol):
         """What to compare with, by name: each is given the inputs and returns the call to time."""
 
 
-class PeersModule(BenchmarkModule, Protocol):
-    """`benchmark` of a family whose errors `check --peers` holds against those of torch's own kernels."""
+class FullBenchmarkModule(BenchmarkModule, Protocol):
+    """`benchmark` with what it may have besides: for `check --peers`, and for `bench --random`."""
 
     def peers(self, spec: Any, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Tensors]]:
         """Torch's own kernels by name; each call returns results by name. One that refuses raises RuntimeError."""
+
+    def drawn(self, spec: Any, rng: random.Random) -> Shape | None:
+        """A random shape as the family's users have them, by `rng` alone; None for one that is too large to time."""
 
 
 NEEDED: dict[str, tuple[str, ...]] = {"plan": ("build",), "problem": ("inputs", "reference", "launch", "tolerance")}

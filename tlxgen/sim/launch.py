@@ -27,7 +27,7 @@ from tlxgen.loading import load_file
 from . import operators
 from .change import Change
 from .engine import Chooser, Schedule, Seeded
-from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
+from .findings import Finding, Findings, GridTooLarge, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .globalorder import GlobalOrder
 from .gradients import on_gpu
@@ -126,6 +126,8 @@ class Session:
     synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
+    kernel: str = ""  # the last that was launched, and whether any was
+    tuned: bool = False
 
     def __post_init__(self) -> None:
         self.findings = Findings(self._notice, self.races)
@@ -143,9 +145,12 @@ class Session:
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`kernel[grid](*arguments, **options)`."""
+        self.kernel = kernel.fn.__name__
         names = list(kernel.arg_names)
         bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in options.items() if k in names}
         sizes = tuple(grid(bound) if callable(grid) else grid)
+        if math.prod(sizes) > self.limits.ctas:
+            raise GridTooLarge(self.kernel, math.prod(sizes), self.limits.ctas)
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
         source = _program()
         program = source.function(kernel.fn)
@@ -200,6 +205,11 @@ class Session:
             self.findings.forget(found)
         return not wrong
 
+    def refuse_idle(self, config: int | None) -> None:
+        """Raises NoSuchConfig where a config was asked for and nothing that was launched has any."""
+        if config is not None and self.launches and not self.tuned:
+            raise NoSuchConfig(self.kernel, config, 0)
+
     def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         """The config that this session runs an autotuned kernel with. Raises NoSuchConfig."""
         configs = self.configs_of(tuner, arguments, options)
@@ -224,6 +234,7 @@ class Session:
 
     def tune(self, tuner: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`tuner[grid](*arguments, **options)`: an autotuned kernel runs with one config, as nothing is timed here."""
+        self.tuned = True
         config = tuner.best_config = self.choose(tuner, arguments, options)
         self.launch_config(tuner, config, grid, arguments, options)
 

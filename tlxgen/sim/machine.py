@@ -29,9 +29,11 @@ _HERE = str(Path(__file__).parent)
 @dataclass(frozen=True)
 class Limits:
     """Of one launch: a kernel that needs more is taken for one that never ends. Counted in steps, which every machine
-    counts the same; by the clock, a machine with other load would find what is not there."""
+    counts the same; by the clock, a machine with other load would find what is not there. Of each of its `ctas`
+    something is kept in memory."""
 
     steps: int = 3_000_000
+    ctas: int = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tlxgen import __version__
 from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.orphans import Orphan, orphans
 from tlxgen.project import from_here
+from tlxgen.record import head
 from tlxgen.words import counted, printable
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ def _to_json(done: Sequence[Built], gone: Sequence[Orphan], options: Options) ->
     ]
     state = "removed" if options.prune else "found"
     orphaned = [{"folder": str(o.folder), "spec": str(o.spec), "state": state} for o in gone]
-    return {"version": 1, "tlxgen": __version__, "specs": specs, "orphans": orphaned}
+    return {**head("build"), "specs": specs, "orphans": orphaned}
 
 
 def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> int:
