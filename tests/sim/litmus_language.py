@@ -311,6 +311,7 @@ def flags(out, flag, SEND: tl.constexpr, LAST: tl.constexpr):
         tl.store(out + 4 + me, tl.load(out))
 
 
+@triton.jit
 def crowded_pair(out):
     """Four accumulators of 64 x 256, which fit into tensor memory only as 128 lanes each; a read that is too early."""
     a = tlx.local_alloc((64, 32), tl.float16, 1)

@@ -15,11 +15,8 @@ import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_language as kernels
-from tlxgen.sim import DEVICE, RUNS, Place, Report, Session, UnsupportedOp, verify
-
-
 from tlxgen.cudalike import CudaLike
-from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify, witness
+from tlxgen.sim import DEVICE, RUNS, Place, Report, Session, UnsupportedOp, verify, witness
 
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
