@@ -38,8 +38,8 @@ def _all(q, k, v, lengths, keys, balanced=False, tuned=False, activation="fast_g
     )
 
 
-def forward(q, k, v, lengths, keys, **options):
-    return _all(q, k, v, lengths, keys, **options)[0]
+def forward(q, k, v, lengths, keys, norms="", **options):
+    return _all(q, k, v, lengths, keys, **options, **_options(norms, q))[0]
 
 
 def _attend(q, k, v, lengths, keys, activation):
@@ -49,32 +49,34 @@ def _attend(q, k, v, lengths, keys, activation):
     return torch.cat(every)
 
 
-def _rms(x, weight=None):
+def _rms(x):
     flat = x.flatten(1)
-    out = flat * torch.rsqrt(flat.square().mean(1, keepdim=True) + EPS)
-    return (out if weight is None else out * weight).view_as(x)
+    return (flat * torch.rsqrt(flat.square().mean(1, keepdim=True) + EPS)).view_as(x)
 
 
-def _layer(x, weight=None, bias=None):
-    return F.layer_norm(x.flatten(1), (x[0].numel(),), weight, bias, EPS).view_as(x)
+def _layer(x):
+    return F.layer_norm(x.flatten(1), (x[0].numel(),), None, None, EPS).view_as(x)
 
 
-def reference(q, k, v, lengths, keys, activation="fast_gelu", norms="", weight=None):
-    """`norms`: "rms" behind; "layer": a layer norm of Q in front, whose result is added to O."""
+def reference(q, k, v, lengths, keys, activation="fast_gelu", norms=""):
+    """`norms`: "layer": a layer norm of Q in front, whose result is added to O; "rms" behind; "residual": Q is added to
+    the end."""
+    normed = _layer(q) if "layer" in norms else q
+    out = _attend(normed, k, v, lengths, keys, activation)
     if "layer" in norms:
-        q = _layer(q)
-    out = _attend(q, k, v, lengths, keys, activation)
-    if "layer" in norms or "residual" in norms:
-        out = out + q
-    return _rms(out, weight) if "rms" in norms else out
+        out = out + normed
+    out = _rms(out) if "rms" in norms else out
+    return out + q if "residual" in norms else out
 
 
 def backward(q, k, v, grad, lengths, keys, activation="fast_gelu", norms=""):
     """With norms, of what the kernel's own forward has saved; without, its backward needs nothing of it."""
     o, extra = q, {}
     if norms:
-        options = _options(norms)
-        o, rrms, _, mean, rstd = _all(q, k, v, lengths, keys, activation=activation, **options)
+        options = _options(norms, q)
+        o, rrms, before, mean, rstd = _all(q, k, v, lengths, keys, activation=activation, **options)
+        o = before if before.numel() else o  # what its autograd saves: without the residual
+        options.pop("residual", None)
         extra = {"rrms_out": rrms, "ln_mean_out": mean, "ln_rstd_out": rstd, **options}
     gdpa.get_num_sms.cache_clear()
     return gdpa.tlx_generalized_dot_product_attention_backward(
@@ -83,9 +85,10 @@ def backward(q, k, v, grad, lengths, keys, activation="fast_gelu", norms=""):
     )[:3]  # fmt: skip
 
 
-def _options(norms):
+def _options(norms, q):
     layer = "layer" in norms
-    return {"fused_rms_norm": "rms" in norms, "fused_layernorm": layer, "fused_q_residual_add": layer}
+    options = {"fused_rms_norm": "rms" in norms, "fused_layernorm": layer, "fused_q_residual_add": layer}
+    return options | ({"fused_residual_add": True, "residual": q} if "residual" in norms else {})
 
 
 def gradients(q, k, v, grad, lengths, keys, activation="fast_gelu", norms=""):
