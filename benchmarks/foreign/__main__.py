@@ -4,8 +4,9 @@
     python -m benchmarks.foreign FOLDER NAME --write     the kernels of NAME.about.yaml; the others keep their rows
 
 FOLDER has a folder OWNER+NAME for each repository, checked out at the commit that the *.about.yaml here name: a clone,
-or its files. Every kernel's own files are held against that commit by their content. The cases are run by
-`tlxgen verify`. --write makes benchmarks/results/foreign.json and docs/foreign.md.
+or its files. Of a repository at several commits it has OWNER+NAME@COMMIT, 12 digits of it. Every kernel's own files are
+held against that commit by their content. The cases are run by `tlxgen verify`.
+--write makes benchmarks/results/foreign.json and docs/foreign.md.
 
 Exit status 1: a finding that is not explained, or explained as a false alarm, or an explanation of what was not found;
 2: a kernel could not be run to its end, or the folder has other files.
@@ -24,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.foreign._folder import FOLDER
+from benchmarks.foreign._folder import FOLDER, place
 from benchmarks.foreign.about import SUFFIX, About, Kernel
 from benchmarks.foreign.page import as_markdown
 from tlxgen.cases import load
@@ -92,7 +93,7 @@ def relative(place: Row, about: About, folder: Path) -> Row:
 def without(text: str, about: About, folder: Path) -> str:
     """Text without the paths of this machine."""
     for prefix in (folder.absolute(), folder.resolve()):
-        text = text.replace(f"{prefix}/{about.repository.replace('/', '+')}/", "")
+        text = text.replace(f"{place(prefix, about.repository, about.commit)}/", "")
     return text.replace(f"{ROOT}/", "")
 
 

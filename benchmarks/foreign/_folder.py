@@ -13,8 +13,15 @@ from tlxgen.loading import load_file
 FOLDER = "TLXGEN_FOREIGN"  # the environment variable that names it
 
 
-def root(repository: str) -> Path:
-    return Path(os.environ[FOLDER]) / repository.replace("/", "+")
+def root(repository: str, commit: str = "") -> Path:
+    return place(Path(os.environ[FOLDER]), repository, commit)
+
+
+def place(folder: Path, repository: str, commit: str) -> Path:
+    """OWNER+NAME@COMMIT, of its first 12 digits, where that is there, so that there may be several; else OWNER+NAME."""
+    name = repository.replace("/", "+")
+    exact = folder / f"{name}@{commit[:12]}"
+    return exact if exact.is_dir() else folder / name
 
 
 def foreign(repository: str, path: str) -> ModuleType:
@@ -24,13 +31,13 @@ def foreign(repository: str, path: str) -> ModuleType:
     return importlib.import_module(file.stem)
 
 
-def foreign_file(repository: str, path: str) -> ModuleType:
+def foreign_file(repository: str, path: str, commit: str = "") -> ModuleType:
     """The same by itself: for a file whose name is no module's, or that of several."""
-    return load_file(_file(repository, path))
+    return load_file(_file(repository, path, commit))
 
 
-def _file(repository: str, path: str) -> Path:
-    file = root(repository) / path
+def _file(repository: str, path: str, commit: str = "") -> Path:
+    file = root(repository, commit) / path
     if not file.is_file():
         raise FileNotFoundError(f"{file}: ${FOLDER} is the folder that holds the repositories")
     return file

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
+from benchmarks.foreign._folder import place
+
 Judgment = Literal["real", "harmless", "false alarm"]
 SUFFIX = ".about.yaml"
 
@@ -62,7 +64,7 @@ class About(BaseModel):
 
     def differing(self, folder: Path) -> Iterator[str]:
         """What in `folder` is not as at the commit, a line each."""
-        root = folder / self.repository.replace("/", "+")
+        root = place(folder, self.repository, self.commit)
         for path, expected in sorted({f: h for k in self.kernels.values() for f, h in k.files.items()}.items()):
             file = root / path
             if not file.is_file():

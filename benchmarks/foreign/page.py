@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 Row = dict[str, Any]
-COLUMNS = ("kernel", "repository", "commit", "made by", "runs", "verdict", "real", "harmless")
+COLUMNS = ("kernel", "file", "repository", "commit", "made by", "runs", "verdict", "real", "harmless")
+PLACES = 4  # that a finding is shown at
+LONGEST = 200  # characters of a message, or of a list of decisions
 INTRODUCTION = """# Foreign kernels
 
 The simulator runs kernels that others have written, from their public repositories, as they are. This repeats it, where
@@ -24,8 +26,10 @@ seed. Witnesses are in `benchmarks/results/foreign.json`.
 def as_markdown(rows: Sequence[Row]) -> str:
     lines = [INTRODUCTION, _summary(rows), "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for row in rows:
-        counts = [sum(f["judgment"] == judgment for f in row["findings"]) for judgment in ("real", "harmless")]
-        cells = [row["kernel"], row["repository"], row["commit"][:12], row["made_by"], row["runs"], row["verdict"]]
+        counts = [len(_groups(row, judgment)) for judgment in ("real", "harmless")]
+        file = "/".join(next(iter(row["files"])).split("/")[-2:])
+        cells = [row["kernel"], f"`{file}`", row["repository"], row["commit"][:12], row["made_by"], row["runs"]]
+        cells.append(row["verdict"])
         lines.append(f"| {' | '.join(str(cell) for cell in (*cells, *counts))} |")
     lines += _findings(rows, "real", "Real faults") + _findings(rows, "harmless", "Harmless findings")
     return "\n".join(lines) + "\n"
@@ -38,23 +42,35 @@ def _summary(rows: Sequence[Row]) -> str:
     return f"{len(rows)} kernels, {made} of them made by a tool, in {runs} runs: {clean} without a finding."
 
 
+def _groups(row: Row, judgment: str) -> dict[tuple[str, str], list[Row]]:
+    """The findings that are judged so, those of one kind and one reason together."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for finding in row["findings"]:
+        if finding["judgment"] == judgment:
+            groups.setdefault((finding["id"], finding["why"]), []).append(finding)
+    return groups
+
+
 def _findings(rows: Sequence[Row], judgment: str, title: str) -> list[str]:
     lines: list[str] = []
     for row in rows:
-        groups: dict[tuple[str, str], list[Row]] = {}
-        for finding in row["findings"]:
-            if finding["judgment"] == judgment:
-                groups.setdefault((finding["id"], finding["why"]), []).append(finding)
-        for (id_, why), found in groups.items():
-            places = sorted({(p["path"], p["line"]) for f in found for p in f["places"]})
-            at = ", ".join(f"`{path.rpartition('/')[2]}:{line}`" for path, line in places)
-            lines += [f"- **{row['kernel']}**: `{id_}` at {at}. {why}"]
+        for (id_, why), found in _groups(row, judgment).items():
+            lines.append(f"- **{row['kernel']}**: `{id_}`{_at(found)}. {why}")
             if judgment == "real":
                 lines += _witness(found)
     return ["", f"## {title}", "", *lines] if lines else []
 
 
+def _at(found: Sequence[Row]) -> str:
+    places = sorted({(p["path"], p["line"]) for f in found for p in f["places"]})
+    named = [f"`{path.rpartition('/')[2]}:{line}`" for path, line in places[:PLACES]]
+    more = [f"{len(places) - PLACES} more"] if len(places) > PLACES else []
+    return f" at {', '.join(named + more)}" if named else ""
+
+
 def _witness(found: Sequence[Row]) -> list[str]:
     shown = next((f for f in found if "witness" in f), found[0])
     way = f"replay `{shown['replay']}`" if "replay" in shown else f"schedule {shown['schedule']}, seed {shown['seed']}"
-    return [f"  Case {shown['case']}, {way}: {shown['message']}"]
+    way = way if len(way) <= LONGEST else "replay in the record"
+    message = shown["message"] if len(shown["message"]) <= LONGEST else f"{shown['message'][:LONGEST]}..."
+    return [f"  Case {shown['case']}, {way}: {message}"]

@@ -170,12 +170,23 @@ def attention_mxfp8_reference(q, k, v, causal=False):
 
 def attention_mxfp8_backward(q, k, v, do, causal=False):
     module = tutorial("blackwell_fa_ws_pipelined_persistent_mxfp8")
-    out, lse = forward(q.float(), k.float(), v.float(), causal)
+    out, lse = forward(*(mx_exact(x).float() for x in (q, k, v)), causal)
     by_rows = [mx_operand(x) for x in (q, k, v, do)]
     by_columns = [mx_operand(x, columns=True) for x in (q, k, do)]
     (q_rows, qs), (k_rows, ks), (v_rows, vs), (do_rows, dos) = by_rows
     (q_cols, qcs), (k_cols, kcs), (do_cols, docs) = by_columns
     return module.attention_bwd(
-        do_rows, do_cols, q_rows, q_cols, k_rows, k_cols, v_rows, out.to(torch.bfloat16), lse, qs, qcs, ks, kcs, vs, dos,
-        docs, 0.5, do_bf16=do, causal=causal,
+        do_rows, do_cols, q_rows, q_cols, k_rows, k_cols, v_rows, out.to(torch.bfloat16), lse, qs, qcs, ks, kcs, vs,
+        dos, docs, 0.5, do_bf16=do, causal=causal,
     )  # fmt: skip
+
+
+def attention_mxfp8_backward_reference(q, k, v, do, causal=False):
+    """Of what is left of the operands of each product; P and dS are not rounded."""
+    (qr, kr, vr, dor), (qc, kc, doc) = map(mx_exact, (q, k, v, do)), (mx_exact(x, columns=True) for x in (q, k, do))
+    scores = qr @ kr.mT * 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
+    p = scores.softmax(-1)
+    ds = p * (dor @ vr.mT - (do * (p @ vr)).sum(-1, keepdim=True)) * 0.5
+    return ds @ kc, ds.mT @ qc, p.mT @ doc

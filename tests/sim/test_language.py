@@ -139,6 +139,10 @@ PTX = [
     ("{ .reg .s32 t; cvt.rzi.s32.f32 t, $1; shl.b32 t, t, 2; cvt.rn.f32.s32 $0, t; }", lambda x: x.trunc() * 4),
     ("redux.sync.max.f32 $0, $1, 0xFFFFFFFF;", lambda x: x.reshape(2, 32).amax(1).repeat_interleave(32)),
     ("{ .reg .b64 p; mov.b64 p, {$1, 0}; mov.b64 {$0, _}, p; }", lambda x: x),
+    ("{ .reg .pred p; setp.lt.f32 p, $1, 0f00000000; mov.f32 $0, $1; @p neg.f32 $0, $1; }", torch.abs),
+    ("{ .reg .pred p; setp.gt.u32 p, $1, 0x7FFFFFFF; selp.f32 $0, 1.0, 2.0, p; }", lambda x: 2 - (x < 0).float()),
+    ("{ .reg .pred p; setp.ge.s32 p, $1, 0; mov.f32 $0, 1.0; @!p mov.f32 $0, 0.0; }", lambda x: (x >= 0).float()),
+    ("{ .reg .pred p; setp.eq.b32 p, $1, 0x7FFFFFFF; @p trap; mov.b32 $0, $1; }", lambda x: x),
 ]
 
 
@@ -149,6 +153,13 @@ def test_ptx_instructions(text: str, expected: Any) -> None:
     options = {"TEXT": text, "CONSTRAINTS": "=f,f", "DTYPE": torch.float32, "PACK": 1}
     _, out = run(kernels.asm, values, torch.zeros(64), **options)
     assert torch.equal(out, expected(values))
+
+
+def test_a_trap_ends_the_launch() -> None:
+    text = "{ .reg .pred p; setp.gt.f32 p, $1, 0f00000000; @p trap; mov.b32 $0, $1; }"
+    options = {"TEXT": text, "CONSTRAINTS": "=f,f", "DTYPE": torch.float32, "PACK": 1}
+    with pytest.raises(AssertionError, match="trap"):
+        run(kernels.asm, torch.ones(64), torch.zeros(64), **options)
 
 
 def test_an_unknown_instruction_is_named_with_its_line() -> None:
