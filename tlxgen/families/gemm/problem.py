@@ -180,8 +180,8 @@ def launched(
 ) -> tuple[torch.Tensor, int]:
     """C of the host function called with `given`, and how many elements were written where nothing may write.
 
-    C has `rows`, in one dimension or two, of so many `columns`; of these the kernel writes those that `kept` marks, a
-    mask that fits all rows and columns.
+    C has `rows`, in one dimension or two, of so many `columns`; of these the kernel writes those that the mask
+    `kept` has, or all.
 
     Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
     workspace as the host function allocates them. TMA writes chunks of 16 bytes: up to the end of the last one of a row
@@ -232,7 +232,12 @@ def _strays(whole: torch.Tensor, inside: torch.Tensor, kept: torch.Tensor | None
     """Elements of `whole` that are no longer NaN, outside of its part `inside`, or of what of that is `kept`."""
     rows, columns = inside.shape
     written = ~torch.isnan(whole)
-    written[:rows, :columns] &= False if kept is None else ~kept
+    if kept is None:
+        written[:rows, :columns] = False
+    else:
+        width = kept.shape[1]  # what follows in a row is written with its last chunk
+        written[:rows, :width] &= ~kept
+        written[:rows, width:columns] &= ~kept.any(1, keepdim=True)
     return int(written.sum())
 
 

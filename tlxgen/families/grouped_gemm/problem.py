@@ -1,4 +1,4 @@
-"""A grouped GEMM with numbers in it: groups that are empty, of one row, odd and huge, and NaN beside them all.
+"""A grouped GEMM with numbers in it: groups that are empty, of one row, odd and huge.
 
 Imports torch; the rest of the family does not.
 """
@@ -50,7 +50,7 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
     stages = constants.get("STAGES", 4)
     if spec.problem.vary == "k":
         yield 1, 1, 1, 1
-        yield 5, m + 8, n + 8, k - 3
+        yield 5, m + 8, n + 7, k - 3
         yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
     elif spec.problem.vary == "n":
         yield 1, 1, 1, k
@@ -58,7 +58,7 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
         yield 9, 2 * m, 8, (stages + 1) * k - 8
     else:
         yield 1, 1, 1, k
-        yield 4, m - 9, n + 8, k + k // 2
+        yield 4, m - 9, n + 7, k + k // 2
         yield 3, m + 7, 2 * n - 8, (stages + 1) * k - 8
         yield 3 * sms, 5, n, k
 
@@ -78,7 +78,7 @@ def sizes(groups: int, total: int) -> torch.Tensor:
 
 
 def inputs(spec: GroupedGemmSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the host function, by name. What no group has is NaN, and what lies between rows."""
+    """Fresh random arguments of the host function, by name. What lies between rows is NaN."""
     g, *mean = shape
     groups, means = groups_of(spec), dict(zip("mnk", mean, strict=True))
     vary = groups.vary
@@ -101,8 +101,8 @@ def filled(spec: GroupedGemmSpec, g: int, extents: dict[str, int], mine: torch.T
         tensor = _matrices(
             g if name in groups.apart else 0, rows, columns, operand.dtype, operand.layout == "row", device
         )
-        if vary in EXTENTS[name]:
-            _clear_beside(groups, made, tensor, EXTENTS[name].index(vary))
+        if vary == "k":  # beyond rows or columns of groups it may be read, and lie beside results: numbers show there
+            tensor.narrow(EXTENTS[name].index("k"), end, BEYOND).fill_(float("nan"))
         made[name] = tensor
     made = {name: made[name] for name in ("a", "b", given) if name in made}
     if given == "psum":
@@ -119,18 +119,6 @@ def _said(given: str, mine: torch.Tensor) -> torch.Tensor:
         room = -(-mine // ALIGNMENT) * ALIGNMENT
         return room.cumsum(0) - room + mine
     return mine.cumsum(0) if given == "offs" else mine
-
-
-def _clear_beside(groups: Groups, t: Tensors, tensor: torch.Tensor, axis: int) -> None:
-    """What no group has is NaN."""
-    beside = torch.ones(tensor.shape, dtype=torch.bool, device=tensor.device)
-    for i, (begin, end) in enumerate(places(groups, t)):
-        (beside[i] if groups.given == "masked_m" else beside).narrow(axis, begin, end - begin).fill_(False)
-    nothing = torch.tensor(float("nan")).to(tensor.dtype)
-    tensor.view(_RAW[tensor.itemsize]).masked_fill_(beside, nothing.view(_RAW[tensor.itemsize]).item())
-
-
-_RAW = {1: torch.uint8, 2: torch.int16}  # fp8 cannot be masked
 
 
 def _matrices(groups: int, rows: int, columns: int, dtype: str, row_major: bool, device: torch.device) -> torch.Tensor:
