@@ -353,6 +353,7 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor offs, int config) -> Tensor",
     lambda a, b, offs, config: run(a, b, offs, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, offs, config: outputs(a, b, offs),
+    about={"vary": "m", "b": "row", "given": "offs", "a_type": "bf16", "b_type": "bf16", "c_type": "bf16", "ops": []},
 )
 
 

@@ -289,6 +289,15 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, int config) -> Tensor",
     lambda a, b, config: run(a, b, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, config: outputs(a, b),
+    about={
+        "vary": "none",
+        "b": "row",
+        "given": "offs",
+        "a_type": "bf16",
+        "b_type": "bf16",
+        "c_type": "bf16",
+        "ops": [],
+    },
 )
 
 

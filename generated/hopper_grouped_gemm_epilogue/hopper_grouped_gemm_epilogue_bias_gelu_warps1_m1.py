@@ -389,6 +389,15 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor offs, Tensor bias, int config) -> Tensor",
     lambda a, b, offs, bias, config: run(a, b, offs, bias, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, offs, bias, config: outputs(a, b, offs, bias),
+    about={
+        "vary": "m",
+        "b": "col",
+        "given": "offs",
+        "a_type": "bf16",
+        "b_type": "bf16",
+        "c_type": "bf16",
+        "ops": ["bias", "gelu"],
+    },
 )
 
 

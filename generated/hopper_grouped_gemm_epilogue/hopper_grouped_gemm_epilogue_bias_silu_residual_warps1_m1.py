@@ -409,6 +409,15 @@ OPERATOR = Operator(
         a, b, offs, bias, residual, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda a, b, offs, bias, residual, config: outputs(a, b, offs, bias, residual),
+    about={
+        "vary": "m",
+        "b": "col",
+        "given": "offs",
+        "a_type": "bf16",
+        "b_type": "bf16",
+        "c_type": "bf16",
+        "ops": ["bias", "silu", "residual"],
+    },
 )
 
 

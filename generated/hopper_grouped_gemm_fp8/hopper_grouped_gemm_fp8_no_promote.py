@@ -376,6 +376,15 @@ OPERATOR = Operator(
         a, b, offs, scale_a, scale_b, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda a, b, offs, scale_a, scale_b, config: outputs(a, b, offs, scale_a, scale_b),
+    about={
+        "vary": "m",
+        "b": "col",
+        "given": "offs",
+        "a_type": "e4m3",
+        "b_type": "e4m3",
+        "c_type": "bf16",
+        "ops": ["scale_rowwise"],
+    },
 )
 
 

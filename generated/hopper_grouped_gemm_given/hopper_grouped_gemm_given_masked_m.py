@@ -366,6 +366,15 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor masked_m, int config) -> Tensor",
     lambda a, b, masked_m, config: run(a, b, masked_m, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, masked_m, config: outputs(a, b, masked_m),
+    about={
+        "vary": "m",
+        "b": "col",
+        "given": "masked_m",
+        "a_type": "bf16",
+        "b_type": "bf16",
+        "c_type": "bf16",
+        "ops": [],
+    },
 )
 
 

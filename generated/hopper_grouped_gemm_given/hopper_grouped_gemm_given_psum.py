@@ -358,6 +358,7 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor psum, int alignment, int config) -> Tensor",
     lambda a, b, psum, alignment, config: run(a, b, psum, alignment, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, psum, alignment, config: outputs(a, b, psum, alignment),
+    about={"vary": "m", "b": "col", "given": "psum", "a_type": "bf16", "b_type": "bf16", "c_type": "bf16", "ops": []},
 )
 
 

@@ -354,6 +354,15 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor split_sizes, int config) -> Tensor",
     lambda a, b, split_sizes, config: run(a, b, split_sizes, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, split_sizes, config: outputs(a, b, split_sizes),
+    about={
+        "vary": "m",
+        "b": "col",
+        "given": "split_sizes",
+        "a_type": "bf16",
+        "b_type": "bf16",
+        "c_type": "bf16",
+        "ops": [],
+    },
 )
 
 

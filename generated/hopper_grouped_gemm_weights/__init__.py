@@ -11,10 +11,12 @@ from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
     from .hopper_grouped_gemm_weights import hopper_grouped_gemm_weights as hopper_grouped_gemm_weights
+    from .hopper_grouped_gemm_weights import grouped_mm as grouped_mm
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     "hopper_grouped_gemm_weights": ("hopper_grouped_gemm_weights", "hopper_grouped_gemm_weights"),
+    "grouped_mm": ("hopper_grouped_gemm_weights", "grouped_mm"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -8,6 +8,8 @@ variant   the only structure
 roles     load: 4 warps; mma: 2 x 4 warps, 232 registers
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
@@ -359,6 +361,7 @@ OPERATOR = Operator(
     "(Tensor a, Tensor b, Tensor offs, int config) -> Tensor",
     lambda a, b, offs, config: run(a, b, offs, None, CONFIGS[config] if config >= 0 else None),
     lambda a, b, offs, config: outputs(a, b, offs),
+    about={"vary": "k", "b": "row", "given": "offs", "a_type": "bf16", "b_type": "bf16", "c_type": "bf16", "ops": []},
 )
 
 
@@ -384,6 +387,100 @@ def hopper_grouped_gemm_weights(a, b, offs, *, out=None, config=None):
             raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         return OPERATOR(a, b, offs, index_of(config, CONFIGS))
     return run(a, b, offs, out, config)
+
+
+def products_of(functions):
+    """The operators of host functions, by what varies and how B lies. Raises TypeError or ValueError for others."""
+    found = {("k", "row"): OPERATOR}
+    for function in functions:
+        operator = getattr(function, "operator", None)
+        if "vary" not in getattr(operator, "about", ()):
+            raise TypeError(f"{function!r}: expected the host function of a generated grouped GEMM")
+        wrong = [
+            f"{key} {operator.about.get(key)}, here {value}"
+            for key, value in OPERATOR.about.items()
+            if operator.about.get(key) != value and key not in ("vary", "b")
+        ]
+        if wrong:
+            raise ValueError(f"{operator.name} does not go with this module: {'; '.join(wrong)}")
+        found[operator.about["vary"], operator.about["b"]] = operator
+    return found
+
+
+def addressable(tensor, traced):
+    """`tensor`, or a copy where TMA cannot address its rows: gradients come expanded, or from whatever computed them.
+
+    Where torch traces, there are no addresses; what its code allocates begins at a multiple of 16 bytes.
+    """
+    fits = tensor.stride(1) == 1 and tensor.stride(0) > 0 and not tensor.stride(0) * tensor.element_size() % 16
+    if fits and (traced or not tensor.data_ptr() % 16):
+        return tensor
+    return empty_rows(tensor, *tensor.shape, tensor.dtype).copy_(tensor)
+
+
+def order_of(matrices):
+    """Whether B is row-major or column-major."""
+    return "col" if matrices.stride(-2) == 1 and matrices.stride(-1) != 1 else "row"
+
+
+@functools.cache
+def grouped_mm(*functions):
+    """An operator with the arguments of torch.nn.functional.grouped_mm.
+
+    functions: host functions of generated grouped GEMMs of the same types, of which each is found by the ranks of its
+    operands and by how B lies. Rows by groups, (all M, K) @ (G, K, N), know their gradients if there is one for B in
+    either order: A's is the one of them for B.mT, B's this module's product. What no group has of A has no gradient:
+    those rows are left as they were allocated.
+    torch.compile sees one operator in each direction. Gradients of gradients are not known.
+    Raises TypeError or ValueError for a host function that computes something else.
+    """
+    products = products_of(functions)
+
+    def gradients(how, a, b, offs, out, dout, *_):
+        if dout is None:
+            return None, None, None
+        dout, order = addressable(dout, how == "node"), order_of(b)
+        by_a = products["m", "row" if order == "col" else "col"]
+        of_a = getattr(by_a, how)(dout, b.mT, offs, *by_a.picks)
+        if order == "row":
+            return of_a, getattr(OPERATOR, how)(a.T, dout, offs, *OPERATOR.picks), None
+        return of_a, getattr(OPERATOR, how)(dout.T, a, offs, *OPERATOR.picks).mT, None  # lies as B does
+
+    def differentiable(of):
+        return Operator(
+            f"{of.name}_{OPERATOR.name}",
+            "(Tensor a, Tensor b, Tensor offs) -> Tensor",
+            lambda a, b, offs: of.run(a, b, offs, *of.picks),
+            lambda a, b, offs: of.fake(a, b, offs, *of.picks),
+            gradients,
+        )
+
+    both = {("m", "col"), ("m", "row")} <= products.keys()
+    operators = {key: differentiable(of) if both and key[0] == "m" else of for key, of in products.items()}
+
+    def functional(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+        tensor_of(mat_a, "mat_a"), tensor_of(mat_b, "mat_b")
+        vary = {(2, 3): "m", (3, 2): "n", (2, 2): "k", (3, 3): "none"}.get((mat_a.dim(), mat_b.dim()))
+        of = operators.get((vary, order_of(mat_b)) if vary else None)
+        if of is None:
+            raise ValueError(
+                f"mat_a {tuple(mat_a.shape)}, mat_b {tuple(mat_b.shape)} at strides {mat_b.stride()}: no function here multiplies them"
+            )
+        if bias is not None:
+            raise ValueError(
+                "bias: expected None, as torch's has it; an epilogue with bias is a host function of its own"
+            )
+        if out_dtype not in (None, torch.bfloat16):
+            raise ValueError(f"out_dtype: {out_dtype}; these kernels give torch.bfloat16")
+        if (offs is None) is not (vary == "none"):
+            raise ValueError(
+                f"offs: {'expected' if offs is None else 'given'} for operands of ranks {mat_a.dim()} and {mat_b.dim()}"
+            )
+        given = (mat_a, mat_b) if offs is None else (mat_a, mat_b, offs)
+        return of(*given) if both and vary == "m" else of(*given, *of.picks)
+
+    functional.operators = operators
+    return functional
 
 
 hopper_grouped_gemm_weights.operator = OPERATOR

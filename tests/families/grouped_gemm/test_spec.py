@@ -33,7 +33,7 @@ def blamed(**said: Any) -> dict[str, str]:
         ({"problem": {"vary": "n"}}, "a group's columns end anywhere: direct"),
         ({"problem": {"vary": "k"}}, "that is rows of A.T: col"),
         ({"problem": {"vary": "k", "a": {"layout": "col"}, "b": {"layout": "col"}}}, "that is rows of B: row"),
-        ({"problem": {"vary": "n", "given": "masked_m"}, "epilogue": {"store": "direct"}}, "rows of A and C are masked: m"),
+        ({"problem": {"vary": "none", "given": "masked_m"}}, "rows of A and C are masked: m"),
         ({"problem": {"vary": "none", "given": "psum"}}, "nothing varies"),
         ({"problem": {"vary": "none"}, "epilogue": {"ops": ["residual"]}}, "takes no residual"),
         ({"problem": {"vary": "k", "a": {"layout": "col"}}, "tasks": {"mma": {"split": "pingpong"}}}, "how many slots"),

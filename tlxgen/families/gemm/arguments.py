@@ -116,7 +116,9 @@ def _count(name: str, value: str) -> KernelArgument:
 def host(facts: GemmFacts) -> Host:
     """The host function's arguments."""
     if facts.groups:
-        return Host(tuple(_grouped(facts, facts.groups)), ("g", "m", "n", "k"))
+        alike = {o.tile.dtype for o in facts.operands} == {facts.c_dtype} and facts.groups.given == "offs"
+        operator = ("grouped_mm",) * (alike and facts.own_k)
+        return Host(tuple(_grouped(facts, facts.groups)), ("g", "m", "n", "k"), companions=operator)
     packs = ("pack_scales",) * bool(facts.scales)
     return Host(tuple(_host(facts)), ("m", "n", "k"), ("seed",) * facts.stochastic, ("target",) * facts.split, packs)
 
