@@ -145,7 +145,7 @@ def hopper_grouped_gemm_weights_kernel(
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
             while group < groups:
-                k_tiles = tl.cdiv(end - begin, BLOCK_K)
+                k_tiles = tl.maximum(tl.cdiv(end - begin, BLOCK_K), 1)  # of an empty group one, of zeros
                 tile_m, tile_n = tile_at(index - first, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
@@ -181,7 +181,7 @@ def hopper_grouped_gemm_weights_kernel(
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
             while group < groups:
-                k_tiles = tl.cdiv(end - begin, BLOCK_K)
+                k_tiles = tl.maximum(tl.cdiv(end - begin, BLOCK_K), 1)  # of an empty group one, of zeros
                 tile_m, tile_n = tile_at(index - first, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
@@ -198,7 +198,7 @@ def hopper_grouped_gemm_weights_kernel(
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES
-                tlx.barrier_arrive(ab_empty[last], pred=k_tiles > 0)  # release
+                tlx.barrier_arrive(ab_empty[last])  # release
 
                 parts = halves(acc)
                 for i in tl.static_range(2):

@@ -39,7 +39,7 @@ FAULTS = (
     Mutant("K tiles of the first group", WEIGHTS, "cdiv(end - begin,", "cdiv(begin,", 0, SUMS, 2),
     Mutant("K tiles of one task", WEIGHTS, "cdiv(end - begin,", "cdiv(end - begin + 64,", 0, SUMS),
     Mutant("the neighbour's rows are added up", WEIGHTS, "clipped(end, begin + k", "clipped(K, begin + k", 0, SUMS, 3),
-    Mutant("a slot released that nobody filled", WEIGHTS, ", pred=k_tiles > 0)", ")", 0, SUMS),
+    Mutant("no product for an empty group", WEIGHTS, "BLOCK_K), 1)", "BLOCK_K), 0)", 0, SUMS, 2),
     Mutant("C of the first group", WEIGHTS, "[group, row,", "[0, row,", 0, SUMS),
     Mutant("columns of the next group", COLUMNS, "(columns[None, :] < end)", "(columns[None, :] < N)", 0, MANY),
     Mutant("matrices that follow one another", f"{GIVEN}_masked_m", "begin = group * most", "begin = end", 0, MANY),

@@ -81,4 +81,3 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
         yield "problem.b.layout", problem.b.layout != "row", "TMA ends with a group's K where that is rows of B: row"
         turns = spec.tasks.mma.split == "pingpong"
         yield "tasks.mma.split", turns, "a replica does not know how many slots the other one's tile has: cooperative"
-        yield "tasks.mma.promote", spec.tasks.mma.promote, "a group may have no product: false"
