@@ -92,7 +92,7 @@ def clipped(end, row, column):
     return x, y, z, column
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["M", "groups"])
 def blackwell_grouped_gemm_m2_kernel(
     a_desc,
     b_desc,

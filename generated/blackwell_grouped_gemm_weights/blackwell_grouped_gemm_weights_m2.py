@@ -93,7 +93,7 @@ def clipped(end, row, column):
     return x, y, z, column
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["K", "groups"])
 def blackwell_grouped_gemm_weights_m2_kernel(
     a_desc,
     b_desc,

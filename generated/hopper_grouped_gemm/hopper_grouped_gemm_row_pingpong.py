@@ -96,7 +96,7 @@ def clipped(end, row, column):
     return x, y, z, column
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["M", "groups"])
 def hopper_grouped_gemm_row_pingpong_kernel(
     a_desc,
     b_desc,

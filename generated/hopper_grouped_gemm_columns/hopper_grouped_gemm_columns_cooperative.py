@@ -86,7 +86,7 @@ def halves(x):
     return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["N", "groups"])
 def hopper_grouped_gemm_columns_cooperative_kernel(
     a_desc,
     b_desc,

@@ -110,7 +110,7 @@ def clipped(end, row, column):
     return x, y, z, column
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["M", "groups"])
 def hopper_grouped_gemm_epilogue_bias_gelu_m2_kernel(
     a_desc,
     b_desc,

@@ -113,7 +113,7 @@ def clipped(end, row, column):
     return x, y, z, column
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["M", "groups"])
 def hopper_grouped_gemm_epilogue_bias_silu_residual_warps1_m1_kernel(
     a_desc,
     b_desc,

@@ -99,7 +99,7 @@ def halves(x):
     return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
 
 
-@triton.jit(do_not_specialize=["groups"])
+@triton.jit(do_not_specialize=["K", "groups"])
 def hopper_grouped_gemm_weights_kernel(
     a_desc,
     b_desc,

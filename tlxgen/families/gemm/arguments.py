@@ -68,8 +68,10 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in facts.operands)
         yield from (_count("first_rows", "first_rows"), _count("first_columns", "first_columns"))
     yield from _strides(facts)
-    all_of = {facts.groups.vary: f"all_{facts.groups.vary}"} if facts.groups else {}
-    yield from (_size(x.upper(), all_of.get(x, x)) for x in ("m", "n", "k"))
+    shared = facts.groups.vary if facts.groups else ""  # by groups: one kernel serves all totals
+    for extent in ("m", "n", "k"):
+        is_shared = extent == shared
+        yield _count(extent.upper(), f"all_{extent}") if is_shared else _size(extent.upper(), extent)
     if facts.groups:
         yield _count("groups", "g")
         yield from (_size(name, name) for name in filter(None, [facts.groups.more]))
