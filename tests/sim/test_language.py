@@ -11,7 +11,8 @@ import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_language as kernels
-from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify
+from tlxgen.cudalike import CudaLike
+from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify, witness
 
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -134,6 +135,10 @@ PTX = [
     ("{ .reg .s32 t; cvt.rzi.s32.f32 t, $1; shl.b32 t, t, 2; cvt.rn.f32.s32 $0, t; }", lambda x: x.trunc() * 4),
     ("redux.sync.max.f32 $0, $1, 0xFFFFFFFF;", lambda x: x.reshape(2, 32).amax(1).repeat_interleave(32)),
     ("{ .reg .b64 p; mov.b64 p, {$1, 0}; mov.b64 {$0, _}, p; }", lambda x: x),
+    ("{ .reg .pred p; setp.lt.f32 p, $1, 0f00000000; mov.f32 $0, $1; @p neg.f32 $0, $1; }", torch.abs),
+    ("{ .reg .pred p; setp.gt.u32 p, $1, 0x7FFFFFFF; selp.f32 $0, 1.0, 2.0, p; }", lambda x: 2 - (x < 0).float()),
+    ("{ .reg .pred p; setp.ge.s32 p, $1, 0; mov.f32 $0, 1.0; @!p mov.f32 $0, 0.0; }", lambda x: (x >= 0).float()),
+    ("{ .reg .pred p; setp.eq.b32 p, $1, 0x7FFFFFFF; @p trap; mov.b32 $0, $1; }", lambda x: x),
 ]
 
 
@@ -144,6 +149,13 @@ def test_ptx_instructions(text: str, expected: Any) -> None:
     options = {"TEXT": text, "CONSTRAINTS": "=f,f", "DTYPE": torch.float32, "PACK": 1}
     _, out = run(kernels.asm, values, torch.zeros(64), **options)
     assert torch.equal(out, expected(values))
+
+
+def test_a_trap_ends_the_launch() -> None:
+    text = "{ .reg .pred p; setp.gt.f32 p, $1, 0f00000000; @p trap; mov.b32 $0, $1; }"
+    options = {"TEXT": text, "CONSTRAINTS": "=f,f", "DTYPE": torch.float32, "PACK": 1}
+    with pytest.raises(AssertionError, match="trap"):
+        run(kernels.asm, torch.ones(64), torch.zeros(64), **options)
 
 
 def test_an_unknown_instruction_is_named_with_its_line() -> None:
@@ -289,3 +301,43 @@ def test_64_rows_by_two_ctas_lie_in_128_lanes(in_tensor_memory: bool) -> None:
         torch.testing.assert_close(out, a.float() @ b.float(), rtol=1e-5, atol=1e-4)
         halves = out.reshape(2, m, 2, n // 2).transpose(1, 2).reshape(4 * m, n // 2)
         assert torch.equal(lanes, halves)
+
+
+def test_a_run_that_ends_before_its_mmas_does_not_decide_where_accumulators_lie() -> None:
+    """The witness of a finding is a run that ends there; what no MMA has used by then may be an accumulator."""
+
+    def program(session: Session) -> None:
+        kernels.crowded_pair[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1))
+
+    report = verify(program, RUNS, arch="sm100")
+    assert report.ids == {"uninitialised"}, str(report)
+    assert witness(report.seen[0]).finding.id == "uninitialised"
+
+
+def test_scales_are_bytes() -> None:
+    """As triton has it, which gives float8_e8m0fnu the type u8."""
+    scales = torch.randint(0, 255, (16, 16), dtype=torch.uint8)
+    outs = []
+
+    def program(session: Session) -> None:
+        given = scales.view(torch.float8_e8m0fnu).as_subclass(CudaLike)
+        outs.append(torch.zeros(16, 16, dtype=torch.int32, device=DEVICE))
+        kernels.exponents[(1,)](given, TensorDescriptor.from_tensor(given, [16, 16]), outs[-1])
+
+    assert not verify(program, RUNS, arch="sm100").seen
+    assert all(torch.equal(out.as_subclass(torch.Tensor), 2 * scales.int()) for out in outs)
+
+
+def test_a_descriptor_reduces_and_a_scalar_has_dimensions() -> None:
+    def program(session: Session) -> None:
+        sums = torch.zeros(16, 16, device=DEVICE)
+        smallest = torch.full((16, 16), 9, dtype=torch.int32, device=DEVICE)
+        out = torch.zeros(16, 16, device=DEVICE)
+        kernels.reducing_boxes[(3,)](sums, smallest, torch.tensor(0.5, device=DEVICE), out)
+        assert bool((sums == 1 + 2 + 3 + 30).all())
+        assert bool((smallest == 3).all())
+        steps = torch.arange(16)
+        assert torch.equal(out.as_subclass(torch.Tensor), (steps[:, None] + steps[None, :]) / 2)
+
+    report = verify(program, RUNS)
+    assert not report.seen, str(report)

@@ -32,6 +32,14 @@ def test_each_of_two_ctas_copies_its_own_scales() -> None:
     assert litmus(kernels.scaled_pair, **TWO, MEET=True, WAIT=False)[0] & {"async-lifetime", "race-read-write"}
 
 
+@pytest.mark.parametrize("rows", [128, 256])
+def test_scales_of_two_ctas_may_lie_in_the_rows_of_one(rows: int) -> None:
+    """Blocks of 128 columns of B by 4 of K follow each other along K first, in whatever shape they are declared."""
+    found, outs = litmus(kernels.regrouped_pair, **TWO, ROWS=rows)
+    assert not found
+    assert all(out[:4] == [256.0, 128 * (2 + 4.0), 256.0, 128 * (2 + 4.0)] for out in outs)
+
+
 def test_the_compilers_cluster_barrier_at_the_end_keeps_a_cta_for_its_peer() -> None:
     """CTA 1 does not wait for the MMA that reads its operands and writes its accumulator."""
     assert not litmus(kernels.pair, **TWO, MEET=True, WAIT=False, NO_ENDING=False)[0]

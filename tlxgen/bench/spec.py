@@ -42,6 +42,7 @@ class Bench:
         self, spec: Path, folder: Path, *, baselines: Sequence[str] | None = None, every_config: bool = False
     ) -> None:
         self.spec, self.folder, self.every_config = spec, folder, every_config
+        self.picks_only = False  # a function that chooses stands for its structures
         document = load(spec)
         self.family = families.of(document)
         self.kernels: Kernels = self.family.kernels(document).some()
@@ -119,7 +120,10 @@ class Bench:
         for function in self.functions:
             if function.chooses and function.structures[0].name in names:
                 made.append(self._choosing(function, shape))
-        return made + [case for structure in self.kernels.structures for case in self._structure(structure, shape)]
+                if self.picks_only:
+                    names -= {structure.name for structure in function.structures}
+        kept = [structure for structure in self.kernels.structures if structure.name in names]
+        return made + [case for structure in kept for case in self._structure(structure, shape)]
 
     def _choosing(self, function: Function, shape: Shape) -> Case:
         """The function that chooses among structures, as people call it."""

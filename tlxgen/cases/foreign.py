@@ -106,7 +106,7 @@ def _foreign(error: BaseException, who: str, path: Path | None) -> ForeignError:
 def _is_of_cuda(error: BaseException) -> bool:
     """Whether torch.cuda raised it: there is no GPU here."""
     frames = traceback.extract_tb(error.__traceback__)
-    return "CUDA" in str(error) or any(f.filename.startswith(_CUDA) for f in frames)
+    return "CUDA" in _words(error) or any(f.filename.startswith(_CUDA) for f in frames)
 
 
 def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
@@ -127,5 +127,8 @@ def _is_a_check(error: BaseException) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    text = " ".join(str(error).split())[:400]
+    try:
+        text = " ".join(str(error).split())[:400]
+    except Exception:  # of the exception's own __str__
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -21,19 +21,21 @@ from unittest import mock
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tlxgen.coverage import Coverage, Kernel
 from tlxgen.cudalike import DEVICE, CudaLike
 from tlxgen.loading import load_file
 
 from .change import Change
 from .engine import Chooser, Schedule, Seeded
-from .findings import Finding, Findings, KernelFault, Key, NoSuchConfig, Place, Stop
+from .findings import Finding, Findings, GridTooLarge, KernelFault, Key, NoSuchConfig, Place, Stop
 from .globalmem import GlobalMemory
 from .globalorder import GlobalOrder
 from .gradients import on_gpu
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
-from .transform import MEET_AT_START, Program
+from .tally import tally
+from .transform import MEET_AT_START, Program, place_of
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -123,10 +125,15 @@ class Session:
     synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
+    coverage: Coverage = field(default_factory=Coverage)  # what the launches have exercised
+    kernel: str = ""  # the last that was launched, and whether any was
+    tuned: bool = False
 
     def __post_init__(self) -> None:
         self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
+        self.memory.tiles = self.coverage.tiles
+        self.coverage.sms.add(self.sms)
         self._machine: Machine | None = None  # of the launch under way
         self._attempts = 0  # launches, those that began again counted as often as they began
 
@@ -140,11 +147,14 @@ class Session:
 
     def launch(self, kernel: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`kernel[grid](*arguments, **options)`."""
+        self.kernel = kernel.fn.__name__
         names = list(kernel.arg_names)
         bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in options.items() if k in names}
         sizes = tuple(grid(bound) if callable(grid) else grid)
+        if math.prod(sizes) > self.limits.ctas:
+            raise GridTooLarge(self.kernel, math.prod(sizes), self.limits.ctas)
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
-        source = _program()
+        source = _program(self.coverage)
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
@@ -163,14 +173,16 @@ class Session:
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
         before = self.memory.snapshot() if layouts.pairs else None
         follows = any(name.startswith("atomic_") for name in source.operations)
-        while not self._attempt(start, layouts, follows):
+        self.coverage.asked |= resident is not None
+        seen = self.coverage.kernel(kernel.fn.__name__, place_of(kernel.fn))
+        while not self._attempt(start, layouts, follows, seen):
             assert before is not None
             self.memory.restore(before)
         self.launches += 1
 
-    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool) -> bool:
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool, seen: Kernel) -> bool:
         """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory. If it
-        `follows` atomics, they order accesses to global memory."""
+        `follows` atomics, they order accesses to global memory. What it has exercised is counted in `seen`."""
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
@@ -184,17 +196,24 @@ class Session:
             wrong = layouts.revise()
         except Relayout:
             wrong = True
-        except (Stop, KernelFault):
-            wrong = layouts.revise()
+        except (Stop, KernelFault) as end:
+            bounds = any(finding.id == "out-of-bounds" for finding in self.findings.all[found:])
+            wrong = layouts.retry(unfit=bounds or isinstance(end, KernelFault))
             if not wrong:
                 raise
         finally:
             self._machine = None
+            tally(machine, self.coverage, seen)
             self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
         if wrong:
             self.findings.forget(found)
         return not wrong
+
+    def refuse_idle(self, config: int | None) -> None:
+        """Raises NoSuchConfig where a config was asked for and nothing that was launched has any."""
+        if config is not None and self.launches and not self.tuned:
+            raise NoSuchConfig(self.kernel, config, 0)
 
     def choose(self, tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         """The config that this session runs an autotuned kernel with. Raises NoSuchConfig."""
@@ -220,6 +239,7 @@ class Session:
 
     def tune(self, tuner: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
         """`tuner[grid](*arguments, **options)`: an autotuned kernel runs with one config, as nothing is timed here."""
+        self.tuned = True
         config = tuner.best_config = self.choose(tuner, arguments, options)
         self.launch_config(tuner, config, grid, arguments, options)
 
@@ -259,7 +279,7 @@ class Session:
             with (
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
-                _gpu(self.sms, self.arch),
+                _gpu(self.sms, self.arch, self.coverage),
                 on_gpu(lambda: OnCpu(self.memory)),
                 OnCpu(self.memory),
                 contextlib.suppress(Stop),
@@ -269,32 +289,46 @@ class Session:
             torch.set_num_threads(threads)
 
 
-def _program() -> Program:
+def _program(coverage: Coverage) -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(unwrap)
+    return Program(unwrap, coverage)
 
 
-def load_module(path: Path, arch: str = "sm90") -> ModuleType:
-    """The module in a file, fresh; it may ask for the GPU while it is imported."""
-    with _gpu(SMS, arch):
+def load_module(path: Path, arch: str = "sm90", sms: int = SMS, coverage: Coverage | None = None) -> ModuleType:
+    """The module in a file, fresh; it may ask for the GPU while it is imported, which `coverage` notes."""
+    with _gpu(sms, arch, coverage):
         return load_file(path)
 
 
+@dataclass(frozen=True)
+class _Properties:
+    """Of the simulated GPU, as torch gives them."""
+
+    sms: int
+    major: int
+    minor: int
+    name: str
+    coverage: Coverage
+
+    @property
+    def multi_processor_count(self) -> int:
+        self.coverage.asked = True
+        return self.sms
+
+
 @contextlib.contextmanager
-def _gpu(sms: int, arch: str) -> Iterator[None]:
-    """torch and triton say that there is one GPU of that architecture, with `sms` SMs."""
+def _gpu(sms: int, arch: str, coverage: Coverage | None = None) -> Iterator[None]:
+    """torch and triton say that there is one GPU of that architecture, with `sms` SMs. Who asks how many is noted."""
     import triton.runtime
 
     number = int(arch.removeprefix("sm"))
     capability = divmod(number, 10)
-    properties = SimpleNamespace(
-        multi_processor_count=sms, major=capability[0], minor=capability[1], name=f"simulated {arch}"
-    )
+    properties = _Properties(sms, *capability, f"simulated {arch}", coverage or Coverage())
     target = SimpleNamespace(backend="cuda", arch=number, warp_size=32, is_cuda_backend=lambda: True)
     driver = SimpleNamespace(
         get_active_torch_device=lambda: DEVICE,

@@ -12,7 +12,7 @@ from .alias import AliasSpec, Group, GroupType
 from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
 from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
-from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View
+from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Ring, Storage, View
 
 
 class StorageKind:
@@ -61,9 +61,11 @@ def local_alloc(
             raise KernelFault(f"local_alloc in {storage} reuses memory in {owner.kind}")
         owner.alias()
     buffer = LocalBuffer(_name, owner, m.findings, shape, dtype, num)
+    buffer.ring = Ring(_name, place, num)
     if storage == "tmem":
         buffer.site = m.calls()
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
+        buffer.place(0, buffer.unit, 1)  # a slot's columns follow from the layout
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
     elif reuse is not None:
@@ -161,7 +163,7 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
     """The same bytes as another type, in another shape if given."""
     shape = tuple(shape or view.shape)
     if isinstance(view, Buffer):
-        layout: Any = {"layout": view.layout, "site": view.site}
+        layout: Any = {"layout": view.layout, "site": view.site, "ring": view.ring}
         other = LocalBuffer(view.name, view.storage, view.findings, shape, dtype, view.num, **layout)
         if other.unit != view.unit:
             raise KernelFault(f"{view.name}: {view.unit} bytes cannot be a {shape} of {dtype}")

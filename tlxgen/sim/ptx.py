@@ -29,10 +29,12 @@ _LANES = 32
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its full name, and its operands as text; a list of them stands for `{a, b}`."""
+    """One instruction: its full name, and its operands as text; a list of them stands for `{a, b}`. `guard`: the
+    predicate that it is under, with a ! where that must be false."""
 
     name: str
     operands: tuple[Any, ...]
+    guard: str = ""
 
 
 @cache
@@ -45,10 +47,11 @@ def parse(text: str) -> tuple[Line, ...]:
     for statement in filter(None, map(str.strip, text.split(";"))):
         if statement.startswith(".reg"):
             continue
+        guard, statement = statement[1:].split(None, 1) if statement.startswith("@") else ("", statement)
         name, _, rest = statement.partition(" ")
         found = re.findall(r"\{([^}]*)\}|([^\s,{}]+)", rest.strip())
         operands = (tuple(x.strip() for x in many.split(",")) if many else one for many, one in found)
-        lines.append(Line(name, tuple(operands)))
+        lines.append(Line(name, tuple(operands), guard))
     return tuple(lines)
 
 
@@ -60,13 +63,38 @@ def run(text: str, inputs: Sequence[Register], outputs: int, effects: Mapping[st
         if line.name in effects:
             effects[line.name](*map(int, line.operands))
             continue
+        taken = _guard(line.guard, registers)
+        if line.name == "trap":
+            _trap(taken)
+            continue
         target, *sources = line.operands
         values = [_value(source, registers) for source in sources]
-        _assign(target, _instruction(line.name)(*values), registers)
+        made = _instruction(line.name)(*values)
+        _assign(target, made if taken is None else _kept(taken, made, registers.get(target)), registers)
     missing = [f"${i}" for i in range(outputs) if f"${i}" not in registers]
     if missing:
         raise KernelFault(f"inline PTX does not write {', '.join(missing)}")
     return [registers[f"${i}"] for i in range(outputs)]
+
+
+def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:
+    """Where an instruction is executed; None for everywhere."""
+    if not guard:
+        return None
+    taken: torch.Tensor = _value(guard.removeprefix("!"), registers)
+    return ~taken if guard.startswith("!") else taken
+
+
+def _kept(taken: torch.Tensor, made: Register, before: Register | None) -> Register:
+    """What a register holds after an instruction that is executed where `taken`; NaN where nothing wrote it."""
+    if isinstance(made, tuple):
+        return tuple(_kept(taken, part, before[i] if before else None) for i, part in enumerate(made))
+    return torch.where(taken, made, _immediate(0x7FC00000) if before is None else before)
+
+
+def _trap(taken: torch.Tensor | None) -> None:
+    if taken is None or bool(taken.any()):
+        raise KernelFault("inline PTX: trap")
 
 
 def _value(source: Any, registers: dict[str, Register]) -> Register:
@@ -181,6 +209,21 @@ def _across_warp(reduce: Callable[..., torch.Tensor]) -> Instruction:
     return redux
 
 
+def _as_type(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """How a comparison of that type reads a register."""
+    if name == "f32":
+        return _floats
+    return (lambda a: a.to(torch.int64) & 0xFFFFFFFF) if name == "u32" else (lambda a: a)
+
+
+def _comparison(name: str, kind: str) -> Instruction:
+    compare, read = _COMPARISONS[name], _as_type(kind)
+    return lambda a, b: compare(read(a), read(b))
+
+
+_COMPARISONS: dict[str, Callable[..., torch.Tensor]] = {
+    "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge,
+}  # fmt: skip
 _F32: dict[str, Callable[..., torch.Tensor]] = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "fma": fma, "div": torch.div,
     "min": torch.fmin, "max": torch.fmax, "neg": torch.neg, "abs": torch.abs, "ex2": torch.exp2, "lg2": torch.log2,
@@ -203,6 +246,9 @@ _TABLE: list[tuple[str, Instruction]] = [
     (r"or\.b(?:16|32)", torch.bitwise_or),
     (r"xor\.b(?:16|32)", torch.bitwise_xor),
     (r"not\.b32", torch.bitwise_not),
+    *((rf"setp\.{name}\.{kind}", _comparison(name, kind)) for name in _COMPARISONS for kind in ("s32", "u32", "f32")),
+    *((rf"setp\.{name}\.b32", _comparison(name, "u32")) for name in ("eq", "ne")),
+    (r"selp\.[busf]32", lambda a, b, p: torch.where(p, a, b)),
     (r"shl\.b32", _shift(left=True)),
     (r"shr\.[ub]32", _shift(left=False)),
     (r"shr\.s32", _shift(left=False, signed=True)),
