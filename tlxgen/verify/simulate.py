@@ -2,6 +2,7 @@
 
 A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
 {"report": ...} after each run and {"coverage": ...} of all so far, {"witness": ...} for the first finding of each id,
+{"cases": ...} of a structure when all runs are done,
 {"verdict": ...} where there are findings, {"print": ...} as the target prints, {"error": ...} instead of what could not
 be run; or {"skeleton": ...}.
 """
@@ -21,7 +22,7 @@ from tlxgen.cases.foreign import shown
 from tlxgen.coverage import Waiver, to_json
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
+from tlxgen.sim import Budget, Delays, Place, Report, Script, Verdict, Way, diagnose, explain, sample
 from tlxgen.sim.repeatable import out_of_memory
 
 from . import functions, structures
@@ -61,6 +62,8 @@ def handle(request: dict[str, Any], say: Say) -> None:
                 about = {"id": seen.finding.id, "places": _places(seen.finding.places)}
                 say({"witness": {**about, "replay": str(story.script), "text": story.text}})
                 trace = trace or story.json
+        if isinstance(verify, structures.Prepared):
+            say({"cases": list(verify.cases), "sms": sorted(verify.sms)})
         say({"begin": "looking for the cause"})
         if verdict := diagnose(total):
             say({"verdict": _verdict_to_json(verdict)})
@@ -117,6 +120,8 @@ def _way(kind: Any, value: Any) -> tuple[Way, str]:
         return Script.parse(value), "replay"
     if kind == "exhaustive":
         return Budget(steps=value), "all orders"
+    if kind == "delays":
+        return Delays(), "delays"
     return (kind, value), f"schedule {kind}, seed {value}"
 
 
@@ -152,7 +157,8 @@ def _prepare(job: dict[str, Any]) -> tuple[Callable[[Way], Report], Sequence[Wai
     exercise."""
     config = job["config"]
     if job["kind"] == "structure":
-        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config)
+        given = [(i, tuple(shape)) for i, shape in job["cases"]] if job["cases"] is not None else None
+        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config, given)
     if job["kind"] == "case":
         declared = Path(shown(job["declared"]))
         case = next(c for c in cases.load(declared) if c.name == job["name"])
@@ -167,7 +173,7 @@ def _to_json(report: Report) -> dict[str, Any]:
             "severity": s.finding.severity,
             "message": s.finding.message,
             "places": _places(s.finding.places),
-            "schedule": s.schedule or "replay",
+            "schedule": s.way,
             "seed": s.seed,
             "sms": s.case.sms if s.case and report.coverage.asked else None,
             "fix": s.finding.fix,
