@@ -239,7 +239,7 @@ def verify(
         Optional[int], typer.Option(min=1, help="Seeds of each schedule that has chance in it. Default: 2.")
     ] = None,
     schedule: Annotated[
-        Optional[Literal["random", "starved", "lazy", "eager"]],
+        Optional[Literal["random", "starved", "lazy", "eager", "delays"]],
         typer.Option("--schedule", help="Only this schedule. Default: all."),
     ] = None,
     config: Annotated[

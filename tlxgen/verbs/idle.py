@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tlxgen.errors import SpecErrors, TlxgenError
-from tlxgen.verify import is_function, is_hand_written
+from tlxgen.verify import CHANCE, is_function, is_hand_written
 
 _ARCH = "--arch is of FILE.py:function; specs and cases say their own architecture"
 
@@ -61,7 +61,7 @@ def _idle(targets: Sequence[str], given: dict[str, Any]) -> Iterator[str]:
         for name in ("seeds", "schedule"):
             if given[name]:
                 yield f"--{name} has no effect beside --exhaustive, which runs every order"
-    elif given["seeds"] and given["schedule"] in ("lazy", "eager"):
+    elif given["seeds"] and given["schedule"] not in (None, *CHANCE):
         yield f"--seeds has no effect beside --schedule {given['schedule']}, which has no chance in it"
     if given["arch"] and not any(map(is_function, targets)):
         yield _ARCH

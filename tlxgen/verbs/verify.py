@@ -25,6 +25,7 @@ from tlxgen.terminal import emphasised
 from tlxgen.verbs.findings import told
 from tlxgen.verbs.proofs import Proofs
 from tlxgen.verify import (
+    CHANCE,
     SCHEDULES,
     Arch,
     Job,
@@ -269,8 +270,8 @@ def to_json(shown: Sequence[tuple[Result | Job, Mapping[str, Any] | None]], opti
 
 
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
-    """Seeds of each schedule; lazy and eager have no chance in them: once is all."""
-    return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
+    """Seeds of each schedule that has chance in it; of another, once is all."""
+    return [(s, seed) for s in schedules for seed in range(seeds if s in CHANCE else 1)]
 
 
 def _replayed(jobs: list[Job], options: Options) -> list[Job]:

@@ -3,6 +3,7 @@
 from .parallel import skeleton, verify_all
 from .targets import cases_in, is_function, is_hand_written, jobs_of, must_exist, split
 from .verification import (
+    CHANCE,
     SCHEDULES,
     Arch,
     Case,
@@ -18,6 +19,7 @@ from .verification import (
 )
 
 __all__ = [
+    "CHANCE",
     "SCHEDULES",
     "Arch",
     "Case",

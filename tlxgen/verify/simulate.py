@@ -22,7 +22,7 @@ from tlxgen.cases.foreign import shown
 from tlxgen.coverage import Waiver, to_json
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
+from tlxgen.sim import Budget, Delays, Place, Report, Script, Verdict, Way, diagnose, explain, sample
 from tlxgen.sim.repeatable import out_of_memory
 
 from . import functions, structures
@@ -120,6 +120,8 @@ def _way(kind: Any, value: Any) -> tuple[Way, str]:
         return Script.parse(value), "replay"
     if kind == "exhaustive":
         return Budget(steps=value), "all orders"
+    if kind == "delays":
+        return Delays(), "delays"
     return (kind, value), f"schedule {kind}, seed {value}"
 
 
@@ -171,7 +173,7 @@ def _to_json(report: Report) -> dict[str, Any]:
             "severity": s.finding.severity,
             "message": s.finding.message,
             "places": _places(s.finding.places),
-            "schedule": s.schedule or "replay",
+            "schedule": s.way,
             "seed": s.seed,
             "sms": s.case.sms if s.case and report.coverage.asked else None,
             "fix": s.finding.fix,

@@ -14,7 +14,7 @@ from tlxgen.check import numerics
 from tlxgen.coverage import Waiver
 from tlxgen.errors import Location, SpecError
 from tlxgen.families import kernels_of
-from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
+from tlxgen.sim import SMS, Delays, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 from .sms import counts_for, turn_of
 from .verification import Case
@@ -69,12 +69,20 @@ def prepare(
         if isinstance(way, Script):
             turn, number = divmod(way.part, len(cases))
             return run_one(way, number, counts[turn]) if turn < len(counts) else report
-        for number in range(len(cases)):
+        sizes = [math.prod(shape) for _, shape in cases]
+        for number in middle_first(sizes) if isinstance(way, Delays) else range(len(cases)):
             sms = turn_of(way, number, math.prod(structure.plan.cluster)) if isinstance(way, tuple) else counts[0]
             report.add(run_one(way, number, sms))
         return report
 
     return Prepared(cases, used, run), list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+
+
+def middle_first(sizes: Sequence[int]) -> list[int]:
+    """The problems of middling size first, then the next larger and smaller ones: where delays are made. The smallest
+    ones have hardly any order, and those of many tiles the same orders many times."""
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    return sorted(order, key=lambda number: abs(order.index(number) - len(order) // 2))
 
 
 def waivers_of(problem: Any, spec: Any) -> Sequence[Waiver]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from tlxgen.coverage import Coverage
-from tlxgen.sim import Budget, ReplayError, Report, Script, Way
+from tlxgen.sim import Budget, Delays, ReplayError, Report, Script, Way
 
 from .sms import COUNTS, counts_of
 
@@ -30,6 +31,8 @@ class Varied(Generic[T]):
         """One run, on each number of SMs that it is for, or on the first alone where nothing asks for the number."""
         report = Report()
         for sms in self._counts(way):
+            if sms % _cluster(report.coverage):
+                continue  # there is no such GPU, and a persistent kernel's grid would not be whole clusters
             if sms not in self._loaded:
                 self._loaded[sms] = self._again(sms)
             it = self._loaded[sms]
@@ -50,10 +53,17 @@ class Varied(Generic[T]):
             if way.part >= len(COUNTS):
                 raise ReplayError(f"{way.part}@: there are {len(COUNTS)} numbers of SMs, counted from 0")
             return (COUNTS[way.part],)
-        return (COUNTS[0],) if isinstance(way, Budget) else counts_of(way)
+        if isinstance(way, Budget):
+            return COUNTS[:1]
+        return COUNTS[:3] if isinstance(way, Delays) else counts_of(way)
 
     def _again(self, sms: int) -> T | None:
         try:
             return self._load(sms, self._noted)
         except Exception:
             return None
+
+
+def _cluster(coverage: Coverage) -> int:
+    """The CTAs of a cluster of the kernels that have run."""
+    return math.lcm(*(size for kernel in coverage.kernels.values() for size in kernel.ranks))

@@ -11,8 +11,9 @@ from tlxgen.coverage import Summary
 from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.project import real
 
-Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
+Schedule = Literal["random", "starved", "lazy", "eager", "delays"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+CHANCE: tuple[Schedule, ...] = ("random", "starved")  # they draw from a seed
 Run = tuple[Schedule, int]  # with a seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
 Case = tuple[int, tuple[int, ...]]  # of a structure: a row of CONFIGS, and a shape

@@ -15,6 +15,8 @@ from .spec import NormBwdSpec
 
 __all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
+SHORT = 8192  # columns: many such rows take no long time
+
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
     """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
@@ -24,9 +26,11 @@ def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round; one row or element."""
+    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and those of the sums
+    twice where rows are short; one row or element."""
     step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 3
-    tiles = max(1, spec.ctas * sms // spec.cluster.n) * (1 + spec.rings.rows.stages) + 1
+    rounds = max(1 + spec.rings.rows.stages, 6 if spec.cluster.n > 1 and spec.columns <= SHORT else 0)
+    tiles = max(1, spec.ctas * sms // spec.cluster.n) * rounds + 1
     yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - step
     yield 1, step if spec.rings.rows.stages else 1
 

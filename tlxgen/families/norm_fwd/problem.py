@@ -27,10 +27,12 @@ def shapes(spec: NormSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs; whole rows."""
-    m, n = spec.tile.m, int(min(spec.most, 3 * spec.tile.n * spec.cluster.n))
+    """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs, the last part of which has
+    hardly a column; whole rows, as long as a config's CTAs can hold."""
+    m, n = spec.tile.m, 3 * spec.tile.n * spec.cluster.n if spec.looped else int(spec.most)
     tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
-    yield from ((1, spec.step), (tiles * m - m // 2, n - 3 * spec.step), (m, n))
+    ragged = n - spec.tile.n + spec.step if spec.in_parts else n - 3 * spec.step
+    yield from ((1, spec.step), (tiles * m - m // 2, ragged), (m, n))
 
 
 def unseen(spec: NormSpec) -> Iterator[Waiver]:
