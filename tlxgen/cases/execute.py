@@ -13,6 +13,7 @@ import torch
 
 from tlxgen.errors import SpecErrors
 from tlxgen.sim import RUNS, SMS, Limits, Report, Session, Way, load_module, verify
+from tlxgen.sim.repeatable import out_of_memory
 
 from .case import Case
 from .declaration import MODULE_FUNCTION
@@ -185,5 +186,7 @@ class _Reference:
         except MemoryError:
             raise
         except Exception as error:
+            if out_of_memory(error):
+                raise MemoryError(str(error)) from None
             what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             raise self._case.fault(path, f"the reference raised {what}") from None
