@@ -235,6 +235,55 @@ def test_a_table_without_rows_is_not_clean(project: Path, run: Run, edit: str) -
     assert "AttributeError" not in output + errors
 
 
+UNFIT: list[tuple[str, str, str]] = [
+    ("grid: [1]", "grid: [1000000, 3]", "k is launched on 3000000 CTAs; the simulator takes at most 1000000"),
+    ("grid: [1]", "grid: [1]\nconfig: 3", "no config 3: k is not autotuned"),
+    ("reference: y * 0 + 1", "reference: y[:5, None]", "k.verify.yaml:5:12: the reference for y has the shape 5 x 1"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), UNFIT, ids=[new for _, new, _ in UNFIT])
+def test_a_case_that_does_not_fit_its_kernel_has_no_verdict(
+    project: Path, run: Run, old: str, new: str, words: str
+) -> None:
+    pytest.importorskip("triton.language.extra.tlx")
+    (project / "k.verify.yaml").write_text(CASES.replace(old, new))
+    code, output, errors = run("verify", "k.verify.yaml")
+    assert code == 2 and words in output and "0 findings" in output, output + errors
+
+
+@pytest.mark.parametrize("command", ["verify k.py --config 7", "compile k.py --config 7"])
+def test_a_config_of_a_kernel_that_has_none(project: Path, run: Run, command: str) -> None:
+    pytest.importorskip("triton.language.extra.tlx")
+    code, output, errors = run(*command.split())
+    assert code == 2 and "no config 7: k is not autotuned" in output, output + errors
+
+
+def test_an_exception_that_cannot_say_what_it_is(project: Path, run: Run) -> None:
+    pytest.importorskip("triton.language.extra.tlx")
+    (project / "b.py").write_text(
+        "class Bad(Exception):\n    def __str__(self):\n        1 / 0\n\ndef f():\n    raise Bad\n"
+    )
+    code, output, errors = run("verify", "b.py:f")
+    assert code == 2 and "b.py:6:5: the host code raised Bad" in output, output + errors
+
+
+@pytest.mark.parametrize("edit", ["import nowhere\n", "del good_kernel\n"])
+def test_a_module_that_cannot_be_compiled(project: Path, run: Run, edit: str) -> None:
+    pytest.importorskip("triton.language.extra.tlx")
+    append(MODULE, edit)(project)
+    code, output, errors = run("compile", MODULE)
+    assert code == 2 and ("No module named 'nowhere'" in output or "no kernel 'good_kernel'" in output), output + errors
+
+
+def test_folders_of_which_one_has_a_broken_lock(project: Path, run: Run) -> None:
+    shutil.copytree("generated/good", "other")
+    (project / "other" / "lock.json").write_text("{broken")
+    code, output, _ = run("diff", "generated/good", "other")
+    assert code == 0
+    assert output.startswith("no difference\nnote: other: figures of the lock left out: other/lock.json:1:2")
+
+
 def test_bytes_that_host_code_prints_are_prints(project: Path, run: Run) -> None:
     pytest.importorskip("triton.language.extra.tlx")
     (project / "b.py").write_text("import sys\n\ndef f():\n    sys.stdout.buffer.write(b'\\xff\\n')\n    1 / 0\n")

@@ -112,7 +112,18 @@ def test_findings_of_a_structure_have_what_the_record_promises(tmp_path: Path) -
     assert result.status == "findings" and result.faulty
     assert {f["id"] for f in result.findings} == {"deadlock"}
     (finding,) = result.findings
-    assert list(finding) == ["id", "severity", "message", "places", "schedule", "seed", "fix", "replay", "witness"]
+    assert list(finding) == [
+        "id",
+        "severity",
+        "message",
+        "places",
+        "schedule",
+        "seed",
+        "sms",
+        "fix",
+        "replay",
+        "witness",
+    ]
     assert "nobody ever arrives there" in finding["witness"]
     assert "ab_empty" in finding["message"] and finding["schedule"] == "eager" and finding["severity"] == "error"
     lines = faulty.splitlines()

@@ -13,11 +13,12 @@ from typer.testing import CliRunner, Result
 from tests.sim.support import ROOT, source
 from tlxgen.cli import app
 from tlxgen.coverage import Summary, points, summary_of, waived
+from tlxgen.errors import TlxgenError
 from tlxgen.sim import Report
-from tlxgen.verbs.verify import SCHEDULES, runs_of
-from tlxgen.verify import structures
+from tlxgen.verify import Run, structures
 from tlxgen.verify.sms import COUNTS, counts_for, turn_of
 
+RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 0), ("starved", 1), ("lazy", 0), ("eager", 0))
 HEAD = """
 import functools
 import torch, triton, triton.language as tl
@@ -54,7 +55,7 @@ def verify(*arguments: str) -> Result:
 
 
 def record(folder: Path, *arguments: str) -> dict[str, Any]:
-    verify("--json", str(folder / "found.json"), *arguments)
+    verify("--schedule", "random", "--json", str(folder / "found.json"), *arguments)
     data: dict[str, Any] = json.loads((folder / "found.json").read_text())
     return data
 
@@ -75,7 +76,7 @@ def test_a_number_that_a_module_keeps_varies_too(tmp_path: Path) -> None:
 
 def test_code_that_does_not_ask_runs_once(tmp_path: Path) -> None:
     (target,) = record(tmp_path, f"{written(tmp_path, sms='2')}:host")["targets"]
-    assert target["runs"] == len(runs_of(2, SCHEDULES))
+    assert target["runs"] == 2
     assert target["coverage"]["sms"] == []
 
 
@@ -97,7 +98,7 @@ def test_a_case_that_says_how_many_sms_runs_on_these(tmp_path: Path) -> None:
     (tmp_path / "kernels.verify.yaml").write_text("call: host\nsms: 2\nargs: {}\ncases: {two: {}}\n")
     (target,) = record(tmp_path, str(tmp_path / "kernels.py"))["targets"]
     assert target["coverage"]["sms"] == [2]
-    assert target["runs"] == len(runs_of(2, SCHEDULES))
+    assert target["runs"] == 2
 
 
 def test_a_run_on_another_number_of_sms_can_be_replayed(tmp_path: Path) -> None:
@@ -132,14 +133,15 @@ def test_a_page_of_a_spec_has_the_source_that_it_makes(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     result = verify(f"{written(tmp_path)}:host", "--coverage", str(tmp_path))
-    assert result.exit_code == 2
-    assert "--coverage" in result.output
+    assert isinstance(result.exception, TlxgenError)
+    assert "cannot be written" in str(result.exception)
+    assert "runs" not in result.output
 
 
 def test_the_default_runs_of_a_shape_go_over_all_numbers_of_sms() -> None:
     for cluster in (1, 2, 4):
         for number in range(7):
-            turns = {turn_of(run, number, cluster) for run in runs_of(2, SCHEDULES)}
+            turns = {turn_of(run, number, cluster) for run in RUNS}
             assert turns == set(counts_for(cluster))
             assert all(n >= cluster and n % cluster == 0 for n in turns)
 

@@ -5,14 +5,15 @@ Knows no family and no GPU: a `Case` makes the calls, and the device is whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from .timing import TURNS, Figure, Timer, interleave
 
 Run = Callable[[], Any]
 Tensors = dict[str, Any]
+SHORT_US = 8.0  # below it, times in a chain are compared with the rest of the chain in them
 ROUGH_US = 30.0  # at least, when sizing a replay: an eager launch cannot be measured to be shorter than the host takes
 
 
@@ -25,6 +26,8 @@ class Device(Protocol):
     def sets(self, bytes_moved: float) -> int: ...
     def roughly(self, run: Run) -> float: ...
     def timer(self, runs: Sequence[Run], us: float) -> Timer: ...
+    def chain(self, runs: Sequence[Run], us: float) -> Timer: ...
+    def link(self) -> Timer: ...
     def host_us(self, run: Run) -> float: ...
     def conditions(self) -> dict[str, float]: ...
 
@@ -44,7 +47,9 @@ class Row:
     """A candidate's figures on one shape; `error` in place of figures if it failed. Metric names follow TritonBench.
 
     `latency` is in ms, `gbps` in 1e9 bytes/s, `speedup` over the first baseline of the same run; `host_us` is the
-    host's time for an eager launch.
+    host's time for an eager launch. These are of launches back to back, where a kernel may overlap its own like.
+    `chain` is ms in a chain, with another small kernel after each launch, less the chain without; `chain_speedup` is
+    over the same baseline, and below SHORT_US it compares the chains themselves.
     """
 
     shape: tuple[int, ...]
@@ -58,6 +63,8 @@ class Row:
     spread: float | None = None
     noisy: bool | None = None
     host_us: float | None = None
+    chain: float | None = None
+    chain_speedup: float | None = None
     error: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -86,11 +93,13 @@ def time_problem(
     *,
     turns: int = TURNS,
     seed: int = 0,
+    chain: bool = True,
     on_step: Callable[[str], None] = _silent,
 ) -> list[Row]:
     """A row for each case, in their order. A case that fails is a row with an error, and the others are timed.
 
-    `on_step` hears of what comes next: each case before it is first called, which may compile, and then the timing.
+    All are timed back to back and, with `chain`, in a chain with another kernel, in the same turns. `on_step` hears of
+    what comes next: each case before it is first called, which may compile, and then the timing.
     """
     tensors = [problem.inputs() for _ in range(device.sets(problem.bytes_moved))]
     timers: dict[str, Timer] = {}
@@ -103,19 +112,38 @@ def time_problem(
             if wrong := problem.wrong(tensors[0], runs[0]()):
                 errors[case.name] = f"wrong numbers: {wrong}"
                 continue
-            timers[case.name] = device.timer(runs, max(ROUGH_US, device.roughly(runs[0])))
+            us = max(ROUGH_US, device.roughly(runs[0]))
+            timers[case.name] = device.timer(runs, us)
+            if chain:
+                timers[_chained(case.name)] = device.chain(runs, us)
             hosts[case.name] = device.host_us(runs[0])
         except Exception as error:  # a candidate's own: whatever it is, it is this candidate's result
             errors[case.name] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    on_step(f"timing {len(timers)} in turns")
+    on_step(f"timing {len(hosts)} in turns")
+    if timers and chain:
+        timers[LINK] = device.link()
     figures = interleave(timers, turns=turns, seed=seed) if timers else {}
-    first = next((figures[c.name] for c in cases if c.baseline and c.name in figures), None)
-    return [_row(problem, c, figures.get(c.name), first, hosts.get(c.name), errors.get(c.name, "")) for c in cases]
+    first = next((c.name for c in cases if c.baseline and c.name in figures), None)
+    rows = [_row(problem, c, figures, first, hosts.get(c.name), errors.get(c.name, "")) for c in cases]
+    return [_with_chain(row, figures, first) for row in rows] if chain else rows
+
+
+LINK = "the chain without"
+
+
+def _chained(name: str) -> str:
+    return f"{name} in a chain"
 
 
 def _row(
-    problem: Problem, case: Case, figure: Figure | None, base: Figure | None, host: float | None, error: str
+    problem: Problem,
+    case: Case,
+    figures: Mapping[str, Figure],
+    first: str | None,
+    host: float | None,
+    error: str,
 ) -> Row:
+    figure = None if error else figures.get(case.name)
     if figure is None:
         return Row(problem.shape, case.name, case.config, error=error, accuracy=False if "wrong" in error else None)
     return Row(
@@ -125,9 +153,24 @@ def _row(
         latency=figure.us / 1e3,
         tflops=problem.flops / figure.us / 1e6,
         gbps=problem.bytes_moved / figure.us / 1e3,
-        speedup=base.us / figure.us if base else None,
+        speedup=figures[first].us / figure.us if first else None,
         accuracy=True,
         spread=figure.spread,
         noisy=figure.noisy,
         host_us=host,
     )
+
+
+def _with_chain(row: Row, figures: Mapping[str, Figure], first: str | None) -> Row:
+    """The row with its figures in a chain; as it is where it has none."""
+    whole = figures.get(_chained(row.name))
+    if whole is None or row.latency is None:
+        return row
+    link = figures[LINK].us
+    own = max(whole.us - link, 0.0)
+    speedup = None
+    if first is not None:
+        base = figures[_chained(first)].us
+        short = min(own, base - link) < SHORT_US
+        speedup = base / whole.us if short else (base - link) / own
+    return replace(row, chain=own / 1e3, chain_speedup=speedup, noisy=row.noisy or whole.noisy)

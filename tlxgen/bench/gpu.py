@@ -20,6 +20,8 @@ MEMORY_BYTES = 8 << 30  # of all copies of the inputs together
 MOST_SETS = 64
 REPLAY_US = 2000.0  # of one replay: long against the launch of a graph, short against a change of clocks
 MOST_LAUNCHES = 256  # in one graph
+LINK_ELEMENTS = 1 << 16  # of the small kernel between two launches of a chain
+LINK_US = 3.0  # about what it takes
 HOST_CALLS = 40  # launches in a burst that host time is averaged over; far fewer than a stream can queue
 HOST_LEAD = 4  # calls before a burst is timed: the thread comes from waiting, and the first takes up to 200 us
 HOST_BURSTS = 9
@@ -80,6 +82,28 @@ class Gpu:
     def timer(self, runs: Sequence[Run], us: float) -> Replay:
         """A timer of `runs`, one a copy of the inputs, each a launch of about `us` microseconds."""
         return Replay(runs, self.launches(len(runs), us))
+
+    def chain(self, runs: Sequence[Run], us: float) -> Replay:
+        """As `timer`, with a small kernel of torch after each launch: one that cannot overlap its own like."""
+        link = self._link()
+
+        def linked(run: Run) -> Run:
+            def both() -> None:
+                run()
+                link()
+
+            return both
+
+        return Replay([linked(run) for run in runs], self.launches(len(runs), us + LINK_US))
+
+    def link(self) -> Replay:
+        """A timer of the small kernel alone."""
+        return Replay([self._link()], self.launches(1, LINK_US))
+
+    def _link(self) -> Run:
+        given = torch.zeros(LINK_ELEMENTS, device=self.device)
+        out = torch.empty_like(given)
+        return lambda: torch.add(given, 1, out=out)
 
     def roughly(self, run: Run) -> float:
         """Microseconds of a launch, once warm: enough to choose how many make a replay."""

@@ -54,18 +54,33 @@ class Record:
         return "\n".join([*(f"{key}: {value}  " for key, value in self.head.items()), "", *lines, ""])
 
 
-COLUMNS = ("shape", "kernel", "config", "ms", "TFLOP/s", "GB/s", "speedup", "spread", "host us", "")
+COLUMNS = (
+    "shape",
+    "kernel",
+    "config",
+    "ms",
+    "TFLOP/s",
+    "GB/s",
+    "speedup",
+    "chain ms",
+    "speedup in a chain",
+    "spread",
+    "host us",
+    "",
+)
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row of a table, as text."""
     if row.latency is None:
-        return text(row.shape), row.name, row.config, *[""] * 6, row.error
+        return text(row.shape), row.name, row.config, *[""] * 8, row.error
     numbers = (
         f"{row.latency:.4f}",
         f"{row.tflops:.1f}",
         f"{row.gbps:.0f}",
         "" if row.speedup is None else f"{row.speedup:.3f}",
+        "" if row.chain is None else f"{row.chain:.4f}",
+        "" if row.chain_speedup is None else f"{row.chain_speedup:.3f}",
         f"{row.spread:.1%}",
         "" if row.host_us is None else f"{row.host_us:.1f}",
     )
@@ -78,6 +93,34 @@ def text(shape: Sequence[int]) -> str:
 
 def _rounded(row: Json) -> Json:
     return {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
+
+
+MOST_BARS = 16  # groups that a reader can tell apart
+
+
+def _scatter(record: Record, path: Path) -> None:
+    """Speed over the baseline against arithmetic intensity, a point a shape."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for name in dict.fromkeys(row.name for row in record.rows):
+        mine = [row for row in record.rows if row.name == name and row.gbps and ratio(row)]
+        if any(ratio(row) != 1 for row in mine):  # the baseline itself is the line at 1
+            axes.scatter([(r.tflops or 0) * 1e3 / (r.gbps or 1) for r in mine], [*map(ratio, mine)], s=14, label=name)
+    axes.axhline(1, color="gray", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("FLOP a byte")
+    axes.set_ylabel("speed over the baseline, in a chain")
+    axes.set_title(str(record.head.get("device", "")))
+    axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def ratio(row: Row) -> float | None:
+    """What a row claims: its speed over the baseline in a chain, or back to back where no chain was timed."""
+    return row.speedup if row.chain_speedup is None else row.chain_speedup
 
 
 def require_plot(path: Path) -> None:
@@ -95,11 +138,14 @@ def require_plot(path: Path) -> None:
 
 
 def _plot(record: Record, path: Path) -> None:
-    """Bars of TFLOP/s, a group a shape."""
+    """Bars of TFLOP/s, a group a shape; of many shapes a point each."""
     require_plot(path)
     from matplotlib import pyplot
 
     shapes = list(dict.fromkeys(row.shape for row in record.rows))
+    if len(shapes) > MOST_BARS:
+        _scatter(record, path)
+        return
     names = list(dict.fromkeys(row.name for row in record.rows))
     figure, axes = pyplot.subplots(figsize=(max(6, 1.5 * len(shapes)), 4.5), layout="constrained")
     width = 0.8 / len(names)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-METHOD = 2  # part of every cache key: raise it when a change makes old figures incomparable
+METHOD = 3  # part of every cache key: raise it when a change makes old figures incomparable
 WARM_WINDOW = 4  # turns whose medians are compared to tell that the clocks have settled
 WARM_TURNS = 40  # at most: a GPU that has not settled by then will not, and the figures are flagged
 SETTLED = 0.01  # relative change between two windows

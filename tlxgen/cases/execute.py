@@ -13,12 +13,13 @@ import torch
 
 from tlxgen.errors import SpecErrors
 from tlxgen.sim import RUNS, SMS, Limits, Report, Session, Way, load_module, verify
+from tlxgen.sim.repeatable import out_of_memory
 
 from .case import Case
 from .declaration import MODULE_FUNCTION
 from .foreign import attributed, importing
 from .match import check_call, check_kernel
-from .numbers import difference, tolerance_of
+from .numbers import difference, dims, tolerance_of
 from .tensors import as_argument, fill
 
 Tensors = dict[str, torch.Tensor]
@@ -51,6 +52,7 @@ def verify_case(
         before = {name: tensor.clone() for name, tensor in tensors.items()}
         with attributed(session):
             returned = launch(tensors)
+        session.refuse_idle(asked)
         with torch._C.DisableTorchFunction():
             outputs = _outputs(case, session, tensors, returned)
             for name, expected in reference.values(before, outputs).items():
@@ -58,11 +60,10 @@ def verify_case(
                 if text:
                     session.findings.add("wrong-numbers", f"{name}: {text}")
 
-    chosen = config if config is not None else case.declared.config or 0
     declared = case.declared
-    return verify(
-        program, runs or RUNS, sms=declared.sms or sms or SMS, config=chosen, limits=limits, arch=declared.arch
-    )
+    asked = declared.config if config is None else config
+    count = declared.sms or sms or SMS
+    return verify(program, runs or RUNS, sms=count, config=asked or 0, limits=limits, arch=declared.arch)
 
 
 def launching(case: Case, module: ModuleType) -> Callable[[Session], None]:
@@ -167,6 +168,9 @@ class _Reference:
             if not isinstance(value, torch.Tensor):
                 what = type(value).__name__
                 raise self._case.fault(("reference",), f"the reference for {name} is a {what}, not a tensor")
+            if name in self._case.declared.tensors and value.shape != outputs[name].shape:  # else it is the function's
+                text = f"the reference for {name} has the shape {dims(value)}, {name} itself {dims(outputs[name])}"
+                raise self._case.fault(("reference",), text)
         return made
 
     def _evaluate(self, path: tuple[str, ...], text: str, inputs: Tensors) -> Any:
@@ -182,5 +186,7 @@ class _Reference:
         except MemoryError:
             raise
         except Exception as error:
+            if out_of_memory(error):
+                raise MemoryError(str(error)) from None
             what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             raise self._case.fault(path, f"the reference raised {what}") from None

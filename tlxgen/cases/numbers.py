@@ -26,7 +26,7 @@ def tolerance_of(given: Tolerance | None, out: torch.Tensor) -> Tolerance:
 def difference(out: torch.Tensor, expected: torch.Tensor, allowed: Tolerance) -> str:
     """How `out` differs from `expected` by more than allowed; empty when it does not. NaN equals only NaN."""
     if out.shape != expected.shape:
-        return f"its shape is {_shape(out)}, the reference's {_shape(expected)}"
+        return f"its shape is {dims(out)}, the reference's {dims(expected)}"
     got, want = out.double(), expected.double()
     room = allowed.atol + allowed.rtol * want.abs()
     near = ((got - want).abs() <= room) & want.isfinite()
@@ -44,5 +44,6 @@ def difference(out: torch.Tensor, expected: torch.Tensor, allowed: Tolerance) ->
     return f"{wrong} of {out.numel()} elements differ{nan}; {worst}"
 
 
-def _shape(tensor: torch.Tensor) -> str:
+def dims(tensor: torch.Tensor) -> str:
+    """The shape as people write it."""
     return " x ".join(map(str, tensor.shape)) or "scalar"

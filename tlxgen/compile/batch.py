@@ -78,7 +78,7 @@ def _batches(
         try:
             source = Path(job.module).read_bytes()
         except OSError as error:
-            done(index, Outcome(job.id, None, f"{type(error).__name__}: {error}"))
+            done(index, Outcome(job.id, None, f"{type(error).__name__}: {error}", imported=False))
             continue
         content = store.content(job, source)
         alike[content].append(index)

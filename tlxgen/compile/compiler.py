@@ -104,7 +104,8 @@ def _outcome(name: str, module: str, result: Resources | BaseException, log: str
     if isinstance(result, Resources):
         return Outcome(name, result, detail=log, seconds=seconds)
     report = "".join(traceback.format_exception(type(result), result, result.__traceback__))
-    return Outcome(name, None, _headline(module, result, log), f"{report}\n{log}".strip() + "\n", seconds)
+    detail, imported = f"{report}\n{log}".strip() + "\n", not isinstance(result, NotImported)
+    return Outcome(name, None, _headline(module, result, log), detail, seconds, imported=imported)
 
 
 def _compile(job: Job) -> Resources:
@@ -164,15 +165,23 @@ class _Tee:
         return getattr(self.stream, name)
 
 
+class NotImported(Exception):
+    """A module raised when it was imported, or has no such kernel: there is nothing to compile."""
+
+
 def _function(job: Job) -> Any:
-    """The JIT function of a job, out of autotuners and heuristics around it."""
+    """The JIT function of a job, out of autotuners and heuristics around it. Raises NotImported."""
     from triton.runtime.jit import JITFunction
 
-    function = getattr(_load(job.module), job.kernel, None)
+    try:
+        module = _load(job.module)
+    except BaseException as error:
+        raise NotImported(str(error)) from error
+    function = getattr(module, job.kernel, None)
     while function is not None and not isinstance(function, JITFunction):
         function = getattr(function, "fn", None)
     if function is None:
-        raise AttributeError(f"{Path(job.module).name} has no kernel {job.kernel!r}")
+        raise NotImported from AttributeError(f"{Path(job.module).name} has no kernel {job.kernel!r}")
     return function
 
 

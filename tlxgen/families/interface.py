@@ -6,10 +6,12 @@ module imports no torch.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
+from tlxgen.coverage import Waiver
 from tlxgen.plan import Plan
 
 Shape = tuple[int, ...]
@@ -53,11 +55,16 @@ class ProblemModule(Protocol):
         """
 
 
-class ReproducibleModule(ProblemModule, Protocol):
-    """`problem` of a family of which some results are added up in no fixed order."""
+class OptionalProblemModule(ProblemModule, Protocol):
+    """`problem` with what a family may have besides."""
+
+    def unseen(self, spec: Any) -> Iterable[Waiver]:
+        """What no run of `verify` can exercise, each with the reason. Without this function all that was not seen is
+        said to be missing."""
 
     def reproducible(self, spec: Any, output: str) -> bool:
-        """Whether every run gives a result the same bits. Without this function every result has to."""
+        """Whether every run gives a result the same bits, as where nothing is added up in no fixed order. Without this
+        function every result has to."""
 
 
 class CostModule(Protocol):
@@ -83,11 +90,14 @@ class BenchmarkModule(Protocol):
         """What to compare with, by name: each is given the inputs and returns the call to time."""
 
 
-class PeersModule(BenchmarkModule, Protocol):
-    """`benchmark` of a family whose errors `check --peers` holds against those of torch's own kernels."""
+class FullBenchmarkModule(BenchmarkModule, Protocol):
+    """`benchmark` with what it may have besides: for `check --peers`, and for `bench --random`."""
 
     def peers(self, spec: Any, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Tensors]]:
         """Torch's own kernels by name; each call returns results by name. One that refuses raises RuntimeError."""
+
+    def drawn(self, spec: Any, rng: random.Random) -> Shape | None:
+        """A random shape as the family's users have them, by `rng` alone; None for one that is too large to time."""
 
 
 NEEDED: dict[str, tuple[str, ...]] = {"plan": ("build",), "problem": ("inputs", "reference", "launch", "tolerance")}

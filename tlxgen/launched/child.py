@@ -62,6 +62,7 @@ class Handler:
         try:
             with session.active(), _comparing_nothing():
                 program(session)
+            session.refuse_idle(session.only)
         finally:
             for key, found in session.recorded.items():
                 self._recorded.setdefault(key, found)

@@ -48,9 +48,11 @@ class Recorder(Session):
         config, configs = self._config
         key = found.kernel.key
         self.recorded.setdefault(key, replace(found, kernel=replace(found.kernel, config=config, configs=configs)))
+        self.kernel = kernel.fn.__name__
         self.launches += 1
 
     def tune(self, tuner: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+        self.tuned = True
         configs = self.configs_of(tuner, arguments, options)
         if self.only is not None and self.only >= len(configs):
             raise NoSuchConfig(tuner.base_fn.__name__, self.only, len(configs))

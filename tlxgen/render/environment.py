@@ -11,9 +11,10 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import jinja2
-from jinja2 import meta
+from jinja2 import meta, nodes
 from jinja2.ext import Extension
 
 from tlxgen import stamp
@@ -66,13 +67,32 @@ def strings(text: object) -> str:
     return "\n".join(f'"{part}"' for part in textwrap.wrap(str(text), 110, drop_whitespace=False))
 
 
+class _Environment(jinja2.Environment):
+    """Parses a template once, though what it imports is asked before it is compiled, and for each spec."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._trees: dict[str, nodes.Template] = {}
+        self._imported: dict[str, tuple[str, ...]] = {}
+
+    def imported(self, source: str, name: str, filename: str) -> tuple[str, ...]:
+        """The templates that `source` imports or includes."""
+        if source not in self._imported:
+            self._trees[source] = self.parse(source, name, filename)
+            self._imported[source] = tuple(t for t in meta.find_referenced_templates(self._trees[source]) if t)
+        return self._imported[source]
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        return self._trees.pop(source, None) or super()._parse(source, name, filename)
+
+
 @functools.cache
-def environment(root: Path) -> jinja2.Environment:
+def environment(root: Path) -> _Environment:
     """The environment for the templates under `root`; what it lacks (`lib/`, say) is tlxgen's own.
 
     Undefined names are errors.
     """
-    env = jinja2.Environment(
+    env = _Environment(
         loader=jinja2.FileSystemLoader([root, stamp.templates()]),
         undefined=jinja2.StrictUndefined,
         extensions=[BlockIndent],
@@ -104,7 +124,7 @@ def closure(root: Path, template: str) -> dict[str, Path]:
         if name not in found:
             source, path, _ = env.loader.get_source(env, name)
             found[name] = Path(str(path))
-            waiting += [other for other in meta.find_referenced_templates(env.parse(source)) if other]
+            waiting += env.imported(source, name, str(path))
     return found
 
 

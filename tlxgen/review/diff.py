@@ -17,10 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from tlxgen import __version__, digest, lock
+from tlxgen import digest, lock
 from tlxgen.build import folder_of, make, plan_digest
 from tlxgen.errors import LockError, NoVariantError, ReviewError, SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
+from tlxgen.record import head
 
 from . import compare, folders, source
 from .differences import (
@@ -103,8 +104,7 @@ def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True, as_
             found = _compared(left, right, with_source, unused)
     if as_json:
         members = {"members": [_to_json(*member) for member in inside]} if left.kind in FOLDERS else {}
-        differs = {"version": 1, "tlxgen": __version__, "differs": found.any}
-        print(json.dumps({**differs, **_to_json(left, right, found), **members}, indent=1))
+        print(json.dumps({**head("diff"), "differs": found.any, **_to_json(left, right, found), **members}, indent=1))
     elif found.any or not faults:
         for a_side, b_side, one in [(left, right, found), *inside]:
             _print(f"tlxgen diff {a_side.shown} -> {b_side.shown}", one, markdown, with_source)
@@ -282,9 +282,19 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
     return entries
 
 
+def _broken_lock(side: Side) -> Iterator[str]:
+    """A remark where the lock beside the modules of a side cannot be read."""
+    try:
+        lock.read(side.path if side.path.is_dir() else side.path.parent)
+    except LockError as error:
+        told = side.snapshot.renamed(str(error)) if side.snapshot else str(error)
+        yield f"{side.shown}: figures of the lock left out: {told.splitlines()[0]}"
+
+
 def _generated(a: Side, b: Side, with_source: bool) -> Found:
     """Compares modules by what their text says, and by the figures that the locks beside them hold of it."""
     found, sides = Found(), (a, b)
+    found.remarks += [note for side in sides for note in _broken_lock(side)]
     paths = [{p.stem: p for p in (_modules(s.path) if s.path.is_dir() else [s.path])} for s in sides]
     files = [{name: _text(side, path) for name, path in mine.items()} for side, mine in zip(sides, paths, strict=True)]
     table = Table("Modules", COLUMNS)
@@ -303,7 +313,7 @@ def _generated(a: Side, b: Side, with_source: bool) -> Found:
 
 
 def _rounds(a: Side, b: Side) -> list[Round[str]]:
-    """Modules meet by name behind their folder's, then by the values that set their structures apart.
+    """Modules meet by name behind their folder's, then by all of it, then by the values that set structures apart.
 
     Two modules that were named themselves always meet.
     """
@@ -313,6 +323,7 @@ def _rounds(a: Side, b: Side) -> list[Round[str]]:
     }
     return [
         (BY_NAME, lambda n: stripped(n, a.path.name), lambda n: stripped(n, b.path.name)),
+        by(BY_NAME, lambda n: n),
         ("renamed, of the same values", lambda n: values[a].get(n) or ("A", n), lambda n: values[b].get(n) or ("B", n)),
         *([by(BY_ORDER, lambda _: 0)] if a.kind == "generated module" else []),
     ]
@@ -337,7 +348,7 @@ def _text(side: Side, path: Path) -> str:
 
 
 def _module(paths: Sequence[Path], texts: Sequence[str], sides: Sequence[Side], found: Found) -> Table:
-    a, b = (source.read(t, f"{p.name} of {s.shown}") for t, p, s in zip(texts, paths, sides, strict=True))
+    a, b = (source.read(t, _shown(p, s)) for t, p, s in zip(texts, paths, sides, strict=True))
     parts_a, parts_b = (m.parts(anonymous=a.name != b.name) for m in (a, b))
     same_name = paths[0].stem == paths[1].stem
     table = Table(paths[1].stem if same_name else f"{paths[0].stem} -> {paths[1].stem}", COLUMNS)
@@ -349,6 +360,11 @@ def _module(paths: Sequence[Path], texts: Sequence[str], sides: Sequence[Side], 
         results = [c if isinstance(c := entry.get("compiled"), dict) else None for entry in locked]
         add(table, "Compiled", figures(results[0], results[1], a.name, b.name))
     return table
+
+
+def _shown(path: Path, side: Side) -> str:
+    """A module of a side as messages name it."""
+    return f"{side.shown.rstrip('/')}/{path.name}" if side.path.is_dir() else side.shown
 
 
 def _locked(path: Path, side: Side, found: Found) -> dict[str, Any]:
@@ -383,6 +399,7 @@ def _print(heading: str, found: Found, markdown: bool, with_source: bool) -> Non
         print(f"### {heading}\n")
     if not found.any:
         print("no difference" if with_source else "no difference (source not compared)")
+        print(*(f"note: {remark}\n" for remark in found.remarks), sep="", end="")
         return
     if not markdown:
         print(f"{heading}\n")

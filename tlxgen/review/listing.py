@@ -11,6 +11,7 @@ from typing import Any
 from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Plan
+from tlxgen.record import head
 
 from .registers import granted, per_task
 from .tables import Table, show
@@ -131,6 +132,7 @@ def _record(kernels: Kernels, rules: set[str] | None, kept: bool, rejected: bool
     """The overview as data, with the variants that are wanted."""
     document = kernels.document
     return {
+        **head("list"),
         "spec": document.path,
         "kernel": kernels.family.name,
         "name": kernels.name,

@@ -11,6 +11,7 @@ from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.plan import Plan
 from tlxgen.plan.budget import register_split, task_registers
+from tlxgen.record import head
 
 from .choose import Shown, choose
 from .registers import per_task, register_file
@@ -34,7 +35,7 @@ def print_plans(spec: Path, only: str | None = None, settings: Sequence[str] = (
             text = f"{one.variant.label} has no plan: {'; '.join(one.variant.reasons)}"
             raise ReviewError(text, remedy="keys that do not go together have no plan to show")
     if as_json:
-        print(json.dumps({"name": kernels.name, "plans": [_record(c) for c in chosen]}, default=str))
+        print(json.dumps({**head("show"), "name": kernels.name, "plans": [_record(c) for c in chosen]}, default=str))
     else:
         for one in chosen:
             assert one.variant.plan

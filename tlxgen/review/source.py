@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tlxgen.errors import ReviewError
+from tlxgen.errors import Location, ReviewError
 
 from .differences import Facts
 
@@ -59,12 +59,14 @@ class Summary:
 
 
 def read(text: str, shown: str) -> Summary:
-    """The facts of a module's text. Raises ReviewError for what is not Python; `shown` names it in the message."""
+    """The facts of a module's text. Raises ReviewError for what is not Python; `shown` is the path in the message."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise ReviewError(f"{shown} is not Python{where}: {getattr(error, 'msg', error)}") from None
+    except SyntaxError as error:
+        where = Location(shown, error.lineno or 1, error.offset or 1, (error.text or "").rstrip("\n"))
+        raise ReviewError(f"not Python: {error.msg}", location=where) from None
+    except (ValueError, RecursionError) as error:
+        raise ReviewError(f"not Python: {error}", location=Location(shown, 1, 1)) from None
     summary = Summary()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

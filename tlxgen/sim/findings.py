@@ -139,9 +139,18 @@ class UnsupportedOp(TlxgenError):
         super().__init__(f"the simulator does not support {name}", location=where)
 
 
+class GridTooLarge(TlxgenError):
+    """A launch of more CTAs than the simulator can hold."""
+
+    def __init__(self, kernel: str, ctas: int, limit: int) -> None:
+        text = f"{kernel} is launched on {ctas} CTAs; the simulator takes at most {limit}"
+        super().__init__(text, remedy="a smaller problem has the same tiles and hand-offs")
+
+
 class NoSuchConfig(TlxgenError):
-    """An autotuned kernel has fewer configs, for the arguments of a launch, than the one that was asked for."""
+    """A kernel has fewer configs, for the arguments of a launch, than the one that was asked for."""
 
     def __init__(self, kernel: str, index: int, count: int) -> None:
         have = "1 config (0)" if count == 1 else f"{count} configs (0 to {count - 1})"
-        super().__init__(f"no config {index}: {kernel} has {have} for these arguments")
+        why = f"{kernel} has {have} for these arguments" if count else f"{kernel} is not autotuned"
+        super().__init__(f"no config {index}: {why}")

@@ -19,7 +19,9 @@ _OF_THE_KERNEL = (TypeError, ValueError, NameError, AttributeError, RuntimeError
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that there is no more memory; torch has none of its own for that."""
-    return isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
+    if isinstance(error, RuntimeError):
+        return "DefaultCPUAllocator" in str(error)
+    return isinstance(error, MemoryError)
 
 
 @dataclass(frozen=True)

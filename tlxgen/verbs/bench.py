@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlxgen.bench import draw, summary
 from tlxgen.bench.comparison import Row, time_problem
 from tlxgen.bench.device import describe
 from tlxgen.bench.operator import MARK, source
@@ -41,6 +42,14 @@ class Outputs:
             require_plot(self.plot)
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Shapes drawn by the family's distribution: how many, and the seed. None: shapes that are named."""
+
+    count: int | None = None
+    seed: int = 0
+
+
 def run(
     spec: Path,
     shapes: Sequence[tuple[int, ...]],
@@ -49,9 +58,16 @@ def run(
     turns: int,
     outputs: Outputs,
     workers: int | None = None,
+    drawn: Drawn = Drawn(),
+    earlier: Path | None = None,
 ) -> int:
-    """Times what the spec gives now; 0 unless something failed or gave wrong numbers."""
+    """Times what the spec gives now; 0 unless something failed, gave wrong numbers, or fell behind `earlier`.
+
+    That is a record of `bench --json`. Of shapes that are `drawn`, only what people call is timed: a function that
+    chooses among structures, and not each of these.
+    """
     outputs.require()
+    before = summary.read(earlier) if earlier else None
     check_torch()
     with of_spec(spec) as work:
         if work.generated.is_dir() and (line := work.difference("what is there is not timed")):
@@ -59,10 +75,23 @@ def run(
         bench = Bench(spec, work.folder, baselines=baselines, every_config=every_config)
         for part in bench.apart():
             part.baselines  # noqa: B018  # a name that is none is told before a GPU is asked for
-        return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus())
+        if drawn.count is not None:
+            if shapes or every_config:
+                raise TlxgenError("--random draws the shapes, and times what is picked: no --shapes, no --every-config")
+            bench.picks_only = True
+            shapes = draw.shapes(bench, drawn.count, drawn.seed)
+        return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus(), before)
 
 
-def _run(bench: Bench, work: Working, chosen: Sequence[Shape], turns: int, outputs: Outputs, workers: int) -> int:
+def _run(
+    bench: Bench,
+    work: Working,
+    chosen: Sequence[Shape],
+    turns: int,
+    outputs: Outputs,
+    workers: int,
+    before: Sequence[Row] | None,
+) -> int:
     if outputs.tritonbench:
         if line := work.difference():
             raise TlxgenError(
@@ -84,7 +113,14 @@ def _run(bench: Bench, work: Working, chosen: Sequence[Shape], turns: int, outpu
     check_triton()
     record = _time(bench, chosen, turns, workers)
     record.write(json_path=outputs.json, csv_path=outputs.csv, markdown=outputs.markdown, plot=outputs.plot)
-    return int(any(row.error for row in record.rows))
+    failed = any(row.error for row in record.rows)
+    if len(chosen) > 1:
+        show([summary.of_rows(record.rows)])
+    if before is not None:
+        table, fell = summary.against(before, record.rows)
+        show([table])
+        failed |= fell
+    return int(failed)
 
 
 def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int, workers: int) -> Record:
@@ -98,7 +134,8 @@ def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int, workers: 
     for shape, part in itertools.product(shapes, bench.apart()):
         name = "x".join(map(str, shape))
         problem, cases = part.problem(shape, gpu.device), part.cases(shape)
-        done = time_problem(problem, cases, gpu, turns=turns, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
+        chain = not bench.every_config  # of hundreds of configs it would double the time
+        done = time_problem(problem, cases, gpu, turns=turns, chain=chain, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done
         table = Table(describe(readings[-1]) or gpu.name, COLUMNS)

@@ -14,17 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tlxgen import __version__, lock, stamp
+from tlxgen import lock, stamp
 from tlxgen.cases import sidecar
 from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
+from tlxgen.record import head
 from tlxgen.review.progress import bar
 from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
+from tlxgen.sass import told
 from tlxgen.verbs import launched
 from tlxgen.verify import Arch, is_hand_written, must_exist
+from tlxgen.words import counted
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
 OPCODES = {
@@ -83,9 +86,9 @@ def run(
 ) -> int:
     """Compiles specs, generated modules and what hand-written files launch; prints tables.
 
-    Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if hand-written host code could not be
-    run to its end. `config` and `arch` are for hand-written targets: which config of autotuned kernels, and the
-    architecture of FILE.py:function.
+    Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if a module could not be imported or
+    hand-written host code could not be run to its end. `config` and `arch` are for hand-written targets: which config
+    of autotuned kernels, and the architecture of FILE.py:function.
     """
     version = check_triton()
     options = launched.Options(config, arch, workers, timeout_s)
@@ -124,7 +127,8 @@ def run(
             _print(kernels, outcomes, findings)
         if jobs:
             launched.print_table(by_host, OPCODES, _moves)
-    return max(int(any(f.hard or strict for f in findings)), by_host.exit_code(strict))
+    broken = 2 * any(not outcome.imported for outcome in outcomes)
+    return max(int(any(f.hard or strict for f in findings)), broken, by_host.exit_code(strict))
 
 
 def _to_json(
@@ -145,7 +149,7 @@ def _to_json(
         }
         for k, o in zip(kernels, outcomes, strict=True)
     ]
-    return {"version": 1, "tlxgen": __version__, "fbtriton": version, "notes": notes, "kernels": rows}
+    return {**head("compile"), "fbtriton": version, "notes": notes, "kernels": rows}
 
 
 def _is_by_hand(target: str) -> bool:
@@ -221,6 +225,8 @@ def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
         yield Finding(kernel, f"keeps {found.stack_bytes} B on the stack", False)
     if found.smem_bytes > kernel.plan.arch.smem_bytes:
         yield Finding(kernel, f"takes {found.smem_bytes} B of SMEM; a CTA has {kernel.plan.arch.smem_bytes}", True)
+    for text, hard in told(found.releases):
+        yield Finding(kernel, text, hard)
     if kernel.is_main and kernel.planned:
         for what, planned, is_ in _against_plan(kernel.plan, found):
             yield Finding(kernel, f"{what}: planned {planned}, compiled {is_}", True)
@@ -305,7 +311,7 @@ def _print(kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Seq
             _range(r.smem_bytes for r in main),
             "; ".join(sorted({_moves(r.setmaxnreg) for r in main})),
             *(_range(_count(r, *opcodes) for r in main) for opcodes in OPCODES.values()),
-            f"{wrong} findings" if wrong else _as_planned([k for k in kernels if k.structure == name]),
+            counted(wrong, "finding") if wrong else _as_planned([k for k in kernels if k.structure == name]),
         )
     faults = Table("Findings", ("structure", "kernel", "variant", "what"))
     for f in findings:

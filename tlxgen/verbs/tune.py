@@ -20,6 +20,7 @@ from tlxgen.errors import TlxgenError
 from tlxgen.families.kit.extents import form, written
 from tlxgen.files import try_to_write, write_atomic
 from tlxgen.project import root_of
+from tlxgen.record import head
 from tlxgen.review.progress import bar, on_terminal
 from tlxgen.review.tables import Table, show
 from tlxgen.spec import load
@@ -173,7 +174,7 @@ def _ranking(space: Space, shape: Shape, line: Sequence[Estimated], outcomes: Ma
 
 def _fits(space: Space) -> dict[str, Any]:
     """How many of a spec's variants there are to choose from, as data."""
-    return {"kernel": space.name, "fit": len(space.candidates), "rejected": dict(space.rejected)}
+    return {**head("tune"), "kernel": space.name, "fit": len(space.candidates), "rejected": dict(space.rejected)}
 
 
 def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:

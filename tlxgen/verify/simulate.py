@@ -2,6 +2,7 @@
 
 A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
 {"report": ...} after each run and {"coverage": ...} of all so far, {"witness": ...} for the first finding of each id,
+{"cases": ...} of a structure when all runs are done,
 {"verdict": ...} where there are findings, {"print": ...} as the target prints, {"error": ...} instead of what could not
 be run; or {"skeleton": ...}.
 """
@@ -61,6 +62,8 @@ def handle(request: dict[str, Any], say: Say) -> None:
                 about = {"id": seen.finding.id, "places": _places(seen.finding.places)}
                 say({"witness": {**about, "replay": str(story.script), "text": story.text}})
                 trace = trace or story.json
+        if isinstance(verify, structures.Prepared):
+            say({"cases": list(verify.cases), "sms": sorted(verify.sms)})
         say({"begin": "looking for the cause"})
         if verdict := diagnose(total):
             say({"verdict": _verdict_to_json(verdict)})
@@ -154,7 +157,8 @@ def _prepare(job: dict[str, Any]) -> tuple[Callable[[Way], Report], Sequence[Wai
     exercise."""
     config = job["config"]
     if job["kind"] == "structure":
-        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config)
+        given = [(i, tuple(shape)) for i, shape in job["cases"]] if job["cases"] is not None else None
+        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config, given)
     if job["kind"] == "case":
         declared = Path(shown(job["declared"]))
         case = next(c for c in cases.load(declared) if c.name == job["name"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,13 +17,28 @@ from tlxgen.families import kernels_of
 from tlxgen.sim import SMS, Delays, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 from .sms import counts_for, turn_of
+from .verification import Case
 
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> tuple[Callable[[Way], Report], Sequence[Waiver]]:
+@dataclass(frozen=True)
+class Prepared:
+    """What runs a structure's `cases`, on one schedule and seed or another way; `sms`: on how many SMs, so far."""
+
+    cases: Sequence[Case]
+    sms: set[int]
+    run: Callable[[Way], Report]
+
+    def __call__(self, way: Way) -> Report:
+        return self.run(way)
+
+
+def prepare(
+    spec: Path, name: str, path: Path, config: int | None, given: Sequence[Case] | None = None
+) -> tuple[Prepared, Sequence[Waiver]]:
     """What runs the structure, on one schedule and seed or another way; and what it need not exercise, and why.
 
-    A run is every shape of `config`, or of the configs that show every constant, each on as many SMs as its turn says;
-    a list of decisions is for one shape and one number of SMs. Raises NoSuchConfig.
+    A run is the cases `given`, else every shape of `config`, or of the configs that show every constant, each on as
+    many SMs as its turn says; a list of decisions is for one shape and one number of SMs. Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = kernels.structure(name)
@@ -34,13 +50,16 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> tuple[Call
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
     variants = [structure.variant_of(c.kwargs)[0].spec for c in configs]
-    cases = cases_of(problem, [(v, c.kwargs) for v, c in zip(variants, configs, strict=True)], config)
+    points = [(v, c.kwargs) for v, c in zip(variants, configs, strict=True)]
+    cases = given if given is not None else [(i, tuple(s)) for i, s in cases_of(problem, points, config)]
     counts = counts_for(math.prod(structure.plan.cluster))
+    used: set[int] = set()
 
     def run_one(way: Way, number: int, sms: int) -> Report:
         if sms not in modules:
             with importing(path):
                 modules[sms] = load_module(path, arch, sms)
+        used.add(sms)
         i, shape = cases[number]
         case = (problem, modules[sms], variants[i], shape, modules[sms].CONFIGS[i], numerics.compare)
         return verify_case(*case, (way,), sms=sms, arch=arch).of_part(number + len(cases) * counts.index(sms))
@@ -56,7 +75,7 @@ def prepare(spec: Path, name: str, path: Path, config: int | None) -> tuple[Call
             report.add(run_one(way, number, sms))
         return report
 
-    return run, list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+    return Prepared(cases, used, run), list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
 
 
 def middle_first(sizes: Sequence[int]) -> list[int]:

@@ -16,6 +16,7 @@ SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 CHANCE: tuple[Schedule, ...] = ("random", "starved")  # they draw from a seed
 Run = tuple[Schedule, int]  # with a seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
+Case = tuple[int, tuple[int, ...]]  # of a structure: a row of CONFIGS, and a shape
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -31,7 +32,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class StructureJob:
-    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: the first and last."""
+    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: those that show all.
+
+    `cases` and `ways`, where they are given, are what is run, as a record has it, and nothing else.
+    """
 
     kind: ClassVar[str] = "structure"
     foreign: ClassVar[bool] = False
@@ -39,6 +43,8 @@ class StructureJob:
     structure: str
     module: Path
     config: int | None = None
+    cases: tuple[Case, ...] | None = None
+    ways: tuple[Run, ...] | None = None
 
     @property
     def target(self) -> str:
@@ -92,11 +98,14 @@ class Result:
 
     `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, sms, fix; of the
     first of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the
-    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were.
+    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of
+    a structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
     """
 
     target: str
     findings: list[dict[str, Any]] = field(default_factory=list)
+    cases: tuple[Case, ...] = ()
+    sms: tuple[int, ...] = ()
     runs: int = 0
     steps: int = 0
     states: int = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 
 from .problem import LIKE, Tensors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.testing import do_bench_cudagraph
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.kit.draw import log_uniform
 
 from .problem import Shape, Tensors, arguments
 from .spec import GemmSpec
@@ -35,6 +37,30 @@ def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, con
         given["out"] = torch.empty((m, n), dtype=getattr(torch, dtype.torch), device=tensors["a"].device)
     given |= arguments(module, tensors)
     return lambda: host(**given)
+
+
+WEIGHTS = (  # (N, K) of the linear layers of common language models
+    *((4096, 4096), (6144, 4096), (14336, 4096), (28672, 4096), (4096, 14336)),  # Llama 3 8B
+    *((8192, 8192), (10240, 8192), (28672, 8192), (57344, 8192), (8192, 28672)),  # Llama 3 70B
+    *((3584, 3584), (4608, 3584), (18944, 3584), (37888, 3584), (3584, 18944)),  # Qwen 2.5 7B
+    *((5120, 5120), (7168, 5120), (27648, 5120), (5120, 27648)),  # Qwen 2.5 32B
+    *((1536, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168), (7168, 2048)),  # DeepSeek V3
+)
+LARGEST = 6e12  # FLOP: some 10 ms
+
+
+def drawn(spec: GemmSpec, rng: random.Random) -> Shape | None:
+    """A random shape as users have them, or None for one that is too large.
+
+    M is log-uniform from 1 to 16,384 (70 %) or a power of two up to 256. N and K are those of a language model's layer
+    (40 %) or log-uniform from 256 to 16,384, multiples of 8, 64 or 128.
+    """
+    m = log_uniform(rng, 1, 16384) if rng.random() < 0.7 else 2 ** rng.randint(0, 8)
+    if rng.random() < 0.4:
+        n, k = rng.choice(WEIGHTS)
+    else:
+        n, k = (log_uniform(rng, 256, 16384, rng.choice((8, 64, 128))) for _ in range(2))
+    return (m, n, k) if 2.0 * m * n * k < LARGEST else None
 
 
 def baselines(spec: GemmSpec) -> Mapping[str, Baseline]:

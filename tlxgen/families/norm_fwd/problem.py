@@ -44,18 +44,22 @@ def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name; between the rows of x lies NaN."""
     x = random(shape[0], shape[1], spec.problem.dtype, device).add_(MEAN)
     vectors = {name: random(1, shape[1], kind.name, device)[0] for name, kind in spec.vectors.items()}
-    return {"x": x, **vectors, "eps": EPS}
+    residual = {name: random(shape[0], shape[1], spec.problem.dtype, device) for name in spec.read[1:]}
+    return {"x": x, **residual, **vectors, "eps": EPS}
 
 
 def reference(spec: NormSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """Each output in float64, and the norm that an error is relative to."""
     x = t["x"].double()
+    if spec.problem.residual:  # rounded, as the kernel normalises and returns it
+        x = (t["x"].float() + t["residual"].float()).to(t["x"].dtype).double()
+    whole = x
     mean = x.mean(-1)
     x = x - mean[..., None] if spec.layer else x
     rstd = (x.square().mean(-1) + t["eps"]).rsqrt()
     out = x * rstd[..., None] * t.get("weight", 1.0) + t.get("bias", 0.0)
-    made = {"out": out, "mean": mean, "rstd": rstd}
-    return {name: (made[name], float(made[name].norm())) for name in ("out", *spec.stats)}
+    made = {"out": out, "residual_out": whole, "mean": mean, "rstd": rstd}
+    return {name: (made[name], float(made[name].norm())) for name in (*spec.written.values(), *spec.stats)}
 
 
 def tolerance(spec: NormSpec, output: str) -> float:

@@ -84,10 +84,11 @@ def _loads(root: cst.CSTNode) -> Counter[str]:
     stack = [root]
     while stack:
         node = stack.pop()
-        if isinstance(node, cst.Name):
-            found[node.value] += 1
-        elif not isinstance(node, (cst.Import, cst.ImportFrom)):
-            stack.extend(_read_children(node, type(node)))
+        kind = type(node)
+        if kind is cst.Name:
+            found[node.value] += 1  # type: ignore[attr-defined]
+        elif kind is not cst.Import and kind is not cst.ImportFrom:
+            stack.extend(_read_children(node, kind))
     return found
 
 
@@ -116,10 +117,10 @@ def _read_children(node: cst.CSTNode, kind: type) -> Iterator[cst.CSTNode]:
     yield from _target_reads(getattr(node, naming))
     for name in _other_fields(kind, naming):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple)):
             yield from value
+        elif isinstance(value, cst.CSTNode):
+            yield value
 
 
 @cache

@@ -35,7 +35,7 @@ def _accumulated(function: cst.FunctionDef, pure_calls: Collection[str] | None) 
     return {
         name.value
         for node in walk(function.body)
-        if isinstance(node, cst.AugAssign) and (pure_calls is None or not is_pure(node.value, pure_calls))
+        if type(node) is cst.AugAssign and (pure_calls is None or not is_pure(node.value, pure_calls))
         for name in target_names(node.target)
     }
 

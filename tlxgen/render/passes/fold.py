@@ -76,9 +76,7 @@ class FoldConstants:
 
 def written_constants(module: cst.Module) -> frozenset[cst.CSTNode]:
     """The operators of `module` between literals. They stay the same objects when their operation gets brackets."""
-    return frozenset(
-        node.operator for node in walk(module) if isinstance(node, cst.BinaryOperation) and _is_constant(node)
-    )
+    return frozenset(node.operator for node in walk(module) if type(node) is cst.BinaryOperation and _is_constant(node))
 
 
 def _is_constant(node: cst.CSTNode) -> bool:
@@ -110,7 +108,7 @@ class _Folder(Rewriter):
 
     def rewrite(self, node: Any) -> Any:
         updated = self.descend(node)
-        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
             updated = self._with_truth(updated, "expression")
         elif type(node) in _TESTED:
             updated = self._with_truth(updated, _TESTED[type(node)])
@@ -122,7 +120,7 @@ class _Folder(Rewriter):
 
     def _is_written(self, node: cst.CSTNode) -> bool:
         """Whether `node` is to stay as its author wrote it: `32 * 1` and `7 + 0` say nothing that 32 and 7 do not."""
-        return isinstance(node, cst.BinaryOperation) and node.operator in self._written and not _is_trivial(node)
+        return type(node) is cst.BinaryOperation and node.operator in self._written and not _is_trivial(node)
 
     def _known(self, node: cst.CSTNode) -> int | bool | None:
         if self._is_written(node):

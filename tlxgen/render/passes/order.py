@@ -87,7 +87,7 @@ def _in_order(node: cst.CSTNode) -> list[str]:
     stack = [node]
     while stack:
         part = stack.pop()
-        if isinstance(part, cst.Name):
+        if type(part) is cst.Name:
             found[part.value] = None
         stack.extend(reversed(children(part)))
     return list(found)
