@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchmarks.planted import BEHIND, Plant, plants
+from benchmarks.planted_ptx import BEHIND, Plant, plants
 from tlxgen.build import folder_of
 from tlxgen.compile import Resources, compiler, read, tools
 from tlxgen.families import kernels_of

@@ -1,68 +1,98 @@
-"""Releases that come too early, planted in PTX: an arrive is moved up to, or before, the loads that it must follow."""
+"""Faults that no mutator makes, put into generated kernels and kernels of the wheel by hand; each at default settings.
+
+    python benchmarks/planted.py [NAME ...] [--json benchmarks/results/simulator_planted.json]
+
+They are of the kind that a person makes: they show in a second round, after a wrap, in the last tile, or in a CTA that
+takes more work. A generated module is run as `tlxgen verify` runs it, until a schedule finds something; a kernel of the
+wheel through its own host function, on the problem of its row in benchmarks/tutorials and on as many SMs as `tlxgen
+verify` gives hand-written kernels. Exit status 1 when one is not found.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-_ARRIVE = re.compile(r"^\s*(?:@!?%p\d+ )?mbarrier\.arrive\.(?!expect_tx)")
-_LOADS = {
-    "TMEM": re.compile(r"^\s*tcgen05\.ld\."),
-    "SMEM": re.compile(r"^\s*(?:@!?%p\d+ )?(?:ld\.shared|ldmatrix)\."),
-}
-_EDGE = re.compile(r"try_wait|test_wait|^\$L__BB\d+_\d+:|^\s*(?:@!?%p\d+ )?bra\b|mbarrier\.arrive|tcgen05\.commit")
-_DEFINES = re.compile(r"\s*([a-z][\w.]*)\s+(%\w+),(.*)")
-_REGISTER = re.compile(r"%(?:r|p|rd)\d+")
-BEFORE, BEHIND = "before the first load", "behind the last load, before it is waited for"
+import torch
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.planted_faults import FAULTS, Fault  # noqa: E402
+from tests.sim.mutation.execute import default_runs, parallel  # noqa: E402
+from tests.sim.mutation.subjects import of_row, row_of  # noqa: E402
+from tests.sim.support import source, written  # noqa: E402
+from tlxgen.files import write_atomic  # noqa: E402
+from tlxgen.sim import Report, Way  # noqa: E402
+from tlxgen.verify.structures import prepare  # noqa: E402
+
+SECONDS = 900.0
 
 
 @dataclass(frozen=True)
-class Plant:
-    """PTX with one release moved. `loads`: of which space; `release`: of this CTA or of a cluster's."""
+class Outcome:
+    """What a fault showed on the first run that showed it, or nothing; how many runs there were."""
 
-    ptx: str
-    loads: str
-    release: str
-    where: str
-
-
-def plants(ptx: str) -> Iterator[Plant]:
-    """Each arrive with the loads that it follows in a stretch without a wait, a jump or another release.
-
-    It is moved before the first of them, and behind the last one of TMEM without the waits for loads in between: an
-    arrive in the own CTA behind a load of SMEM is in order.
-    """
-    lines = ptx.splitlines()
-    for number, line in enumerate(lines):
-        if not _ARRIVE.match(line):
-            continue
-        start = number
-        while not _EDGE.search(lines[start - 1]):
-            start -= 1
-        loads = {space: [n for n in range(start, number) if found.match(lines[n])] for space, found in _LOADS.items()}
-        release = "another CTA" if "shared::cluster" in line else "own CTA"
-        either = sorted(n for some in loads.values() for n in some)
-        if not either:
-            continue
-        space = "TMEM" if loads["TMEM"] else "SMEM"
-        if (moved := _moved(lines, number, either[0])) is not None:
-            yield Plant(moved, space, release, BEFORE)
-        last = either[-1] + 1
-        if (loads["TMEM"] or release != "own CTA") and (moved := _moved(lines, number, last)) is not None:
-            yield Plant(moved, space, release, BEHIND)
+    ids: tuple[str, ...] = ()
+    run: str = ""
+    runs: int = 0
+    seconds: float = 0.0
 
 
-def _moved(lines: list[str], number: int, to: int) -> str | None:
-    """The lines with one of them further up, and with it what computes its operands; None where a load does."""
-    needed = set(_REGISTER.findall(lines[number]))
-    taken = [number]
-    for above in range(number - 1, to - 1, -1):
-        if (defines := _DEFINES.match(lines[above])) and defines[2] in needed:
-            if defines[1].startswith(("ld", "mov.s32", "tcgen05")):
-                return None
-            taken.append(above)
-            needed |= set(_REGISTER.findall(defines[3]))
-    moved = sorted(taken)
-    rest = [line for n, line in enumerate(lines[to:], to) if n not in moved]
-    return "\n".join([*lines[:to], *(lines[n] for n in moved), *rest]) + "\n"
+def execute(fault: Fault) -> Outcome:
+    start, total = time.perf_counter(), Report()
+    with tempfile.TemporaryDirectory() as folder:
+        run = _generated(fault, Path(folder)) if "/" in fault.at else _of_the_wheel(fault, Path(folder))
+        for way in default_runs():
+            total.add(run(way))
+            if total.seen:
+                break
+    ids, run_of = tuple(sorted(total.ids)), total.seen[0].run if total.seen else ""
+    return Outcome(ids, run_of, total.runs, round(time.perf_counter() - start, 1))
+
+
+def _generated(fault: Fault, folder: Path) -> Callable[[Way], Report]:
+    """What runs the module as `tlxgen verify` does."""
+    path = written(fault.at, fault.planted(source(fault.at).read_text()), folder)
+    spec, structure = fault.at.split("/")
+    return prepare(ROOT / "specs" / f"{spec}.yaml", structure, path, None)[0]
+
+
+def _of_the_wheel(fault: Fault, folder: Path) -> Callable[[Way], Report]:
+    subject = of_row(row_of(fault.at))
+    path = folder / subject.path.name
+    path.write_text(fault.planted(subject.text))
+    return lambda way: subject.verify(path, subject.cases[0], (way,))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    some = [f for f in FAULTS if not options.names or any(n in f.name or n in f.at for n in options.names)]
+    outcomes: dict[str, Outcome] = {}
+    for fault, outcome in parallel(some, execute, Outcome(run="no answer"), options.workers, SECONDS):
+        outcomes[fault.name] = outcome
+        text = f"{' '.join(outcome.ids)} ({outcome.run})" if outcome.ids else "NOT FOUND"
+        print(f"{fault.at.split('/')[-1]}, {fault.name}: {text}; {outcome.runs} runs, {outcome.seconds} s", flush=True)
+    found = sum(bool(o.ids) for o in outcomes.values())
+    print(f"{found} of {len(some)} are found")
+    if options.json:
+        rows = [{"fault": f.name, "at": f.at.split("/")[-1], **asdict(outcomes[f.name])} for f in some]
+        head = {"command": "python benchmarks/planted.py", "faults": len(some), "found": found}
+        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        write_atomic(options.json, f'{json.dumps(head)[:-1]}, "rows": [\n  {lines}\n]}}\n'.encode())
+    return int(found < len(some))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -122,6 +122,12 @@ def test_a_case_does_not_fit_its_function(name: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_reference_without_memory_is_no_fault_of_the_reference(tmp_path: Path) -> None:
+    full = "x.new_empty(1 << 50)"  # torch raises a RuntimeError that names its allocator
+    with pytest.raises(MemoryError, match="DefaultCPUAllocator"):
+        verify(tmp_path, SCALE.replace("x * factor", full))
+
+
 def test_inputs_are_fresh_for_each_seed_and_the_same_for_the_same(tmp_path: Path) -> None:
     from tlxgen.cases.tensors import fill
 

@@ -62,6 +62,40 @@ def scaled_pair(out, MEET: tl.constexpr, WAIT: tl.constexpr):
 
 
 @triton.jit
+def regrouped_pair(out, ROWS: tl.constexpr):
+    """B of 256 columns by two CTAs, its scales in tensor memory as ROWS x 2048 / ROWS bytes: 1 for the first 128
+    columns, 2 and 4 for the first and the second half of K of the others."""
+    rank = tlx.cluster_cta_rank()
+    a = tlx.local_alloc((128, 256), tl.float8e4nv, 1)
+    b = tlx.local_alloc((256, 128), tl.float8e4nv, 1)
+    blocks = tlx.local_alloc((4, 2, 256), tl.uint8, 1)
+    a_scale = tlx.local_alloc((128, 8), tl.uint8, 1, tlx.storage_kind.tmem)
+    b_scale = tlx.local_alloc((ROWS, 2048 // ROWS), tl.uint8, 1, tlx.storage_kind.tmem)
+    acc = tlx.local_alloc((128, 256), tl.float32, 1, tlx.storage_kind.tmem)
+    filled = tlx.alloc_barriers(1, arrive_count=2)
+    done = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.local_store(a[0], tl.full((128, 256), 1.0, tl.float8e4nv))
+    tlx.local_store(b[0], tl.full((256, 128), 1.0, tl.float8e4nv))
+    numbers = tl.arange(0, 4)[:, None, None]
+    tlx.local_store(blocks[0], tl.broadcast_to((127 + tl.maximum(numbers - 1, 0)).to(tl.uint8), (4, 2, 256)))
+    ones = tlx.local_alloc((2, 2, 256), tl.uint8, 1)
+    tlx.local_store(ones[0], tl.full((2, 2, 256), 127, tl.uint8))
+    tlx.fence("async_shared")
+    tlx.barrier_arrive(filled[0], 1, remote_cta_rank=0)
+    tlx.barrier_wait(filled[0], 0, pred=rank == 0)
+    tlx.tmem_copy(ones[0], a_scale[0])
+    tlx.tmem_copy(blocks[0], b_scale[0])
+    tlx.async_dot_scaled(
+        a[0], b[0], acc[0], a_scale[0], "e4m3", b_scale[0], "e4m3", use_acc=False, mBarriers=[done[0]], two_ctas=True
+    )
+    tlx.barrier_wait(done[0], 0)
+    found = tlx.local_load(acc[0])
+    columns = tl.arange(0, 256)[None, :]
+    tl.store(out + 2 * rank, tl.sum(tl.where(columns < 128, found, 0.0)) / (128 * 128))
+    tl.store(out + 2 * rank + 1, tl.sum(tl.where(columns < 128, 0.0, found)) / (128 * 128))
+
+
+@triton.jit
 def tiles(out, CONSUMERS: tl.constexpr, MULTI: tl.constexpr):
     """Two consumers of cluster launch control, of which one asks; `out[i]` becomes i."""
     context = tlx.clc_create_context(num_consumers=CONSUMERS)
@@ -233,3 +267,50 @@ def bulk(source, out, BYTES: tl.constexpr, WAIT: tl.constexpr):
     if WAIT:
         tlx.barrier_wait(full[0], 0)
     tl.store(out, tl.max(tlx.local_load(line[0]), 0))
+
+
+@triton.jit
+def meeting_of_tasks(out, ALL: tl.constexpr, LAST: tl.constexpr):
+    """Every task of both CTAs comes to the cluster barrier, which keeps a CTA for the arrival of its peer."""
+    rank = tlx.cluster_cta_rank()
+    free = tlx.alloc_barriers(1, arrive_count=1)
+    turn = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(turn[0], 0)
+            if LAST:
+                tlx.barrier_arrive(free[0], 1, remote_cta_rank=1 - rank)
+                tlx.cluster_barrier()
+            else:
+                tlx.cluster_barrier()
+                tlx.barrier_arrive(free[0], 1, remote_cta_rank=1 - rank)
+            tl.store(out + rank, rank + 1.0)
+        with tlx.async_task(num_warps=1):
+            tlx.barrier_arrive(turn[0])
+            tlx.cluster_barrier()
+        with tlx.async_task(num_warps=1):
+            if ALL:
+                tlx.cluster_barrier()
+            else:
+                tlx.barrier_wait(free[0], 0)
+
+
+@triton.jit
+def meeting_outside(out, TASKS: tl.constexpr):
+    """The programs meet, with or without tasks in between."""
+    rank = tlx.cluster_cta_rank()
+    box = tlx.local_alloc((4,), tl.float32, 1)
+    came = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.cluster_barrier()
+    if TASKS:
+        with tlx.async_tasks():
+            with tlx.async_task("default"):
+                tlx.barrier_expect_bytes(came[0], 16)
+            with tlx.async_task(num_warps=1):
+                tlx.async_remote_shmem_store(box[0], tl.full((4,), rank + 1.0, tl.float32), 1 - rank, came[0])
+    else:
+        tlx.barrier_expect_bytes(came[0], 16)
+        tlx.async_remote_shmem_store(box[0], tl.full((4,), rank + 1.0, tl.float32), 1 - rank, came[0])
+    tlx.barrier_wait(came[0], 0)
+    tl.store(out + rank, tl.max(tlx.local_load(box[0]), 0))
+    tlx.cluster_barrier()

@@ -261,3 +261,100 @@ def pair(desc_a, desc_b, out, lanes, M: tl.constexpr, N: tl.constexpr, K: tl.con
     tl.store(out + (rank * M + rows)[:, None] * N + columns[None, :], tlx.local_load(acc[0]))
     rows, columns = tl.arange(0, 2 * M), tl.arange(0, N // 2)
     tl.store(lanes + (rank * 2 * M + rows)[:, None] * (N // 2) + columns[None, :], tlx.local_load(physical[0]))
+
+
+@triton.jit
+def truths(x, out, SCALAR: tl.constexpr):
+    """`and`, `or` and `not` of blocks are those of their elements; of scalars they are Python's."""
+    i = tl.arange(0, 8)
+    a = tl.load(x + i) > 0
+    tl.store(out + i, (a and i < 4 or i == 7).to(tl.float32))
+    tl.store(out + 8 + i, (not a and (i != 1) and (i != 2)).to(tl.float32))
+    if SCALAR and tl.load(x) > 0 or tl.load(x + 1) > 0 and not SCALAR:
+        tl.store(out + 16, 1.0)
+    if a.shape[0] == 4 and tl.load(x + 1000):  # the second is not looked at
+        tl.store(out + 16, 2.0)
+
+
+@triton.jit
+def blocks(x, out, ROWS, COLUMNS, PAD: tl.constexpr):
+    """A copy of the columns from 4 on, 4 at a time, transposed: what is not there is `PAD`."""
+    source = tl.make_block_ptr(
+        base=x, shape=(ROWS, COLUMNS), strides=(COLUMNS, 1), offsets=(0, 0), block_shape=(8, 4), order=(1, 0)
+    )
+    target = tl.make_block_ptr(out, (16, 8), (8, 1), (0, 0), (4, 8), (1, 0))
+    source = tl.advance(source, (0, 4))
+    for _ in range(2):
+        block = tl.load(source, boundary_check=(0, 1), padding_option=PAD)
+        tl.store(target, tl.trans(block), boundary_check=(0,))
+        source = tl.advance(source, (0, 4))
+        target = tl.advance(target, (4, 0))
+
+
+@triton.jit
+def flags(out, flag, SEND: tl.constexpr, LAST: tl.constexpr):
+    """Everybody but CTA 0 waits for its flag, and reads what it has written before. Nothing but atomics orders them."""
+    me = tl.program_id(0)
+    if me == 0:
+        tl.store(out, 7.0)
+        tl.inline_asm_elementwise(SEND, "=r,l,r", [flag, 3], dtype=tl.int32, is_pure=False, pack=1)
+    else:
+        ready = tl.inline_asm_elementwise(
+            "ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1
+        )
+        while ready == 0:
+            ready = tl.inline_asm_elementwise(
+                "nanosleep.u32 50; ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32,
+                is_pure=False, pack=1,
+            )  # fmt: skip
+        tl.inline_asm_elementwise(LAST, "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)
+        tl.store(out + 4 + me, tl.load(out))
+
+
+@triton.jit
+def crowded_pair(out):
+    """Four accumulators of 64 x 256, which fit into tensor memory only as 128 lanes each; a read that is too early."""
+    a = tlx.local_alloc((64, 32), tl.float16, 1)
+    b = tlx.local_alloc((32, 128), tl.float16, 1)
+    early = tlx.local_alloc((16,), tl.float32, 1)
+    accs = tlx.local_alloc((64, 256), tl.float32, 4, tlx.storage_kind.tmem)
+    ready = tlx.alloc_barriers(1, arrive_count=2)
+    done = tlx.alloc_barriers(4, arrive_count=1)
+    rank = tlx.cluster_cta_rank()
+    tl.store(out + tl.arange(0, 16), tlx.local_load(early[0]), mask=tl.arange(0, 16) < 0)
+    tlx.local_store(a[0], tl.full((64, 32), 1.0, tl.float16))
+    tlx.local_store(b[0], tl.full((32, 128), 1.0, tl.float16))
+    tlx.fence("async_shared")
+    tlx.barrier_arrive(ready[0], 1, remote_cta_rank=0)
+    tlx.barrier_wait(ready[0], 0, pred=rank == 0)
+    for i in tl.static_range(4):
+        tlx.async_dot(a[0], b[0], accs[i], use_acc=False, mBarriers=[done[i]], two_ctas=True)
+        tlx.barrier_wait(done[i], 0)
+
+
+@triton.jit
+def exponents(scales, desc, out):
+    """Bytes of scales, by address and by TMA."""
+    tile = tlx.local_alloc((16, 16), tl.uint8, 1)
+    full = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_expect_bytes(full[0], 256)
+    tlx.async_descriptor_load(desc, tile[0], [0, 0], full[0])
+    tlx.barrier_wait(full[0], 0)
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(out + at, tlx.local_load(tile[0]).to(tl.int32) + tl.load(scales + at).to(tl.int32))
+
+
+@triton.jit
+def reducing_boxes(sums, smallest, scale, out):
+    """Boxes of 16 x 16 of every CTA, added up and compared in place; a scalar with dimensions."""
+    pid = tl.program_id(0)
+    added = tl.make_tensor_descriptor(sums, shape=[16, 16], strides=[16, 1], block_shape=[16, 16])
+    least = tl.make_tensor_descriptor(smallest, shape=[16, 16], strides=[16, 1], block_shape=[16, 16])
+    added.store([0, 0], tl.full((16, 16), pid + 1.0, tl.float32), store_reduce="add")
+    added.atomic_add([0, 0], tl.full((16, 16), 10.0, tl.float32))
+    least.atomic_min([0, 0], tl.full((16, 16), 5 - pid, tl.int32))
+    rows = tl.arange(0, 16)[:, None]
+    columns = tl.arange(0, 16)[None, :]
+    if pid == 0:
+        factor = tl.load(scale)
+        tl.store(out + rows * 16 + columns, (rows + columns).to(tl.float32) * factor[None, :] + pid[None, None])

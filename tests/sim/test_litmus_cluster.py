@@ -32,11 +32,45 @@ def test_each_of_two_ctas_copies_its_own_scales() -> None:
     assert litmus(kernels.scaled_pair, **TWO, MEET=True, WAIT=False)[0] & {"async-lifetime", "race-read-write"}
 
 
+@pytest.mark.parametrize("rows", [128, 256])
+def test_scales_of_two_ctas_may_lie_in_the_rows_of_one(rows: int) -> None:
+    """Blocks of 128 columns of B by 4 of K follow each other along K first, in whatever shape they are declared."""
+    found, outs = litmus(kernels.regrouped_pair, **TWO, ROWS=rows)
+    assert not found
+    assert all(out[:4] == [256.0, 128 * (2 + 4.0), 256.0, 128 * (2 + 4.0)] for out in outs)
+
+
 def test_the_compilers_cluster_barrier_at_the_end_keeps_a_cta_for_its_peer() -> None:
     """CTA 1 does not wait for the MMA that reads its operands and writes its accumulator."""
     assert not litmus(kernels.pair, **TWO, MEET=True, WAIT=False, NO_ENDING=False)[0]
     assert litmus(kernels.pair, **TWO, MEET=True, WAIT=False, NO_ENDING=True)[0] == {"remote-to-exited-cta"}
     assert not litmus(kernels.pair, **TWO, MEET=True, WAIT=True, NO_ENDING=True)[0]
+
+
+def test_all_tasks_of_a_cluster_come_to_its_barrier() -> None:
+    """Each comes for its own warps: those of the first CTA alone, or the first task of each, are not all."""
+    found, outs = litmus(kernels.meeting_of_tasks, **TWO, ALL=True, LAST=True)
+    assert not found
+    assert all(out[:2] == [1.0, 2.0] for out in outs)
+    assert litmus(kernels.meeting_of_tasks, **TWO, ALL=True, LAST=False)[0] == {"remote-to-exited-cta"}
+
+
+def test_a_task_that_has_ended_holds_up_no_barrier_and_one_that_has_not_does() -> None:
+    assert not litmus(kernels.meeting_of_tasks, **TWO, ALL=False, LAST=True)[0]
+
+    def program(session: Session) -> None:
+        kernels.meeting_of_tasks[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1), ALL=False, LAST=False)
+
+    found = verify(program, RUNS[:1], arch="sm100")
+    (deadlock,) = (s.finding for s in found.seen if s.finding.id == "deadlock")
+    assert "the cluster barrier, to which CTA 0 task of line" in deadlock.message
+
+
+@pytest.mark.parametrize("tasks", [False, True])
+def test_programs_meet_outside_of_their_tasks(tasks: bool) -> None:
+    found, outs = litmus(kernels.meeting_outside, **TWO, TASKS=tasks)
+    assert not found
+    assert all(out[:2] == [2.0, 1.0] for out in outs)
 
 
 def test_launch_control_hands_out_every_tile() -> None:

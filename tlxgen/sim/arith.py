@@ -45,6 +45,23 @@ class Float(float):
         return Float(abs(float(self)))
 
 
+class Scalar:
+    """A scalar that is given dimensions: `x[None, :]` has one of size 1 for each None, as by triton's expand_dims."""
+
+    def __init__(self, value: Any) -> None:
+        dtype = torch.float32 if isinstance(value, float) else torch.int64 if isinstance(value, Int64) else None
+        self._value = torch.tensor(value, dtype=dtype or (torch.bool if isinstance(value, bool) else torch.int32))
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        indices = index if isinstance(index, tuple) else (index,)
+        return self._value.reshape([1] * sum(i is None for i in indices))
+
+
+def ranked(value: Any) -> Any:
+    """What an index with None is applied to."""
+    return Scalar(value) if isinstance(value, (bool, int, float)) else value
+
+
 def _single(value: float) -> float:
     """Rounded to float32."""
     try:

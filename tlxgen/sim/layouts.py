@@ -33,6 +33,9 @@ class Layouts:
     _known: dict[Site, Layout] = field(default_factory=dict)
     _assumed: set[Site] = field(default_factory=set)  # sites that are not known and were taken for accumulators
     _used: set[Site] = field(default_factory=set)  # sites that are known from an MMA
+    _tried: set[Site] = field(
+        default_factory=set
+    )  # sites that are plain because a launch ended before any MMA used them
 
     def of(self, site: Site, rows: int, dtype: torch.dtype) -> Layout:
         """The layout of an allocation. Unknown ones of float32 are taken for accumulators."""
@@ -61,3 +64,17 @@ class Layouts:
         changed = bool(self._assumed)
         self._assumed.clear()
         return changed
+
+    def retry(self, unfit: bool) -> bool:
+        """After a launch that ended early, so that its MMAs do not tell: whether it has to begin again.
+
+        What no MMA has used is tried as plain. Where that launch ends early as well, because it is `unfit` (what was
+        allocated does not fit, or not together), it is an accumulator after all.
+        """
+        if self._assumed:
+            self._tried |= self._assumed
+            return self.revise()
+        undecided = self._tried - self._used if unfit else set()
+        self._tried.clear()
+        self._known |= dict.fromkeys(undecided, "halved")
+        return bool(undecided)

@@ -70,11 +70,23 @@ def _tiles(rows: int, columns: int) -> tuple[int, int]:
 def _check_scale(scale: View, rows: int, columns: int) -> None:
     """Raises KernelFault for scales that are not those of rows x columns blocks."""
     if scale.kind == "tmem":
-        fits = len(scale.shape) == 2 and scale.shape[0] >= rows and scale.shape[1] >= columns
+        fits = len(scale.shape) == 2 and (
+            scale.shape[0] >= rows and scale.shape[1] >= columns or _regrouped(scale.shape, rows, columns)
+        )
     else:
         fits = math.prod(scale.shape) == math.prod(_tiles(rows, columns))
     if not fits:
         raise KernelFault(f"async_dot_scaled: scales of {scale.shape} for {rows} x {columns} blocks")
+
+
+def _regrouped(shape: Sequence[int], rows: int, columns: int) -> bool:
+    """Whether scales of rows x columns blocks lie as `shape`: fewer rows, those of each further 128 beside each other.
+
+    For the B of two CTAs the compiler allocates as many rows as one CTA has columns of B, in the same number of bytes.
+    (fbtriton, MMALowering.cpp, lowerScaleToTmem.)
+    """
+    whole = _tiles(rows, columns)
+    return shape[0] % 128 == 0 and whole[0] % shape[0] == 0 and math.prod(shape) == math.prod(whole)
 
 
 def _spread(scale: torch.Tensor, kind: Kind, rows: int, depth: int) -> torch.Tensor:
@@ -82,4 +94,6 @@ def _spread(scale: torch.Tensor, kind: Kind, rows: int, depth: int) -> torch.Ten
     columns = depth // BLOCK
     if kind == "smem":
         scale = unpack_scales(scale, _tiles(rows, columns))
+    elif scale.shape[0] < rows:
+        scale = scale.unflatten(1, (-(-rows // scale.shape[0]), -1)).transpose(0, 1).flatten(0, 1)
     return scale_values(scale[:rows, :columns]).repeat_interleave(BLOCK, dim=1)

@@ -108,9 +108,10 @@ class Tasks:
             number = f"{body.__name__.removeprefix('__task_')}" + (f" replica {replica}" if replicate > 1 else "")
             bit = m.hub.new_bit()
             name = f"{parent.cta.name} task of line {number}"
-            task = Worker(name, warps, clock | bit, bit, replica, cta=parent.cta)
+            task = Worker(name, warps, clock | bit, bit, replica, loops=parent.loops, cta=parent.cta)
             self._tasks.append(task)
             self._running += 1
+            parent.cta.meeting.members.add(task)
             m.hub.spawn(task, lambda task=task: self._run(body, variables, task))  # type: ignore[misc]
 
     def _run(self, body: Callable[[Mapping[str, Any]], None], variables: Mapping[str, Any], task: Worker) -> None:
@@ -118,7 +119,9 @@ class Tasks:
         body(dict(variables))
         m.finish(task)
         self._running -= 1
-        if not self._running and self._parent.blocked:
+        last = not self._running and self._parent.blocked
+        task.cta.meeting.leave(task, heir=self._parent if last else None)
+        if last:
             m.hub.wake(self._parent)
 
     def join(self) -> None:
@@ -126,20 +129,29 @@ class Tasks:
         m = machine()
         m.here()
         if self._running:
+            self._parent.cta.meeting.leave(self._parent)
             m.hub.block(lambda: f"its tasks, of which {self._running} still run")
         for task in self._tasks:
             m.hub.follow(task)
 
 
+def _readable(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor as kernels read it: exponents of scales (E8M0) are bytes to Triton."""
+    raw = tensor.as_subclass(torch.Tensor)
+    return raw.view(torch.uint8) if raw.dtype == torch.float8_e8m0fnu else raw
+
+
 def argument(value: Any, constant: bool = False) -> Any:
     """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
+    if type(value).__name__ == "constexpr":
+        value = value.value
     if isinstance(value, torch.Tensor):
-        raw = value.as_subclass(torch.Tensor)
+        raw = _readable(value)
         first = raw.storage_offset()
         last = first + sum((size - 1) * stride for size, stride in zip(raw.shape, raw.stride(), strict=True))
         return Pointer(GlobalMemory.flat(raw), first, (first, last + 1 if raw.numel() else first))
     if type(value).__name__ == "TensorDescriptor":  # triton's; the simulator does not import triton for a name
-        base = value.base.as_subclass(torch.Tensor)
+        base = _readable(value.base)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))
     if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":

@@ -16,6 +16,14 @@ from .machine import BarrierRef, machine
 from .memory import Access, Buffer, View
 from .ops_memory import whole
 
+_WHOLE = frozenset({torch.int32, torch.int64, torch.uint32, torch.uint64})
+_HALF = frozenset({torch.float16, torch.bfloat16})
+# The types that a descriptor reduces. (fbtriton, semantic.py, descriptor_atomic_*.)
+REDUCED = {
+    "add": _WHOLE - {torch.int64} | _HALF | {torch.float32}, "min": _WHOLE | _HALF, "max": _WHOLE | _HALF,
+    "and": _WHOLE, "or": _WHOLE, "xor": _WHOLE,
+}  # fmt: skip
+
 
 def async_descriptor_load(
     desc: Descriptor,
@@ -202,15 +210,27 @@ class KernelDescriptor(Descriptor):
         place = self._used("desc.load")
         return self.now().read([int(o) for o in offsets], m.memory, m.worker.cta.number, place)
 
-    def store(self, offsets: Sequence[int], value: torch.Tensor) -> None:
-        """`desc.store(offsets, value)`."""
+    def store(self, offsets: Sequence[int], value: torch.Tensor, store_reduce: str = "") -> None:
+        """`desc.store(offsets, value)`; with `store_reduce` the value is added (or its minimum taken, ...)."""
         m = machine()
         place = self._used("desc.store")
         if tuple(value.shape) != self.block or value.dtype != self.dtype:
             raise KernelFault(
                 f"desc.store of {tuple(value.shape)} {value.dtype} into a box of {self.block} {self.dtype}"
             )
-        self.now().write(_stored_at(offsets), value, m.memory, m.worker.cta.number, place)
+        if store_reduce:
+            if self.dtype not in REDUCED[store_reduce]:
+                raise KernelFault(f"desc.store with {store_reduce} of {self.dtype}")
+            self.now().reduce(store_reduce, _stored_at(offsets), value, m.memory, m.worker.cta.number, place)
+        else:
+            self.now().write(_stored_at(offsets), value, m.memory, m.worker.cta.number, place)
+
+    def __getattr__(self, name: str) -> Callable[[Sequence[int], torch.Tensor], None]:
+        """`desc.atomic_add(offsets, value)` and so on."""
+        kind = name.removeprefix("atomic_")
+        if kind == name or kind not in REDUCED:
+            raise AttributeError(name)
+        return lambda offsets, value: self.store(offsets, value, kind)
 
     def _used(self, what: str) -> Place:
         m = machine()

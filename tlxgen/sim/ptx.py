@@ -29,10 +29,12 @@ _LANES = 32
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its full name, and its operands as text; a list of them stands for `{a, b}`."""
+    """One instruction: its full name, and its operands as text; a list of them stands for `{a, b}`. `guard`: the
+    predicate that it is under, with a ! where that must be false."""
 
     name: str
     operands: tuple[Any, ...]
+    guard: str = ""
 
 
 @cache
@@ -45,28 +47,78 @@ def parse(text: str) -> tuple[Line, ...]:
     for statement in filter(None, map(str.strip, text.split(";"))):
         if statement.startswith(".reg"):
             continue
+        guard, statement = statement[1:].split(None, 1) if statement.startswith("@") else ("", statement)
         name, _, rest = statement.partition(" ")
         found = re.findall(r"\{([^}]*)\}|([^\s,{}]+)", rest.strip())
         operands = (tuple(x.strip() for x in many.split(",")) if many else one for many, one in found)
-        lines.append(Line(name, tuple(operands)))
+        lines.append(Line(name, tuple(operands), guard))
     return tuple(lines)
 
 
-def run(text: str, inputs: Sequence[Register], outputs: int, effects: Mapping[str, Effect] = NONE) -> list[Register]:
+def run(
+    text: str,
+    inputs: Sequence[Register],
+    outputs: int,
+    effects: Mapping[str, Effect] = NONE,
+    accesses: Sequence[tuple[str, Effect]] = (),
+) -> list[Register]:
     """Executes `text` with `inputs` as the operands after the `outputs` first ones; gives those. `effects` are of
-    instructions that write no register: functions of their operands, immediate integers."""
+    instructions that write no register: functions of their operands, immediate integers. `accesses` are to memory, by
+    a pattern of their name: functions of what it matched, of the address, in brackets, and of values."""
     registers: dict[str, Register] = {f"${outputs + i}": value for i, value in enumerate(inputs)}
     for line in parse(text):
         if line.name in effects:
             effects[line.name](*map(int, line.operands))
             continue
+        taken = _guard(line.guard, registers)
+        if any(isinstance(x, str) and x.startswith("[") for x in line.operands):
+            if taken is not None:
+                raise _unsupported(f"a predicate on the PTX instruction {line.name}")
+            _access(line, registers, accesses)
+            continue
+        if line.name == "trap":
+            _trap(taken)
+            continue
         target, *sources = line.operands
         values = [_value(source, registers) for source in sources]
-        _assign(target, _instruction(line.name)(*values), registers)
+        made = _instruction(line.name)(*values)
+        _assign(target, made if taken is None else _kept(taken, made, registers.get(target)), registers)
     missing = [f"${i}" for i in range(outputs) if f"${i}" not in registers]
     if missing:
         raise KernelFault(f"inline PTX does not write {', '.join(missing)}")
     return [registers[f"${i}"] for i in range(outputs)]
+
+
+def _access(line: Line, registers: dict[str, Register], accesses: Sequence[tuple[str, Effect]]) -> None:
+    for pattern, effect in accesses:
+        if found := re.fullmatch(pattern, line.name):
+            returns = not line.operands[0].startswith("[")
+            address, *values = (_value(x.strip("[]"), registers) for x in line.operands[returns:])
+            result = effect(found, address, *values)
+            if returns:
+                registers[line.operands[0]] = torch.as_tensor(result, dtype=torch.int32)
+            return
+    raise _unsupported(f"the PTX instruction {line.name}")
+
+
+def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:
+    """Where an instruction is executed; None for everywhere."""
+    if not guard:
+        return None
+    taken: torch.Tensor = _value(guard.removeprefix("!"), registers)
+    return ~taken if guard.startswith("!") else taken
+
+
+def _kept(taken: torch.Tensor, made: Register, before: Register | None) -> Register:
+    """What a register holds after an instruction that is executed where `taken`; NaN where nothing wrote it."""
+    if isinstance(made, tuple):
+        return tuple(_kept(taken, part, before[i] if before else None) for i, part in enumerate(made))
+    return torch.where(taken, made, _immediate(0x7FC00000) if before is None else before)
+
+
+def _trap(taken: torch.Tensor | None) -> None:
+    if taken is None or bool(taken.any()):
+        raise KernelFault("inline PTX: trap")
 
 
 def _value(source: Any, registers: dict[str, Register]) -> Register:
@@ -181,6 +233,21 @@ def _across_warp(reduce: Callable[..., torch.Tensor]) -> Instruction:
     return redux
 
 
+def _as_type(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """How a comparison of that type reads a register."""
+    if name == "f32":
+        return _floats
+    return (lambda a: a.to(torch.int64) & 0xFFFFFFFF) if name == "u32" else (lambda a: a)
+
+
+def _comparison(name: str, kind: str) -> Instruction:
+    compare, read = _COMPARISONS[name], _as_type(kind)
+    return lambda a, b: compare(read(a), read(b))
+
+
+_COMPARISONS: dict[str, Callable[..., torch.Tensor]] = {
+    "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge,
+}  # fmt: skip
 _F32: dict[str, Callable[..., torch.Tensor]] = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "fma": fma, "div": torch.div,
     "min": torch.fmin, "max": torch.fmax, "neg": torch.neg, "abs": torch.abs, "ex2": torch.exp2, "lg2": torch.log2,
@@ -203,6 +270,9 @@ _TABLE: list[tuple[str, Instruction]] = [
     (r"or\.b(?:16|32)", torch.bitwise_or),
     (r"xor\.b(?:16|32)", torch.bitwise_xor),
     (r"not\.b32", torch.bitwise_not),
+    *((rf"setp\.{name}\.{kind}", _comparison(name, kind)) for name in _COMPARISONS for kind in ("s32", "u32", "f32")),
+    *((rf"setp\.{name}\.b32", _comparison(name, "u32")) for name in ("eq", "ne")),
+    (r"selp\.[busf]32", lambda a, b, p: torch.where(p, a, b)),
     (r"shl\.b32", _shift(left=True)),
     (r"shr\.[ub]32", _shift(left=False)),
     (r"shr\.s32", _shift(left=False, signed=True)),
@@ -230,9 +300,13 @@ def _instruction(name: str) -> Instruction:
     for pattern, function in _TABLE:
         if re.fullmatch(pattern, name):
             return function
+    raise _unsupported(f"the PTX instruction {name}")
+
+
+def _unsupported(what: str) -> UnsupportedOp:
     from .machine import machine  # the only thing that it is needed for is the line
 
-    raise UnsupportedOp(f"the PTX instruction {name}", machine().here())
+    return UnsupportedOp(what, machine().here())
 
 
 # From tensors to registers and back.
@@ -241,24 +315,29 @@ def _instruction(name: str) -> Instruction:
 def elementwise(
     text: str,
     constraints: str,
-    inputs: Sequence[torch.Tensor],
+    inputs: Sequence[Any],
     dtypes: Sequence[torch.dtype],
     pack: int,
     effects: Mapping[str, Effect] = NONE,
+    accesses: Sequence[tuple[str, Effect]] = (),
 ) -> list[torch.Tensor]:
     """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call.
 
-    With no inputs there is one call, for one element. `effects` as in `run`.
-    Elements of less than 32 bits share registers as far as `pack` goes.
+    With no inputs there is one call, for one element; so there is where one is a pointer, a register as it is.
+    `effects` and `accesses` as in `run`. Elements of less than 32 bits share registers as far as `pack` goes.
     """
-    shape = inputs[0].shape if inputs else torch.Size()
-    calls = [_grouped(x, pack) for x in inputs]
-    operands = [register for x in calls for register in _packed(x, pack)]
+    blocks = [x for x in inputs if isinstance(x, torch.Tensor)]
+    if len(blocks) < len(inputs) and (pack > 1 or any(x.dim() for x in blocks)):
+        raise _unsupported("inline PTX of several pointers")
+    shape = blocks[0].shape if blocks else torch.Size()
+    calls = [_grouped(x, pack) for x in blocks]
+    packed = iter(calls)
+    operands = [r for x in inputs for r in (_packed(next(packed), pack) if isinstance(x, torch.Tensor) else (x,))]
     counts = [-(-pack // _per_register(dtype, pack)) for dtype in dtypes]
     names = [c.strip() for c in constraints.split(",") if c.strip()]
     if sum(c.startswith("=") for c in names) != sum(counts) or len(names) != sum(counts) + len(operands):
         raise KernelFault(f"inline PTX: {constraints!r} for {sum(counts)} outputs and {len(operands)} inputs")
-    results = iter(run(text, operands, sum(counts), effects))
+    results = iter(run(text, operands, sum(counts), effects, accesses))
     made = []
     for dtype, count in zip(dtypes, counts, strict=True):
         grouped = _unpacked([next(results) for _ in range(count)], dtype, pack, calls[0].shape if calls else (1,))

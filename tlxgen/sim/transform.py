@@ -2,8 +2,8 @@
 
 What changes: a `with tlx.async_task(...)` becomes a nested function that is spawned; `x op= y` becomes `x = x op y` (in
 place, torch would change every other name of the same tensor); arithmetic goes through `arith`; a loop counts its
-rounds, so that one without end ends; annotations and decorators go. Helpers that a kernel reaches through its globals
-are transformed when they are first needed.
+rounds, so that one without end ends; statements, rounds and predicates are counted for coverage (`marks`); annotations
+and decorators go. Helpers that a kernel reaches through its globals are transformed when they are first needed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import linecache
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,11 +20,17 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import torch
+
+from tlxgen.coverage import Coverage, Guard, Outline
+
 from . import arith, ops_tl
 from .arith import maximum, minimum
+from .constancy import op_name
 from .findings import KernelFault
 from .libdevice import Libdevice
 from .machine import machine
+from .marks import COUNTS, OUTCOMES, TRIPS, Marks
 from .ops_tl import Language
 from .ops_tlx import Extension, Tasks
 
@@ -61,6 +69,7 @@ _ALLOCATIONS = {
 
 
 REMOTE_ARRIVAL = "a remote arrival"
+ATOMIC_PTX = "atomic_ of inline PTX"
 # What makes the compiler let the CTAs of a cluster meet once their barriers are initialised. Stores into a peer's
 # memory do not, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier; and the PTX.)
 MEET_AT_START = frozenset({REMOTE_ARRIVAL, "remote_view", "multicast_targets", "two_ctas", "clc_create_context"})
@@ -71,6 +80,7 @@ class Runtime:
 
     Tasks = Tasks
     to = staticmethod(arith.to)
+    ranked = staticmethod(arith.ranked)
     call = staticmethod(ops_tl.call)
 
     @staticmethod
@@ -82,9 +92,60 @@ class Runtime:
         m.hub.tick()
 
     @staticmethod
+    def enter() -> int:
+        """A loop begins; it has had no round."""
+        machine().worker.loops += 1
+        return 0
+
+    @staticmethod
+    def leave(trips: list[int], at: int, rounds: int) -> None:
+        """A loop has ended after so many rounds."""
+        machine().worker.loops -= 1
+        trips[at + (rounds if rounds < 2 else 2)] += 1
+
+    @staticmethod
+    def leave_items(trips: list[int], at: int, rounds: int) -> None:
+        """A loop over items of work has ended after so many of them."""
+        items = machine().worker.items
+        items[id(trips), at] = items.get((id(trips), at), 0) + rounds
+        Runtime.leave(trips, at, rounds)
+
+    @staticmethod
+    def predicate(outcomes: list[int], at: int, value: Any) -> Any:
+        """A predicate is about to be used; None is none."""
+        if value is not None:
+            outcomes[at + bool(value)] += 1
+        return value
+
+    @staticmethod
+    def is_block(value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    @staticmethod
+    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
+        """`a and b` of a block: both sides are there."""
+        return _truth(a) & _truth(b)
+
+    @staticmethod
+    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
+        return _truth(a) | _truth(b)
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        """`not value`."""
+        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
+
+    @staticmethod
     def dtype(value: Any) -> Any:
         """`.type` and `.element_ty` of what has a type; a type is its own element type."""
         return getattr(value, "dtype", value)
+
+
+def _truth(value: Any) -> torch.Tensor:
+    """A block of int1, or a scalar."""
+    if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
+        raise KernelFault(f"and, or or not of a block of {value.dtype}, which is no truth value")
+    return torch.as_tensor(value, dtype=torch.bool)
 
 
 for _operation in (*_OPERATORS.values(), *_COMPARISONS.values()):
@@ -95,19 +156,21 @@ def _runtime(name: str) -> ast.Attribute:
     return ast.Attribute(ast.Name("__sim__", ast.Load()), name, ast.Load())
 
 
-def _op_name(node: ast.expr) -> str:
-    """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
-    func = node.func if isinstance(node, ast.Call) else None
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+def _orders_memory(value: Any) -> bool:
+    """Whether it is PTX that reads or writes memory in an order."""
+    return isinstance(value, str) and re.search(r"\b(?:ld|st|red|atom)\.(?:relaxed|acq|release)", value) is not None
 
 
 def _arrives_remotely(call: ast.Call) -> bool:
     """Whether it is `barrier_arrive(bar, count, remote_cta_rank)`."""
     named = any(k.arg == "remote_cta_rank" for k in call.keywords)
-    return _op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
+    return op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
 
 
 class _Rewriter(ast.NodeTransformer):
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
         node.returns = None
@@ -118,20 +181,40 @@ class _Rewriter(ast.NodeTransformer):
 
     def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
+        guard: Guard | None = None
         for statement in statements:
-            result = self.visit(statement)
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue  # a docstring
+            with self._marks.under(guard):
+                made.append(self._marks.statement(statement))
+                branch = len(self._marks.branches)
+                result = self.visit(statement)
             made += result if isinstance(result, list) else [result]
-        return made
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+                guard = Guard(branch, False) if self._marks.branches[branch].fixed else guard
+        return made or [ast.Pass()]
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        number, branch = self._marks.open_branch(node)
+        node.test = self.visit(node.test)
+        body = len(self._marks.statements)
+        with self._marks.under(Guard(number, True) if branch.fixed else None):
+            node.body = self._block(node.body)
+        orelse = len(self._marks.statements) if node.orelse else -1
+        with self._marks.under(Guard(number, False) if branch.fixed else None):
+            node.orelse = self._block(node.orelse) if node.orelse else []
+        self._marks.close_branch(number, body, orelse)
+        return node
 
     def visit_With(self, node: ast.With) -> list[ast.stmt] | ast.With:
         call = node.items[0].context_expr
-        if _op_name(call) == "async_tasks":
+        if op_name(call) == "async_tasks":
             assert isinstance(call, ast.Call)
             tasks = ast.Call(_runtime("Tasks"), call.args, call.keywords)
             begin = ast.Assign([ast.Name("__tasks__", ast.Store())], tasks)
             join = ast.Attribute(ast.Name("__tasks__", ast.Load()), "join", ast.Load())
             return self._at(node, [begin, *self._block(node.body), ast.Expr(ast.Call(join, [], []))])
-        if _op_name(call) == "async_task":
+        if op_name(call) == "async_task":
             assert isinstance(call, ast.Call)
             return self._at(node, self._task(node, call))
         return node
@@ -175,7 +258,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         self.generic_visit(node)
         target = node.targets[0]
-        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and _op_name(node.value) in _ALLOCATIONS:
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and op_name(node.value) in _ALLOCATIONS:
             node.value.keywords.append(ast.keyword("_name", ast.Constant(target.id)))
         return node
 
@@ -187,6 +270,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(_runtime(name), [node.left, node.right], []), node)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
+        self._marks.predicate(node)
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
             return ast.copy_location(ast.Call(_runtime("to"), [node.func.value, *node.args], node.keywords), node)
@@ -194,6 +278,28 @@ class _Rewriter(ast.NodeTransformer):
             arguments = [ast.Constant(node.func.attr), node.func.value, *node.args]
             return ast.copy_location(ast.Call(_runtime("call"), arguments, node.keywords), node)
         return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """`a and b` of blocks is that of each element; of anything else it is Python's, which may leave out `b`."""
+        self.generic_visit(node)
+        first, *rest = node.values
+        for second in rest:
+            name = f"__bool_{node.lineno}_{node.col_offset}__"
+            held = ast.NamedExpr(ast.Name(name, ast.Store()), first)
+            both = ast.Call(
+                _runtime("both" if isinstance(node.op, ast.And) else "either"),
+                [ast.Name(name, ast.Load()), copy.deepcopy(second)], [],
+            )  # fmt: skip
+            plain = ast.BoolOp(node.op, [ast.Name(name, ast.Load()), second])
+            first = ast.IfExp(ast.Call(_runtime("is_block"), [held], []), both, plain)
+            ast.copy_location(first, node)
+        return first
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.copy_location(ast.Call(_runtime("negated"), [node.operand], []), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -208,19 +314,42 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return ast.copy_location(ast.Call(_runtime("dtype"), [node.value], []), node)
 
-    def visit_For(self, node: ast.For) -> ast.For:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        node.body.insert(0, self._tick(node))
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
+            node.value = ast.copy_location(ast.Call(_runtime("ranked"), [node.value], []), node.value)
         return node
 
-    def visit_While(self, node: ast.While) -> ast.While:
-        self.generic_visit(node)
-        node.body.insert(0, self._tick(node))
-        return node
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        number, counted = self._marks.loop(node)
+        node.iter = self.visit(node.iter)
+        return self._loop(node, number, counted)
 
-    @staticmethod
-    def _tick(loop: ast.stmt) -> ast.stmt:
-        return ast.copy_location(ast.Expr(ast.Call(_runtime("tick"), [], [])), loop)
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        number, counted = self._marks.loop(node)
+        node.test = self.visit(node.test)
+        return self._loop(node, number, counted)
+
+    def _loop(self, node: ast.For | ast.While, number: int, counted: bool) -> list[ast.stmt]:
+        """The loop, whose rounds are steps; between what counts them, where no constant decides how many there are."""
+        with self._marks.under(None if counted else Guard(loop=number)):
+            node.body = self._block(node.body)
+        node.body.insert(0, _expression(node, _runtime("tick")))
+        if not counted:
+            return [node]
+        rounds = f"__rounds_{number}"
+        more = ast.AugAssign(ast.Name(rounds, ast.Store()), ast.Add(), ast.Constant(1))
+        node.body.insert(1, ast.copy_location(more, node))
+        begin = ast.Assign([ast.Name(rounds, ast.Store())], ast.Call(_runtime("enter"), [], []))
+        leave = "leave_items" if self._marks.loops[number].items else "leave"
+        numbers = (ast.Name(TRIPS, ast.Load()), ast.Constant(3 * number), ast.Name(rounds, ast.Load()))
+        return [ast.copy_location(begin, node), node, _expression(node, _runtime(leave), *numbers)]
+
+
+def _expression(at: ast.stmt, function: ast.expr, *arguments: ast.expr) -> ast.stmt:
+    """The statement that calls a function."""
+    return ast.copy_location(ast.Expr(ast.Call(function, list(arguments), [])), at)
 
 
 def _stored(name: ast.Name) -> bool:
@@ -241,6 +370,17 @@ def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
     raise KernelFault(f"no source for {name}")
 
 
+def _text(path: str) -> str:
+    """The text of a file, as it is now. What host code writes as text and compiles has no file but a name in `<>`, and
+    its lines are where Triton finds them, too."""
+    return "".join(linecache.getlines(path)) if path.startswith("<") else Path(path).read_text()
+
+
+def has_source(path: str) -> bool:
+    """Whether the lines of a file, or of what is named as if it were one, can be read."""
+    return not path.startswith("<") or bool(linecache.getlines(path))
+
+
 @dataclass(frozen=True)
 class _Source:
     """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
@@ -248,6 +388,7 @@ class _Source:
     code: CodeType
     names: frozenset[str]
     operations: frozenset[str]
+    outline: Outline
 
 
 @cache
@@ -258,30 +399,39 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
     attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    keywords |= {ATOMIC_PTX for n in parts if isinstance(n, ast.Constant) and _orders_memory(n.value)}
     keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
-    tree = ast.Module([_Rewriter().visit(node)], [])
+    marks = Marks(path, node)
+    tree = ast.Module([_Rewriter(marks).visit(node)], [])
     ast.fix_missing_locations(tree)
-    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords))
+    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords), marks.outline)
 
 
 class Program:
-    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None."""
+    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None; what runs
+    of them is counted in `coverage`."""
 
-    def __init__(self, unwrap: Callable[[Any], Any]) -> None:
+    def __init__(self, unwrap: Callable[[Any], Any], coverage: Coverage) -> None:
         self._unwrap = unwrap
+        self._coverage = coverage
         self._made: dict[Any, Callable[..., Any]] = {}
         self.operations: set[str] = set()  # the attributes and keywords that its functions name
 
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
-            path, line = python.__code__.co_filename, python.__code__.co_firstlineno
-            source = _source(path, Path(path).read_text(), line, python.__name__)
+            path, line = place_of(python)
+            source = _source(path, _text(path), line, python.__name__)
             self.operations |= source.operations
+            seen = self._coverage.function(source.outline)
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
+            scope |= {COUNTS: seen.counts, TRIPS: seen.trips, OUTCOMES: seen.outcomes}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
-            scope |= {n: self._value(python.__globals__[n]) for n in source.names if n in python.__globals__}
+            for name in source.names & python.__globals__.keys():
+                scope[name] = self._value(python.__globals__[name])
+                if (helper := self._unwrap(python.__globals__[name])) is not None:
+                    seen.mentions[name] = place_of(helper)
             # A kernel is a user's own code, as trusted as the module that it was imported from.
             builtins.exec(source.code, scope)
             self._made[python] = scope[python.__name__]
@@ -300,6 +450,11 @@ class Program:
         if getattr(value, "__triton_builtin__", False):  # a helper that the compiler runs, with `_semantic`
             return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
+
+
+def place_of(python: Any) -> tuple[str, int]:
+    """The file of a function, and the line where it begins."""
+    return python.__code__.co_filename, python.__code__.co_firstlineno
 
 
 def _namespace(module: str) -> Any:
