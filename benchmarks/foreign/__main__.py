@@ -78,6 +78,7 @@ def row_of(title: str, name: str, about: About, kernel: Kernel, results: Mapping
     row = {"kernel": title, "repository": about.repository, "commit": about.commit, "files": dict(kernel.files)}
     row |= {"made_by": kernel.made_by, "declared": name, "cases": list(kernel.cases), "verdict": verdict}
     row |= {k: sum(t[k] for t in targets.values()) for k in ("runs", "steps")}
+    row |= {"note": about.note} if about.note else {}
     return row | {"findings": list(findings.values())} | ({"errors": errors} if errors else {})
 
 

@@ -31,6 +31,8 @@ def as_markdown(rows: Sequence[Row]) -> str:
         cells = [row["kernel"], f"`{file}`", row["repository"], row["commit"][:12], row["made_by"], row["runs"]]
         cells.append(row["verdict"])
         lines.append(f"| {' | '.join(str(cell) for cell in (*cells, *counts))} |")
+    if any("note" in row for row in rows):
+        lines += ["", *(f"- **{row['kernel']}**: {row['note']}" for row in rows if "note" in row)]
     lines += _findings(rows, "real", "Real faults") + _findings(rows, "harmless", "Harmless findings")
     return "\n".join(lines) + "\n"
 

@@ -20,7 +20,7 @@ ROWS: list[dict[str, Any]] = json.loads(RECORD.read_text())["kernels"]
 def test_every_kernel_came_to_a_verdict_and_every_finding_is_explained() -> None:
     assert {row["verdict"] for row in ROWS} <= {"clean", "findings"}
     for row in ROWS:
-        assert row["runs"] >= 5 * len(row["cases"]), row["kernel"]
+        assert row["runs"] >= 4 * len(row["cases"]), row["kernel"]  # every schedule
         for finding in row["findings"]:
             assert finding["judgment"] in ("real", "harmless") and finding["why"], row["kernel"]
 
