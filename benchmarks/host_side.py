@@ -68,6 +68,11 @@ def layer_norm() -> Any:
     return function("hopper_layer_norm", "hopper_layer_norm_grid", "hopper_layer_norm")
 
 
+def layer_norm_operator() -> Any:
+    """A generated forward with its backward, called as torch's."""
+    return function("hopper_layer_norm_bwd", "hopper_layer_norm_bwd", "norm")(layer_norm())
+
+
 def gemm() -> Any:
     return function("hopper_gemm_tuned", "__init__", "hopper_gemm_tuned")
 
@@ -85,16 +90,17 @@ def plain() -> dict[str, tuple[Run, Run]]:
     q, k, v = (tensor(2, 8, 1024, 128) for _ in "qkv")
     forward = function("hopper_attention_fwd", "hopper_attention_fwd_causal")
     backward = function("hopper_attention_bwd", "hopper_attention_bwd_causal")
-    multiply, norm, w, (out, lse) = gemm(), layer_norm(), tensor(1024), forward(q, k, v)
+    multiply, norm, w, bias, (out, lse) = gemm(), layer_norm(), tensor(1024), tensor(1024), forward(q, k, v)
+    dout = torch.randn_like(out)
     like = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, True)
-    arguments = (out, q, k, v, like[0], like[1], like[2], like[3], like[4], like[5], 0.0, True, like[6], like[7])
+    arguments = (dout, q, k, v, like[0], like[1], like[2], like[3], like[4], like[5], 0.0, True, like[6], like[7])
     found: dict[str, tuple[Run, Run]] = {
         "gemm": (lambda: multiply(a, b), lambda: torch.mm(a, b)),
         "gemm, out given": (lambda: multiply(a, b, out=c), lambda: torch.mm(a, b, out=c)),
-        "layer norm": (lambda: norm(a, w, w), lambda: torch.nn.functional.layer_norm(a, (1024,), w, w)),
+        "layer norm": (lambda: norm(a, w, bias), lambda: torch.nn.functional.layer_norm(a, (1024,), w, bias)),
         "attention forward": (lambda: forward(q, k, v), lambda: sdpa(q, k, v, is_causal=True)),
         "attention backward": (
-            lambda: backward(q, k, v, out, lse, out),
+            lambda: backward(q, k, v, out, lse, dout),
             lambda: torch.ops.aten._scaled_dot_product_flash_attention_backward(*arguments),
         ),
     }
@@ -106,20 +112,26 @@ def plain() -> dict[str, tuple[Run, Run]]:
 
 
 def with_gradients() -> dict[str, tuple[Run, Run]]:
-    """With inputs that require grad: (ours, torch's)."""
-    a, b = tensor(1024, 1024, grad=True), tensor(1024, 1024, grad=True)
+    """With inputs that require grad: (ours, torch's). A GEMM has no backward, and refuses them."""
+    of_torch = torch.nn.functional.layer_norm
+    x, w, bias = tensor(1024, 1024, grad=True), tensor(1024, grad=True), tensor(1024, grad=True)
     q, k, v = (tensor(2, 8, 1024, 128, grad=True) for _ in "qkv")
-    multiply, attend, norm, w = gemm(), attention(), layer_norm(), tensor(1024, grad=True)
+    attend, norm = attention(), layer_norm_operator()
     mine, theirs = attend(q, k, v, is_causal=True), sdpa(q, k, v, is_causal=True)
-    dout = torch.randn_like(mine)
+    normed, normed_by_torch = norm(x, (1024,), w, bias), of_torch(x, (1024,), w, bias)
+    dout, dnormed = torch.randn_like(mine), torch.randn_like(normed)
+
+    def gradients(out: torch.Tensor, by: tuple[torch.Tensor, ...], dout: torch.Tensor) -> Run:
+        return lambda: torch.autograd.grad(out, by, dout, retain_graph=True)
+
     return {
-        "gemm": (lambda: multiply(a, b), lambda: torch.mm(a, b)),
-        "layer norm": (lambda: norm(a, w, w), lambda: torch.nn.functional.layer_norm(a, (1024,), w, w)),
-        "attention operator, forward": (lambda: attend(q, k, v, is_causal=True), lambda: sdpa(q, k, v, is_causal=True)),
-        "attention operator, backward": (
-            lambda: torch.autograd.grad(mine, (q, k, v), dout, retain_graph=True),
-            lambda: torch.autograd.grad(theirs, (q, k, v), dout, retain_graph=True),
+        "layer norm": (lambda: norm(x, (1024,), w, bias), lambda: of_torch(x, (1024,), w, bias)),
+        "layer norm, backward": (
+            gradients(normed, (x, w, bias), dnormed),
+            gradients(normed_by_torch, (x, w, bias), dnormed),
         ),
+        "attention operator, forward": (lambda: attend(q, k, v, is_causal=True), lambda: sdpa(q, k, v, is_causal=True)),
+        "attention operator, backward": (gradients(mine, (q, k, v), dout), gradients(theirs, (q, k, v), dout)),
     }
 
 

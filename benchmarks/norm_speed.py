@@ -1,4 +1,4 @@
-"""Which schedule, tile and hints suit a norm, beside torch, torch.compile, quack and a copy of the same bytes.
+"""Which schedule and tile suit a norm, beside torch, torch.compile, quack and a copy of the same bytes.
 
     python benchmarks/norm_speed.py [rms,layer] [--shapes 8192x8192,...] [--seconds 75] [--json FILE]
 
@@ -36,22 +36,22 @@ TIMING_S = 20  # seconds that the timing of one problem may take
 
 @dataclass(frozen=True)
 class Candidate:
-    """One spec. `hints` has x, y and p, for evict_first on x or y, and for programmatic dependent launch."""
+    """One spec. `pdl`: programmatic dependent launch."""
 
     kind: str
     m: int
     n: int
     warps: int
     cluster: int = 1
-    hints: str = ""
+    pdl: bool = False
     registers: int | None = None
     parts: int = 1  # of n columns, where the kind is staged
 
     def name(self, norm: str) -> str:
         registers = f"_r{self.registers}" if self.registers else ""
-        hints = f"_{self.hints}" if self.hints else ""
+        pdl = "_p" if self.pdl else ""
         parts = f"x{self.parts}" if self.kind == "staged" else ""
-        return f"{norm}_{self.kind}_{self.m}x{self.n}{parts}_w{self.warps}_c{self.cluster}{registers}{hints}"
+        return f"{norm}_{self.kind}_{self.m}x{self.n}{parts}_w{self.warps}_c{self.cluster}{registers}{pdl}"
 
     def spec(self, norm: str) -> dict[str, Any]:
         """The spec, as the shipped ones of each norm: a layer norm with bias and statistics, RMSNorm with y alone."""
@@ -62,56 +62,56 @@ class Candidate:
             "name": self.name(norm),
             "arch": "sm90",
             "problem": {"norm": norm, "bias": full, "stats": full},
-            "schedule": {"kind": self.kind, "pdl": "p" in self.hints},
+            "schedule": {"kind": self.kind, "pdl": self.pdl},
             "tile": {"m": self.m, "n": self.n},
             "cluster": {"n": self.cluster},
             "tasks": {"reduce": {"warps": self.warps, "registers": registers}},
             "rings": {"x": self.parts},
-            "cache": {k: "evict_first" for k in "xy" if k in self.hints},
         }
 
 
 def candidates(shape: Shape) -> Iterator[Candidate]:
     """What may be best for a problem, by where x is held, how many threads have a row, and how they load and store."""
     _, n = shape
+    both = (False, True)
     if n <= 1024:
         for held, warps in ((512, 1), (1024, 1), (1024, 2), (2048, 2), (2048, 4)):
-            yield from (Candidate("grid", max(held // n, 1), n, warps, 1, hints) for hints in ("", "p"))
-        yield from (Candidate("grid", 1024 // n, n, 1, 1, hints) for hints in ("x", "yp"))
-        yield Candidate("grid", 2048 // n, n, 1, 1, "p", 104)
+            yield from (Candidate("grid", max(held // n, 1), n, warps, 1, pdl) for pdl in both)
+        yield Candidate("grid", 2048 // n, n, 1, 1, True, 104)
     elif n < 8192:
-        yield from (Candidate("persistent", 1, 8192, w, 1, hints) for w, hints in ((8, ""), (8, "p"), (16, "")))
-        yield Candidate("grid", 1, 8192, 8, 1, "p")
-        yield from looped(1, "x", (1024, 4), (512, 2))
-        yield from looped(1, "xp", (2048, 8), (1024, 4))
-        yield from (staged(n, 1, *of) for of in (("", 1024, 4), ("p", 1024, 4), ("p", 512, 2)))
+        yield from (Candidate("persistent", 1, 8192, w, 1, pdl) for w, pdl in ((8, False), (8, True), (16, False)))
+        yield Candidate("grid", 1, 8192, 8, 1, True)
+        yield from looped(1, False, (1024, 4), (512, 2))
+        yield from looped(1, True, (2048, 8), (1024, 4))
+        yield from (staged(n, 1, *of) for of in ((False, 1024, 4), (True, 1024, 4), (True, 512, 2)))
     elif n == 8192:
-        yield from (Candidate("grid", 1, n, 8, 1, hints) for hints in ("", "x", "p"))
-        yield from (Candidate("grid", 1, n, 8, 1, "", 96), Candidate("persistent", 1, n, 8))
-        yield from (*looped(1, "x", (2048, 8), (4096, 8), (4096, 16), (1024, 4)), *looped(1, "", (2048, 8)))
-        yield from looped(1, "xp", (2048, 8))
-        yield from (staged(n, 1, *of) for of in (("", 2048, 8), ("p", 2048, 8), ("p", 1024, 4), ("", 4096, 16)))
+        yield from (Candidate("grid", 1, n, 8, 1, pdl) for pdl in both)
+        yield from (Candidate("grid", 1, n, 8, 1, False, 96), Candidate("persistent", 1, n, 8))
+        yield from looped(1, False, (2048, 8), (4096, 8), (4096, 16), (1024, 4))
+        yield from looped(1, True, (2048, 8))
+        yield from (staged(n, 1, *of) for of in ((False, 2048, 8), (True, 2048, 8), (True, 1024, 4), (False, 4096, 16)))
     elif n == 32768:
-        yield from (*looped(1, "x", (2048, 8), (4096, 16)), *looped(2, "x", (2048, 8), (4096, 8)))
-        yield from (*looped(2, "", (2048, 8)), *looped(2, "xp", (2048, 8)), *looped(4, "x", (2048, 8)))
-        yield from (staged(n, 2, *of) for of in (("", 2048, 8), ("p", 2048, 8)))
-        yield from (staged(n, 4, "p", 2048, 8), staged(n, 1, "", 4096, 16))
+        yield from (*looped(1, False, (2048, 8), (4096, 16)), *looped(2, False, (2048, 8), (4096, 8)))
+        yield from (*looped(2, True, (2048, 8)), *looped(4, False, (2048, 8)))
+        yield from (staged(n, 2, *of) for of in ((False, 2048, 8), (True, 2048, 8)))
+        yield from (staged(n, 4, True, 2048, 8), staged(n, 1, False, 4096, 16))
         yield Candidate("persistent", 1, 16384, 16, 2)
     else:
-        yield from (*looped(8, "x", (2048, 8), (4096, 8), (4096, 16)), *looped(4, "x", (2048, 8)))
-        yield from (*looped(8, "", (2048, 8)), *looped(8, "xp", (2048, 8)))
-        yield from (staged(n, 8, *of) for of in (("", 2048, 8), ("p", 2048, 8), ("", 1024, 4), ("", 4096, 16)))
-        yield from (staged(n, 4, "", 4096, 16), Candidate("grid", 1, 16384, 16, 8))
+        yield from (*looped(8, False, (2048, 8), (4096, 8), (4096, 16)), *looped(4, False, (2048, 8)))
+        yield from looped(8, True, (2048, 8))
+        yield from (staged(n, 8, pdl, 2048, 8) for pdl in both)
+        yield from (staged(n, 8, False, *of) for of in ((1024, 4), (4096, 16)))
+        yield from (staged(n, 4, False, 4096, 16), Candidate("grid", 1, 16384, 16, 8))
 
 
-def looped(cluster: int, hints: str, *tiles: tuple[int, int]) -> Iterator[Candidate]:
+def looped(cluster: int, pdl: bool, *tiles: tuple[int, int]) -> Iterator[Candidate]:
     """Rows read twice, of tiles of so many columns and warps."""
-    return (Candidate("looped", 1, columns, warps, cluster, hints) for columns, warps in tiles)
+    return (Candidate("looped", 1, columns, warps, cluster, pdl) for columns, warps in tiles)
 
 
-def staged(n: int, cluster: int, hints: str, columns: int, warps: int) -> Candidate:
+def staged(n: int, cluster: int, pdl: bool, columns: int, warps: int) -> Candidate:
     """Rows of n columns in SMEM, in as many parts as they need."""
-    return Candidate("staged", 1, columns, warps, cluster, hints, parts=-(-n // (columns * cluster)))
+    return Candidate("staged", 1, columns, warps, cluster, pdl, parts=-(-n // (columns * cluster)))
 
 
 # --- what is built, and what is compiled before -----------------------------------------------------------------------
@@ -305,6 +305,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="where specs and modules lie, or are to; by default a new folder")
     parser.add_argument("--prepare", action="store_true", help="only build what is to be timed, which needs no GPU")
+    parser.add_argument(
+        "--prepared", action="store_true", help="build nothing: --work has all, perhaps of another machine"
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     norms, work, begin = given.norms.split(","), given.work, time.monotonic()
@@ -313,7 +316,8 @@ def main() -> None:
         (work / f"{given.child}.json").write_text(json.dumps(rows))
         return
     work = (work or Path(tempfile.mkdtemp(prefix="norm_speed_"))).resolve()
-    build(norms, given.shapes, work)  # at once, where it has been prepared
+    if not given.prepared:
+        build(norms, given.shapes, work)
     print(f"built in {time.monotonic() - begin:.0f} s", flush=True)
     if not given.prepare:
         timed(norms, given.shapes, work, given)

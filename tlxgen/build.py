@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import functools
 import itertools
 import json
 import keyword
@@ -17,10 +18,10 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tlxgen import __version__, changes, digest, lock, stamp
 from tlxgen.errors import EditedError, Location, OvertakenError, SpecError, TlxgenError
@@ -37,6 +38,7 @@ Step = Callable[[int, int], None]  # told (structures rendered, structures in al
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 _LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
 CHUNK = 4  # structures a worker takes at a time
+NOT_TOLD = {"description", "variants", "bake", "keep", "tuned"}  # of a variant's spec: no numbers depend on them
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Built:
     notes: tuple[str, ...] = ()  # what else there is to say of what lay there
     changes: changes.Changes = changes.Changes()
     functions: tuple[str, ...] = ()  # what those must know who import some
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a check: by structure
+    judged_by: tuple[str, ...] = ()  # of a check: the modules of the family that say what is right
 
     @property
     def up_to_date(self) -> bool:
@@ -72,6 +76,7 @@ class Made:
     inputs: dict[Path, str]
     variants: int
     rejected: int
+    judged_by: tuple[str, ...]  # modules of the family that say what is right, by name
 
 
 def folder_of(spec: Path, out: Path | None) -> Path:
@@ -142,7 +147,8 @@ class Prepared:
 
     def compared(self) -> Built:
         """How the folder differs from this."""
-        return self._built(_diff(self.folder, self.there.files, self.files, self.changed))
+        built = self._built(_diff(self.folder, self.there.files, self.files, self.changed))
+        return replace(built, entries=json.loads(self.files[lock.NAME])["structures"], judged_by=self.made.judged_by)
 
     def write(self, *, force: bool = False) -> Built:
         """Makes the folder so, with the compile results that are there by now.
@@ -194,9 +200,11 @@ class Prepared:
         made, there, new = self.made, self.there, self.files
         notes = [f"{name} had been edited by hand since the build before" for name in there.edited(new)]
         if there.in_conflict:
-            lost = lock.dropped(self.made.lock | json.loads(new[lock.NAME]), there.locks)
-            kept = f"; compile again: {', '.join(lost)}" if lost else "; compile results that hold are kept"
-            notes.append(f"lock.json had a merge conflict{kept}")
+            merged = self.made.lock | json.loads(new[lock.NAME])
+            verbs = {"compile": "compiled", "verify": "verified"}
+            lost = {verb: names for verb, of in verbs.items() if (names := lock.dropped(merged, there.locks, of))}
+            again = "".join(f"; {verb} again: {', '.join(names)}" for verb, names in lost.items())
+            notes.append(f"lock.json had a merge conflict{again or '; results that hold are kept'}")
         was = next(iter(there.locks), {}).get("functions", {})
         functions = tuple(changes.of_functions(was, made.lock["functions"]))
         told, counts = changes.between(there.files, new), (made.variants, made.rejected)
@@ -250,7 +258,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
-    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections)
+    return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections, family.judged_by)
 
 
 def _outside(templates: Path) -> dict[Path, str]:
@@ -351,6 +359,7 @@ class _Context:
                 s.name: {
                     "source": digest.of_bytes(files[f"{s.name}.py"]),
                     "device": device_digest(files[f"{s.name}.py"].decode(), kernel_names(s), launches(s)),
+                    "subject": subject_digest(files[f"{s.name}.py"], files[HOST], s),
                     "plan": plan_digest(s),
                     "variants": len(s.variants),
                     "values": {p: str(v) for p, v in s.values.items()},
@@ -370,6 +379,28 @@ def plan_digest(structure: Structure) -> str:
     """Digest of all that the plans of a structure decide: roles, rings, barriers, budgets and every config."""
     plans = [repr(structure.plan), *(repr((v.plan.parameters, v.plan.budgets)) for v in structure.variants if v.plan)]
     return digest.of_text("\n".join(plans))
+
+
+def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
+    """Digest of all that decides how a structure's module runs in the simulator, but for the simulator itself.
+
+    That is what its code and the host code beside it do, comments apart, and what their spec says of each variant,
+    which the family's inputs and reference go by. Raises SyntaxError for a module that somebody's edit has made none.
+    """
+    from tlxgen.families.structure import constants_of
+
+    told = [
+        [v.spec.model_dump(mode="json", exclude=NOT_TOLD) if v.spec else None, constants_of(v)]
+        for v in structure.variants
+    ]
+    parts = [digest.of_python(module.decode()), _host_code(host), json.dumps(told, sort_keys=True)]
+    return digest.of_text("\n".join(parts))
+
+
+@functools.lru_cache(maxsize=8)
+def _host_code(host: bytes) -> str:
+    """The same host code lies in each folder."""
+    return digest.of_python(host.decode())
 
 
 def launches(structure: Structure) -> str:

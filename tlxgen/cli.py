@@ -92,6 +92,9 @@ def build(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")
     ] = False,
+    proven: Annotated[
+        bool, typer.Option("--proven", help="With --check: exit 1 also for modules that no record of verify proves.")
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
     ] = False,
@@ -108,6 +111,8 @@ def build(
     from tlxgen.project import root_of
     from tlxgen.verbs import build as verb
 
+    if proven and not check:
+        raise typer.BadParameter("--proven goes with --check, which looks at records; --verify makes them")
     if prune and check:
         raise typer.BadParameter("--check writes nothing, so there is nothing to --prune")
     if prune and out:
@@ -123,7 +128,7 @@ def build(
         _require_simulator()
         raise typer.Exit(verb.run_verified(files, out, force))
     roots = () if out else tuple(dict.fromkeys(map(root_of, [*files, *(path / "any.yaml" for path in folders)])))
-    raise typer.Exit(verb.run(files, verb.Options(out, check, force, prune, as_json, roots)))
+    raise typer.Exit(verb.run(files, verb.Options(out, check, proven, force, prune, as_json, roots)))
 
 
 @app.command(name="list")
@@ -224,17 +229,17 @@ def check(
 @app.command()
 def verify(
     targets: Annotated[
-        list[str],
+        Optional[list[str]],
         typer.Argument(
             metavar="TARGET...",
             help="SPEC.yaml, a generated module, FILE.py[:function], FILE.verify.yaml, or a folder of specs and cases",
         ),
-    ],
+    ] = None,
     seeds: Annotated[
         Optional[int], typer.Option(min=1, help="Seeds of each schedule that has chance in it. Default: 2.")
     ] = None,
     schedule: Annotated[
-        Optional[Literal["random", "starved", "lazy", "eager"]],
+        Optional[Literal["random", "starved", "lazy", "eager", "delays"]],
         typer.Option("--schedule", help="Only this schedule. Default: all."),
     ] = None,
     config: Annotated[
@@ -246,6 +251,9 @@ def verify(
         typer.Option("--arch", help="What a FILE.py:function runs on (default sm90); others say it."),
     ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
+    coverage: Annotated[
+        Optional[Path], typer.Option("--coverage", help="Write a page of the source, and what of it ran.")
+    ] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a target may take.")] = 300,
     memory: Annotated[
@@ -261,6 +269,21 @@ def verify(
     every: Annotated[bool, typer.Option("--all", help="Tell every finding, not only the likely cause.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the command, too.")] = False,
     prints: Annotated[bool, typer.Option("-s", "--show-prints", help="Show what the targets print.")] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Only modules without a record that proves them, by this simulator.")
+    ] = False,
+    any_simulator: Annotated[
+        bool, typer.Option("--any-simulator", help="With --changed: a record by another simulator will do.")
+    ] = False,
+    audit: Annotated[
+        Optional[int],
+        typer.Option(min=0, help="Run this many records of locks again, drawn at random: they must come out the same."),
+    ] = None,
+    seed: Annotated[Optional[str], typer.Option(help="With --audit: any text, which decides what is drawn.")] = None,
+    since: Annotated[
+        Optional[str],
+        typer.Option(metavar="REV", help="With --audit: also all modules whose kernels have changed since a commit."),
+    ] = None,
     skeleton: Annotated[
         bool, typer.Option("--skeleton", help="Run nothing: write a file of cases to start from beside each FILE.py.")
     ] = False,
@@ -268,10 +291,22 @@ def verify(
     """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
-    from tlxgen.verbs.idle import refuse_idle
+    from tlxgen.verbs.idle import refuse_idle, refuse_idle_of_records
     from tlxgen.verbs.skeleton import write_skeletons
     from tlxgen.verify import Limits, cases_in, is_hand_written
 
+    refuse_idle_of_records(
+        changed=changed, any_simulator=any_simulator, audit=audit, seed=seed, since=since,
+        seeds=seeds, schedule=schedule, config=config, arch=arch, exhaustive=exhaustive, replay=replay, trace=trace,
+        skeleton=skeleton, strict=strict, show_prints=prints,
+    )  # fmt: skip
+    if audit is not None:
+        from tlxgen.verbs import audit as auditing
+
+        wanted = auditing.Options(audit, seed or "", since, workers, Limits(timeout, memory), every)
+        raise typer.Exit(auditing.run(_files([Path(t) for t in targets or ()]), wanted, results))
+    if not targets:
+        raise typer.BadParameter("say what to verify; --audit alone goes without", param_hint="TARGET")
     if skeleton:
         raise typer.Exit(write_skeletons(targets, Limits(timeout, memory)))
     refuse_idle(targets, seeds=seeds, schedule=schedule, arch=arch, exhaustive=exhaustive, replay=replay)
@@ -288,6 +323,9 @@ def verify(
         every=every,
         strict=strict,
         prints=prints,
+        changed=changed,
+        any_simulator=any_simulator,
+        coverage=coverage,
     )
     each = [[t] if is_hand_written(t) else cases_in(t) + _specs_of(t) for t in targets]
     raise typer.Exit(verb.run([t for some in each for t in some], options, results))

@@ -1,15 +1,15 @@
 """The lock of a spec: what was generated from what, and what other verbs found out about it. Checked in beside modules.
 
 `build` writes it; `compile` and `verify` each add a section to a structure, and only for the module that they read. A
-section belongs to what it was made of: `compiled` to the device code, whose digest is `device`, and `verified` to the
-whole module and the host code beside it. A build keeps a section while that stands and drops it otherwise.
+section belongs to what it was made of: `compiled` to the device code, whose digest is `device`, and `verified` to all
+that the simulator runs, whose digest is `subject`. A build keeps a section while that stands and drops it otherwise.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ def read(folder: Path) -> Lock:
     found = sides(folder)
     if len(found) > 1:
         where = Location(from_here(folder / NAME).as_posix(), 1, 1)
-        remedy = "tlxgen build resolves it: it makes the lock anew and keeps the compile results that still hold"
+        remedy = "tlxgen build resolves it: it makes the lock anew and keeps results of compile and verify that hold"
         raise LockError("the lock has a merge conflict", location=where, remedy=remedy)
     return found[0] if found else {}
 
@@ -88,7 +88,7 @@ def _parsed(path: Path, text: str) -> Lock:
 
 
 def _error(path: Path, line: int, column: int, what: str) -> LockError:
-    remedy = "restore it from version control; or build --force makes it anew, without its compile results"
+    remedy = "restore it from version control; or build --force makes it anew, without results of compile and verify"
     where = Location(from_here(path).as_posix(), line, column)
     return LockError(f"this is not a lock that tlxgen wrote: {what}", location=where, remedy=remedy)
 
@@ -145,48 +145,41 @@ def write(folder: Path, lock: Lock) -> None:
     write_atomic(folder / NAME, to_bytes(lock))
 
 
-def sealed(entry: Mapping[str, Any], compiled: Mapping[str, Any]) -> dict[str, Any]:
-    """Compile results of a structure, with a seal: a digest of them and of the device code that they are of.
+def sealed(entry: Mapping[str, Any], found: Mapping[str, Any], section: str = "compiled") -> dict[str, Any]:
+    """Results about a structure, with a seal: a digest of them and of the digest of what they are of.
 
     A merge of two locks may put lines of both into one structure without a conflict. The seal is broken then.
     """
-    plain = {key: value for key, value in compiled.items() if key != "seal"}
-    return {**plain, "seal": digest.of_text(json.dumps([entry.get("device"), plain]))}
+    plain = {key: value for key, value in found.items() if key != "seal"}
+    return {**plain, "seal": digest.of_text(json.dumps([entry.get(_SECTIONS[section]), plain]))}
+
+
+def holds(entry: Mapping[str, Any], old: Mapping[str, Any], section: str) -> bool:
+    """Whether a section of the entry `old` is as it was written, and is of what the structure `entry` has."""
+    found, of = old[section], _SECTIONS[section]
+    whole = found == sealed(old, found, section) or (section == "compiled" and "seal" not in found)  # of an older lock
+    return bool(whole and of in entry and old.get(of) == entry[of])
 
 
 def carry_over(new: Lock, old: Sequence[Lock]) -> Lock:
     """`new` with the sections of `old` (of the first lock that has them) that are of what `new` has, too."""
     structures = {name: dict(entry) for name, entry in new["structures"].items()}
     for name, entry in structures.items():
-        for section, holds in _SECTIONS.items():
+        for section in _SECTIONS:
             entries = (lock.get("structures", {}).get(name, {}) for lock in old)
-            if found := next((e[section] for e in entries if section in e and holds(new, entry, e)), None):
-                entry[section] = sealed(entry, found) if section == "compiled" else found
+            if found := next((e[section] for e in entries if section in e and holds(entry, e, section)), None):
+                entry[section] = sealed(entry, found, section)
     return {**new, "structures": structures}
 
 
-def _is_compiled(new: Lock, entry: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
-    compiled = old["compiled"]
-    whole = "seal" not in compiled or compiled == sealed(old, compiled)  # an older lock has no seal
-    return bool(whole and old.get("device") == entry["device"])
+_SECTIONS = {"compiled": "device", "verified": "subject"}  # and the digest of what each is of
 
 
-def _is_verified(new: Lock, entry: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
-    found = old["verified"]
-    return bool(found.get("source") == entry["source"] and found.get("host") == new.get("host"))
-
-
-_SECTIONS: dict[str, Callable[[Lock, Mapping[str, Any], Mapping[str, Any]], bool]] = {
-    "compiled": _is_compiled,
-    "verified": _is_verified,
-}
-
-
-def dropped(new: Lock, old: Sequence[Lock]) -> list[str]:
-    """The structures of `new` whose compile results in `old` could not be kept though their device code stands."""
-    lost = []
+def dropped(new: Lock, old: Sequence[Lock], section: str = "compiled") -> list[str]:
+    """The structures of `new` whose results in `old` could not be kept though what they are of stands."""
+    lost, of = [], _SECTIONS[section]
     for name, entry in new["structures"].items():
-        before = [e for lock in old if (e := lock.get("structures", {}).get(name, {})).get("compiled")]
-        if "compiled" not in entry and any(e.get("device") == entry["device"] for e in before):
+        before = [e for lock in old if (e := lock.get("structures", {}).get(name, {})).get(section)]
+        if section not in entry and any(e.get(of) == entry[of] for e in before):
             lost.append(name)
     return lost

@@ -64,6 +64,8 @@ class Working:
         generated = from_here(self.generated)
         if not self.generated.is_dir():
             return f"{generated} is not built: nothing is recorded (tlxgen build {self.spec})"
+        if any("subject" not in entry for entry in lock.read(self.generated).get("structures", {}).values()):
+            return f"{generated} was built by an older tlxgen: {then} (tlxgen build {self.spec})"
         others = [n for n, d in self.digests.items() if not self._is_there(n, held)]
         what = f"{generated} differs from what {self.spec} gives now ({', '.join(others)})"
         return f"{what}: {then} (tlxgen build {self.spec})" if others else ""

@@ -35,6 +35,15 @@ class Tutorial:
     warnings: Mapping[str, str] = field(default_factory=dict)
     defects: Mapping[str, str] = field(default_factory=dict)
 
+    def check(self, module: ModuleType, session: Session) -> None:
+        """Runs the kernel of `module`, which may be a copy with changes; results that are wrong are findings."""
+        for result, reference in self.run(module, session):
+            with torch._C.DisableTorchFunction():
+                got, wanted = (x.as_subclass(torch.Tensor).double() for x in (result, reference))
+                error = float((got - wanted).norm() / wanted.norm())
+            if not error <= self.tolerance:  # NaN too
+                session.findings.add("wrong-numbers", f"relative error {error:.1e}, allowed {self.tolerance:.0e}")
+
     def unexplained(self, report: Report) -> list[str]:
         """The findings that the row does not explain, as text."""
         return [str(s) for s in report.seen if s.finding.id not in {**self.warnings, **self.defects}]
@@ -50,13 +59,4 @@ def load(module: str, arch: str) -> ModuleType:
 def simulate(row: Tutorial, runs: Sequence[Run] = RUNS) -> Report:
     """Runs a row; results that differ from their references are findings too."""
     module = load(row.module, row.arch)
-
-    def program(session: Session) -> None:
-        for result, reference in row.run(module, session):
-            with torch._C.DisableTorchFunction():
-                got, wanted = (x.as_subclass(torch.Tensor).double() for x in (result, reference))
-                error = float((got - wanted).norm() / wanted.norm())
-            if not error <= row.tolerance:  # NaN too
-                session.findings.add("wrong-numbers", f"relative error {error:.1e}, allowed {row.tolerance:.0e}")
-
-    return verify(program, runs, arch=row.arch)
+    return verify(lambda session: row.check(module, session), runs, arch=row.arch)

@@ -24,7 +24,9 @@ def test_nothing_stale_is_exit_0_and_no_diff(project: Project, check: Check) -> 
     project.spec("k", "")
     project.build("k")
     result = check()
-    assert (result.exit_code, result.output) == (0, "specs/k.yaml: up to date (1 module, 1 variant, 0 rejected)\n")
+    unproven = "  unproven: k (tlxgen verify --changed specs/k.yaml)\n"
+    expected = f"specs/k.yaml: up to date (1 module, 1 variant, 0 rejected)\n{unproven}"
+    assert (result.exit_code, result.output) == (0, expected)
 
 
 def test_nothing_built_is_exit_1_and_all_of_it_is_the_diff(project: Project, check: Check) -> None:
@@ -50,9 +52,10 @@ def test_an_edited_module_is_exit_1_with_a_unified_diff_back_to_what_is_built(pr
     assert lines[1] == "  k.py had been edited by hand since the build before"
     place = lines.index("-import torch  # mine")
     assert lines[place + 1] == "+import torch"
-    assert lines[2].startswith("--- ") and lines[2].endswith("generated/k/k.py (on disk)")
-    assert lines[3].startswith("+++ ") and lines[3].endswith("generated/k/k.py (as built)")
-    assert lines[4].startswith("@@ -")
+    assert lines[2].startswith("  unproven: k")
+    assert lines[3].startswith("--- ") and lines[3].endswith("generated/k/k.py (on disk)")
+    assert lines[4].startswith("+++ ") and lines[4].endswith("generated/k/k.py (as built)")
+    assert lines[5].startswith("@@ -")
     assert project.files() == before
 
 

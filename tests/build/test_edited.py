@@ -168,7 +168,7 @@ def test_a_merge_conflict_in_the_lock_is_resolved_and_compile_results_are_kept(b
         (branches.folder("k") / "lock.json").write_text(text)
         branches.spec("k", stages)
         built = branches.build("k")
-        assert built.notes == ("lock.json had a merge conflict; compile results that hold are kept",)
+        assert built.notes == ("lock.json had a merge conflict; results that hold are kept",)
         assert ("compiled" in lock.read(branches.folder("k"))["structures"]["k"]) is results
         assert "<<<<<<<" not in (branches.folder("k") / "k.py").read_text()
 

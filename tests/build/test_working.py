@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,17 @@ def fake_compile(jobs: Sequence[CompileJob], **options: object) -> list[Outcome]
     return [Outcome(job.id, FIGURES) for job in jobs]
 
 
-def fake_verify(jobs: Sequence[StructureJob], *options: object) -> Iterator[Verified]:
+def fake_verify(
+    jobs: Sequence[StructureJob], *options: object, on_done: Callable[[StructureJob, Verified], object]
+) -> Iterator[Verified]:
     for job in jobs:
         SEEN[job.structure] = job.module.read_text()
         assert (job.module.parent / HOST).is_file()
         place = {"path": str(job.module.resolve()), "line": 7}
         finding = {"id": "x", "severity": "error", "message": "m", "places": [place], "schedule": "lazy", "seed": 0}
-        yield Verified(job.structure, [{**finding, "fix": f"see {job.module.resolve()}:7"}], runs=3)
+        found = Verified(job.structure, [{**finding, "fix": f"see {job.module.resolve()}:7"}], runs=3)
+        on_done(job, found)
+        yield found
 
 
 @pytest.fixture
@@ -181,7 +185,7 @@ def test_a_pipe_in_the_place_of_a_module_is_not_waited_for(faked: Project) -> No
             invoke(verb, "k.py")
 
 
-def test_verified_says_what_was_run_and_holds_while_source_and_host_stand(faked: Project) -> None:
+def test_verified_says_what_was_run_and_holds_while_its_subject_stands(faked: Project) -> None:
     faked.spec("k", "")
     faked.build("k")
     for part in (["--schedule", "lazy"], ["--config", "0"]):
@@ -189,7 +193,7 @@ def test_verified_says_what_was_run_and_holds_while_source_and_host_stand(faked:
         assert "verified" not in lock.read(faked.folder("k"))["structures"]["k"]
     invoke("verify", "specs/k.yaml")
     entry = lock.read(faked.folder("k"))["structures"]["k"]
-    assert entry["verified"]["source"] == entry["source"] and entry["verified"]["errors"] == 1
+    assert entry["verified"]["subject"] == entry["subject"] and len(entry["verified"]["findings"]) == 1
     faked.spec("k", "# a remark\n")
     faked.build("k")
     assert "verified" in lock.read(faked.folder("k"))["structures"]["k"]

@@ -45,6 +45,7 @@ def resources(**changes: Any) -> Resources:
         "sass_sha256": "s",
         "cubin_sha256": "c",
         "loops": ({"HGMMA": 4, "total": 20},),
+        "releases": {"loads": 2, "releases": 3, "early": []},
     } | changes
     return Resources(**fields)
 
@@ -70,3 +71,9 @@ def test_an_outcome_comes_back_equal(found: Resources | None) -> None:
 def test_damaged_resources_are_refused(damage: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError, KeyError)):
         Resources.from_json(through_json(resources().to_json()) | damage)
+
+
+def test_resources_from_before_the_rule_on_releases() -> None:
+    old = through_json(resources().to_json())
+    del old["releases"]
+    assert Resources.from_json(old) == resources(releases=None)

@@ -108,6 +108,8 @@ def test_a_function_gives_the_resources_of_what_it_launches(here: Path) -> None:
     assert found["smem_bytes"] >= 2 * 64 * 64 * 2 and found["mbarriers"] == 4
     assert found["setmaxnreg"].startswith("dec 24, inc ") and found["spill_store_bytes"] == 0
     assert found["sass"]["UTMALDG"] == 1 and found["sass"]["UTMASTG"] == 1
+    assert found["releases"]["loads"] > 0 < found["releases"]["releases"]
+    assert found["releases"]["early"] == row["findings"] == []
     assert not (here / "lock.json").exists() and sorted(p.name for p in here.iterdir()) == [
         "by_hand.py",
         "by_hand.verify.yaml",

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text()
 PROTOCOLS: dict[str, tuple[type, type | None]] = {
     "plan": (interface.PlanModule, None),
-    "problem": (interface.ProblemModule, interface.ReproducibleModule),
+    "problem": (interface.ProblemModule, interface.OptionalProblemModule),
     "cost": (interface.CostModule, None),
     "benchmark": (interface.BenchmarkModule, interface.FullBenchmarkModule),
 }
@@ -100,5 +100,5 @@ def test_what_the_code_asks_of_a_problem_is_in_the_protocol() -> None:
         if "families" not in path.parts:
             asked |= set(re.findall(r"\bproblem\(?\)?\.(\w+)\(", path.read_text()))
     assert {"inputs", "reference", "launch", "tolerance"} <= asked
-    known = functions(interface.ReproducibleModule).keys()
+    known = functions(interface.OptionalProblemModule).keys()
     assert asked - known <= {"inputs", "wrong", "splitlines"}

@@ -242,3 +242,87 @@ def test_threads_that_share_a_call_each_get_a_result_of_their_own(host: ModuleTy
         results = [c for found in pool.map(several, range(8)) for c in found]
     launched = [arguments[1][1] for _, arguments, _ in kernel.launches] + [told[-1][1][1][1] for told in gpu.told]
     assert sorted(launched) == sorted(c.data_ptr() for c in results) and len(set(launched)) == 160
+
+
+def shifted(like: Any, elements: int = 1) -> Any:
+    """A tensor of the same layout that begins so many elements behind a multiple of 16 bytes."""
+    return torch.zeros(like.numel() + elements)[elements:].view(like.shape)
+
+
+def test_tensors_that_are_aligned_otherwise_have_a_call_of_their_own(host: ModuleType, gpu: Gpu) -> None:
+    """A kernel is compiled, and its config picked, for what 16 divides."""
+    kernels: list[Kernel] = []
+
+    def prepare(a: Any, b: Any, c: Any, n: int) -> Any:
+        kernels.append(Kernel(descriptors=2))
+        return call_of(host, kernels[-1], {} if c is not None else None)
+
+    call, c = host.prepared(prepare, {"a": A, "b": B, "c": None}, n=3), torch.zeros(2, 3)
+    odd, elsewhere = shifted(B), shifted(A, 2)
+    for a, b in ((A, B), (A, odd), (A, B), (A, odd), (elsewhere, B), (A, odd)):
+        assert call(a, b, None).shape == c.shape
+    assert [len(kernel.launches) for kernel in kernels] == [1, 1, 1]
+    assert [told[-1][-2] for told in gpu.told] == [B.data_ptr(), odd.data_ptr(), odd.data_ptr()]
+    assert [kernel.launches[0][1][0] for kernel in kernels] == [("a", t.data_ptr()) for t in (A, A, elsewhere)]
+
+
+def test_what_no_config_takes_as_it_is_aligned_is_refused_each_time(host: ModuleType, gpu: Gpu) -> None:
+    def prepare(a: Any, b: Any, c: Any) -> Any:
+        if b.data_ptr() % 16:
+            raise ValueError("b: copies take whole chunks")
+        return call_of(host, Kernel(descriptors=2))
+
+    call = host.prepared(prepare, {"a": A, "b": B, "c": None})
+    for _ in range(2):
+        call(A, B, None)
+        with pytest.raises(ValueError, match="b: copies take whole chunks"):
+            call(A, shifted(B), None)
+
+
+@pytest.fixture
+def calls(host: ModuleType) -> Any:
+    if host.TensorGuards is None:
+        pytest.skip("this torch has no TensorGuards")
+    return host.Calls()
+
+
+def test_a_layout_that_comes_twice_in_a_row_is_recognised(calls: Any) -> None:
+    x, w = torch.zeros(4, 8), torch.zeros(8)
+    calls.found("one", (1e-5,), x, w)
+    assert not calls.latest[0](x, w)
+    calls.found("one", (1e-5,), x, w)
+    alike, numbers, call = calls.latest
+    assert (numbers, call) == ((1e-5,), "one") and alike(torch.ones(4, 8), torch.ones(8))
+    others = torch.zeros(5, 8), torch.zeros(4, 16)[:, ::2], x.double(), torch.nn.Parameter(x), None, x[None]
+    assert not any(alike(other, w) for other in others)
+
+
+def test_layouts_in_turns_are_looked_up(calls: Any) -> None:
+    x, w = torch.zeros(4, 8), torch.zeros(8)
+    for _ in range(3):
+        calls.found("one", (), x, w)
+        calls.found("other", (), x[:2], w)
+    assert not calls.latest[0](x, w) and not calls.latest[0](x[:2], w)
+
+
+def test_the_guard_follows_a_change_of_what_it_is_used_for(calls: Any) -> None:
+    """Parameters while a model is trained, then the same layout where nothing requires a gradient."""
+    x, w = torch.zeros(4, 8), torch.nn.Parameter(torch.zeros(8))
+    for _ in range(2):
+        calls.found("one", (), x, w)
+    frozen = w.detach()
+    assert calls.latest[0](x, w) and not calls.latest[0](x, frozen)
+    for _ in range(2):
+        calls.found("one", (), x, frozen)
+    assert calls.latest[0](x, frozen)
+
+
+def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, tried = torch.zeros(8), []
+    guards = calls.found.__func__.__globals__["TensorGuards"]
+    monkeypatch.setitem(
+        calls.found.__func__.__globals__, "TensorGuards", lambda *t, **o: (tried.append(1), guards(*t, **o))[1]
+    )
+    for _ in range(100):
+        calls.found("one", (), x, x)
+    assert not calls.latest[0](x, x) and len(tried) == 6

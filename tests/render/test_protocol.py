@@ -94,7 +94,9 @@ def own_text(structure: Structure, template: str, root: Path) -> str:
     told: dict[str, Any] = module.context(structure)
     told["module"] = replace(told["module"], asserts=())  # the plan's rules, in the plan's words
     text = environment.render(opaque_environment(root), template, told).replace(structure.name, "name")
-    text = text.partition("\ndef items_of(")[0]  # the first host function where the host has no template of its own
+    text = text.partition("\n\n\ndef ")[
+        0
+    ]  # no kernel: the first host function where those have no template of their own
     text = re.sub(r'""".*?"""', "", text, flags=re.DOTALL)
     return "\n".join(line.partition("#")[0] for line in text.splitlines())
 

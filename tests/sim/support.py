@@ -12,7 +12,7 @@ import torch
 from tests.sim.mutants import Mutant
 from tlxgen import families
 from tlxgen.check import numerics
-from tlxgen.families import Kernels, Structure, Variant
+from tlxgen.families import Kernels, Structure
 from tlxgen.loading import HOST
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
@@ -29,13 +29,6 @@ def kernels(name: str) -> Kernels:
 
 def structures() -> list[tuple[str, Structure]]:
     return [(name, s) for name in SPECS for s in kernels(name).structures]
-
-
-def simulated_shapes(name: str, variant: Variant) -> tuple[tuple[int, ...], ...]:
-    """The problems that the family of a spec has the simulator run on one of its variants."""
-    assert variant.plan
-    constants = dict(variant.plan.launches[0].constants)
-    return tuple(kernels(name).family.problem().simulated_shapes(variant.spec, constants, SMS))
 
 
 def source(at: str) -> Path:

@@ -36,7 +36,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_example_is_clean_on_the_command_line(folder: Path) -> None:
     done = run(folder, "tlxgen", "verify", "scale.py", "scale.py:test_scale")
     assert done.returncode == 0, done.stdout + done.stderr
-    heads = [line.split(": ")[0] for line in done.stdout.splitlines()]
+    heads = [line.split(": ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert next(line for line in done.stdout.splitlines() if "not seen" in line) in TEXT
     assert heads[:-1] == ["scale.py:ragged", "scale.py:one_tile", "scale.py:host", "scale.py:test_scale"]
 
 

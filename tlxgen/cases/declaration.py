@@ -99,7 +99,7 @@ class Declaration(SpecModel):
     grid: tuple[Size, ...] | None = Field(default=None, min_length=1, max_length=3)
     num_warps: int = Field(default=4, ge=1, le=32)
     ctas_per_cga: tuple[int, int, int] = (1, 1, 1)
-    sms: int = Field(default=4, ge=1, le=1024)
+    sms: int | None = Field(default=None, ge=1, le=1024)
     arch: Literal["sm90", "sm100"] = "sm90"
     config: int | None = Field(default=None, ge=0)
     sizes: dict[str, Size] = {}

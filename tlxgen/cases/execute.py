@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tlxgen.errors import SpecErrors
-from tlxgen.sim import RUNS, Limits, Report, Session, Way, load_module, verify
+from tlxgen.sim import RUNS, SMS, Limits, Report, Session, Way, load_module, verify
 from tlxgen.sim.repeatable import out_of_memory
 
 from .case import Case
@@ -32,8 +32,10 @@ def verify_case(
     module: ModuleType | None = None,
     config: int | None = None,
     limits: Limits | None = None,
+    sms: int | None = None,
 ) -> Report:
-    """Runs a case once for each schedule and seed, in this process. `module` stands for the case's file, imported.
+    """Runs a case once for each schedule and seed, in this process. `module` stands for the case's file, imported; host
+    code is told of as many SMs as the case says, else of `sms`, else of 4.
 
     Raises TlxgenError for a declaration that does not fit the function (with the places, all of them), an operation
     that the simulator lacks, and a host function that raises.
@@ -60,7 +62,8 @@ def verify_case(
 
     declared = case.declared
     asked = declared.config if config is None else config
-    return verify(program, runs or RUNS, sms=declared.sms, config=asked or 0, limits=limits, arch=declared.arch)
+    count = declared.sms or sms or SMS
+    return verify(program, runs or RUNS, sms=count, config=asked or 0, limits=limits, arch=declared.arch)
 
 
 def launching(case: Case, module: ModuleType) -> Callable[[Session], None]:

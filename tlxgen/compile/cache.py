@@ -14,7 +14,7 @@ from tlxgen.files import write_atomic
 from .job import Job, Resources
 
 # Part of every key. Raise it when read.py, or the way in which child.py compiles, changes what a Resources says.
-VERSION = 3
+VERSION = 4
 
 _COVERED = frozenset({"torch", "triton"}) | sys.stdlib_module_names
 

@@ -74,7 +74,8 @@ class Resources:
     spills: a thread. `smem_bytes`: dynamic, a CTA. `tmem_columns`: of 512. `named_barriers`: of 16. `mbarriers`:
     mbarrier.init in the PTX. `warps`: a CTA, padding included. `cluster`: CTAs. `maxnreg`: the PTX directive.
     `setmaxnreg`: distinct ("inc" | "dec", registers), sorted. `sass`: instructions an opcode class (see OPCODES) and
-    "total"; None, like `sass_sha256`, where nvdisasm is missing. `loops`: the same for each innermost loop.
+    "total"; None, like `sass_sha256` and `releases`, where nvdisasm is missing. `loops`: the same for each innermost
+    loop. `releases`: what `tlxgen.sass.check` says of loads in flight, as JSON.
     """
 
     registers: int
@@ -95,6 +96,7 @@ class Resources:
     sass_sha256: str | None
     cubin_sha256: str
     loops: tuple[Mapping[str, int], ...] = ()
+    releases: Mapping[str, Any] | None = None
 
     def to_json(self) -> Json:
         return asdict(self)

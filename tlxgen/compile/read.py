@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tlxgen.sass import FlowError, check
+
 from .job import OPCODES, Resources
 from .toolchain import tools
 
@@ -54,6 +56,7 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
         sass_sha256=sass_digest,
         cubin_sha256=hashlib.sha256(cubin).hexdigest(),
         loops=loops(text) if text is not None else (),
+        releases=releases(text) if text is not None else None,
     )
 
 
@@ -64,8 +67,16 @@ def anonymous(ptx: str) -> str:
     return re.sub(rf"(?<![\w$.]){re.escape(entry[1])}(?=_param_|\b)", "kernel", ptx) if entry else ptx
 
 
+def releases(text: str) -> dict[str, Any]:
+    """What the rule on releases says of a kernel: how much it looked at, and what it found or could not follow."""
+    try:
+        return check(text).to_json()
+    except FlowError as error:
+        return {"unknown": str(error)}
+
+
 def disassembled(cubin: bytes) -> str | None:
-    """The SASS with labels, as nvdisasm -c prints it; None without an nvdisasm.
+    """The SASS with labels and machine words, as nvdisasm -c -hex prints it; None without an nvdisasm.
 
     cuobjdump -sass is no way round that: it runs nvdisasm.
     """
@@ -75,7 +86,7 @@ def disassembled(cubin: bytes) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
-        return subprocess.run([disassembler, "-c", path], capture_output=True, text=True, check=True).stdout
+        return subprocess.run([disassembler, "-c", "-hex", path], capture_output=True, text=True, check=True).stdout
 
 
 def sass(text: str) -> tuple[dict[str, int], str]:

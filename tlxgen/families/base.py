@@ -159,7 +159,18 @@ class Family:
 
     def part(self, name: str) -> Any:
         """The family's module of that name; None if there is none. Raises FamilyError for one that does not import."""
-        return _module(self._packages, name)
+        found = self.where(name)
+        return _imported(found) if found else None
+
+    @property
+    def judged_by(self) -> tuple[str, ...]:
+        """The modules, by their full names, that say what is right for a kernel: its problem, and its spec's model."""
+        problem = self.where("problem")
+        return (problem, self.model.__module__) if problem else ()
+
+    def where(self, name: str) -> str | None:
+        """The full name of the family's module of that name, which is not imported; None if there is none."""
+        return _where(self._packages, name)
 
     def _needed(self, name: str) -> Any:
         """A module that every family has. Raises FamilyError for one that is missing, or lacks what is needed."""
@@ -303,11 +314,11 @@ def _named(plan: Plan, module: str) -> Plan:
 
 
 @functools.cache
-def _module(packages: tuple[str, ...], name: str) -> Any:
+def _where(packages: tuple[str, ...], name: str) -> str | None:
     for package in packages:
         is_package = hasattr(sys.modules[package], "__path__")
         if is_package and importlib.util.find_spec(f"{package}.{name}"):
-            return _imported(f"{package}.{name}")
+            return f"{package}.{name}"
     return None
 
 

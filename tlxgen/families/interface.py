@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
+from tlxgen.coverage import Waiver
 from tlxgen.plan import Plan
 
 Shape = tuple[int, ...]
@@ -54,11 +55,16 @@ class ProblemModule(Protocol):
         """
 
 
-class ReproducibleModule(ProblemModule, Protocol):
-    """`problem` of a family of which some results are added up in no fixed order."""
+class OptionalProblemModule(ProblemModule, Protocol):
+    """`problem` with what a family may have besides."""
+
+    def unseen(self, spec: Any) -> Iterable[Waiver]:
+        """What no run of `verify` can exercise, each with the reason. Without this function all that was not seen is
+        said to be missing."""
 
     def reproducible(self, spec: Any, output: str) -> bool:
-        """Whether every run gives a result the same bits. Without this function every result has to."""
+        """Whether every run gives a result the same bits, as where nothing is added up in no fixed order. Without this
+        function every result has to."""
 
 
 class CostModule(Protocol):

@@ -25,7 +25,7 @@ from tlxgen.cases.foreign import importing, shown
 from tlxgen.compile.compiler import outcome_of
 from tlxgen.compile.toolchain import name_cache
 from tlxgen.errors import Location, TlxgenError
-from tlxgen.sim import Session, load_module
+from tlxgen.sim import SMS, Session, load_module
 from tlxgen.verify.functions import calling
 from tlxgen.verify.verification import error_to_json
 
@@ -100,7 +100,7 @@ def _prepare(job: dict[str, Any]) -> _Prepared:
         module = load_module(case.file, case.declared.arch)
     key = "kernel" if case.declared.kernel else "call"
     where = case.document.where((key,))
-    return launching(case, module), case.declared.sms, case.declared.arch, case.declared.config, where
+    return launching(case, module), case.declared.sms or SMS, case.declared.arch, case.declared.config, where
 
 
 if __name__ == "__main__":

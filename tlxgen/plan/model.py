@@ -273,12 +273,5 @@ class Plan:
         """Bytes of a tile of each ring."""
         return total([t.bytes for r in self.rings if not r.alias for t in r.tiles])
 
-    @property
-    def by_address(self) -> tuple[str, ...]:
-        """The host's tensors whose addresses some kernel takes."""
-        taken = {a.of for launch in self.launches for a in launch.of_kind("address")}
-        results = self.host.results if taken & set(self.host.variables) else ()
-        return (*sorted(taken), *(r.name for r in results))
-
     def value(self, parameter: str) -> int | bool:
         return next(p.value for p in self.parameters if p.name == parameter)

@@ -6,6 +6,7 @@ What it does not see: layouts, registers, compiler faults, weak memory, and most
 
 from tlxgen.cudalike import DEVICE
 
+from .delays import Delays
 from .engine import SCHEDULES, Schedule
 from .explore import Budget
 from .findings import CATALOGUE, Finding, Findings, NoSuchConfig, Place, UnsupportedOp
@@ -21,6 +22,7 @@ __all__ = [
     "Budget",
     "CATALOGUE",
     "DEVICE",
+    "Delays",
     "Finding",
     "Findings",
     "Limits",

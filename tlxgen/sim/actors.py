@@ -51,6 +51,7 @@ class Task:
     thread: greenlet | None = None
     key: str = ""
     made: int = 0
+    loops: int = 0  # under way, of those whose rounds no constant decides
 
     @property
     def threads(self) -> int:

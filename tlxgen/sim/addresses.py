@@ -22,6 +22,8 @@ def addresses(pointer: Any, mask: Any, what: str, hint: bool = False) -> tuple[t
         m.touch_memory(place, what)
     at = torch.as_tensor(pointer.at, dtype=torch.int64)
     kept = torch.as_tensor(True if mask is None else mask)
+    if mask is not None and not hint:
+        m.memory.tile(place, 0 if bool(kept.all()) else 1 if bool(kept.any()) else 2)
     at, kept = torch.broadcast_tensors(at, kept)
     first, end = pointer.extent  # of the tensor, not of what was allocated: it may be a part of more
     outside = kept & ((at < first) | (at >= end))

@@ -35,6 +35,7 @@ class Mbarrier:
     landed: int = 0  # clock of the copies of the phases that are complete
     landing: int = 0  # of those of this one
     waiting: list[tuple[Task, int]] = field(default_factory=list)
+    looped: bool = False  # somebody waits in a loop
     passed: list[tuple[int, Place]] = field(default_factory=list)  # segments that waited for the phase before this one
 
     def __post_init__(self) -> None:
@@ -59,6 +60,8 @@ class Mbarrier:
         self.hub.pause()
         self.hub.enter()
         task, watch, opens = self.hub.current, self.hub.watch, self._opens(parity)
+        if task.loops:
+            self.looped = True
         if watch is not None:
             watch.waits(self, self.phase + (not opens), place)
         if not opens:

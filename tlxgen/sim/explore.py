@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tlxgen.coverage import Coverage
 from tlxgen.errors import TlxgenError
 
 from .actors import Actor, Event, Task
@@ -150,6 +151,7 @@ class Explored:
     steps: int = 0
     states: int = 0
     limit: str = ""
+    coverage: Coverage = field(default_factory=Coverage)
 
 
 def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored:
@@ -161,6 +163,7 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
         recorded = Recorded(search)
         session: Session = case.run(recorded, seed)
         result.runs += 1
+        result.coverage.add(session.coverage)
         result.steps += session.steps
         result.states = len(search.states)
         for finding in session.findings.all:

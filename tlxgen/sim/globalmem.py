@@ -68,6 +68,7 @@ class GlobalMemory:
         self._reader: dict[tuple[int, int], torch.Tensor] = {}
         self._written: dict[tuple[int, int], torch.Tensor] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}  # by the address where they begin
+        self.tiles: dict[tuple[str, int], list[int]] = {}  # accesses by their line: inside, across an edge, outside
         self.order: GlobalOrder | None = None  # of a launch with atomics
         self.synchronised = False  # the launch has ordered its tasks through atomics
 
@@ -76,6 +77,10 @@ class GlobalMemory:
         self._owner.clear()
         self._reader.clear()
         self.order, self.synchronised = order, False
+
+    def tile(self, place: Place, kind: int) -> None:
+        """Counts what a line moves: 0 inside of a tensor or a mask, 1 across its edge, 2 wholly outside."""
+        self.tiles.setdefault((place.path, place.line), [0, 0, 0])[kind] += 1
 
     def follow(self, hub: Hub) -> GlobalOrder:
         """The order of a launch with atomics; what came before it began is not judged."""
@@ -283,6 +288,7 @@ class Descriptor:
         """The box; zero where it lies outside of the tensor."""
         box = torch.zeros(self.block, dtype=self._raw)
         part = self._part(offsets, self.shape)
+        memory.tile(place, self._kind(part))
         if part:
             memory.observe(self.flat, part[1], cta, place)
             box[part[0]] = part[1].of(self.flat.view(self._raw))
@@ -290,26 +296,33 @@ class Descriptor:
 
     def write(self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place) -> None:
         """Writes what of the box lies inside, in whole chunks of 16 bytes of a row (measured on an H200)."""
-        part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw))
+        part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw), memory, place)
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, values=values)
             _set(self.flat.view(self._raw), at, values)
 
+    def _kind(self, part: tuple[tuple[slice, ...], Box] | None) -> int:
+        """Whether a part is the whole box, not all of it, or nothing (see GlobalMemory.tile)."""
+        return 2 if part is None else int(part[1].shape != self.block)
+
     def reduce(
         self, kind: str, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place
     ) -> None:
         """Adds the box (or takes the minimum, ...) to what of it lies inside, element by element, atomically."""
-        part = self._kept(offsets, box.reshape(self.block))
+        part = self._kept(offsets, box.reshape(self.block), memory, place)
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, reduces=True)
             _set(self.flat, at, _REDUCE[kind](_get(self.flat, at), values))
 
-    def _kept(self, offsets: Sequence[int], box: torch.Tensor) -> tuple[Region, torch.Tensor] | None:
+    def _kept(
+        self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, place: Place
+    ) -> tuple[Region, torch.Tensor] | None:
         """Where what is stored of a box goes, and its values."""
         chunk = max(1, 16 // self.dtype.itemsize)
         part = self._part(offsets, (*self.shape[:-1], -(-self.shape[-1] // chunk) * chunk))
+        memory.tile(place, self._kind(part))
         if part is None:
             return None
         inside, at = part

@@ -21,6 +21,7 @@ from unittest import mock
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tlxgen.coverage import Coverage, Kernel
 from tlxgen.cudalike import DEVICE, CudaLike
 from tlxgen.loading import load_file
 
@@ -34,7 +35,8 @@ from .gradients import on_gpu
 from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
-from .transform import MEET_AT_START, Program, has_source
+from .tally import tally
+from .transform import MEET_AT_START, Program, has_source, place_of
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -126,12 +128,15 @@ class Session:
     synchronised: bool = False  # a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
+    coverage: Coverage = field(default_factory=Coverage)  # what the launches have exercised
     kernel: str = ""  # the last that was launched, and whether any was
     tuned: bool = False
 
     def __post_init__(self) -> None:
         self.findings = Findings(self._notice, self.races)
         self.memory = GlobalMemory(self.findings)
+        self.memory.tiles = self.coverage.tiles
+        self.coverage.sms.add(self.sms)
         self._machine: Machine | None = None  # of the launch under way
         self._attempts = 0  # launches, those that began again counted as often as they began
 
@@ -152,7 +157,7 @@ class Session:
         if math.prod(sizes) > self.limits.ctas:
             raise GridTooLarge(self.kernel, math.prod(sizes), self.limits.ctas)
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
-        source = _program()
+        source = _program(self.coverage)
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
@@ -171,14 +176,16 @@ class Session:
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
         before = self.memory.snapshot() if layouts.pairs else None
         follows = any(name.startswith("atomic_") for name in source.operations)
-        while not self._attempt(start, layouts, follows):
+        self.coverage.asked |= resident is not None
+        seen = self.coverage.kernel(kernel.fn.__name__, place_of(kernel.fn))
+        while not self._attempt(start, layouts, follows, seen):
             assert before is not None
             self.memory.restore(before)
         self.launches += 1
 
-    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool) -> bool:
+    def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool, seen: Kernel) -> bool:
         """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory. If it
-        `follows` atomics, they order accesses to global memory."""
+        `follows` atomics, they order accesses to global memory. What it has exercised is counted in `seen`."""
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
@@ -199,6 +206,7 @@ class Session:
                 raise
         finally:
             self._machine = None
+            tally(machine, self.coverage, seen)
             self.synchronised |= self.memory.synchronised
             self.steps += machine.hub.steps
         if wrong:
@@ -274,7 +282,7 @@ class Session:
             with (
                 mock.patch.object(JITFunction, "run", run),
                 mock.patch.object(Autotuner, "run", tune),
-                _gpu(self.sms, self.arch),
+                _gpu(self.sms, self.arch, self.coverage),
                 on_gpu(lambda: OnCpu(self.memory)),
                 operators.direct(),
                 OnCpu(self.memory),
@@ -285,32 +293,46 @@ class Session:
             torch.set_num_threads(threads)
 
 
-def _program() -> Program:
+def _program(coverage: Coverage) -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(unwrap)
+    return Program(unwrap, coverage)
 
 
-def load_module(path: Path, arch: str = "sm90") -> ModuleType:
-    """The module in a file, fresh; it may ask for the GPU while it is imported."""
-    with _gpu(SMS, arch):
+def load_module(path: Path, arch: str = "sm90", sms: int = SMS, coverage: Coverage | None = None) -> ModuleType:
+    """The module in a file, fresh; it may ask for the GPU while it is imported, which `coverage` notes."""
+    with _gpu(sms, arch, coverage):
         return load_file(path)
 
 
+@dataclass(frozen=True)
+class _Properties:
+    """Of the simulated GPU, as torch gives them."""
+
+    sms: int
+    major: int
+    minor: int
+    name: str
+    coverage: Coverage
+
+    @property
+    def multi_processor_count(self) -> int:
+        self.coverage.asked = True
+        return self.sms
+
+
 @contextlib.contextmanager
-def _gpu(sms: int, arch: str) -> Iterator[None]:
-    """torch and triton say that there is one GPU of that architecture, with `sms` SMs."""
+def _gpu(sms: int, arch: str, coverage: Coverage | None = None) -> Iterator[None]:
+    """torch and triton say that there is one GPU of that architecture, with `sms` SMs. Who asks how many is noted."""
     import triton.runtime
 
     number = int(arch.removeprefix("sm"))
     capability = divmod(number, 10)
-    properties = SimpleNamespace(
-        multi_processor_count=sms, major=capability[0], minor=capability[1], name=f"simulated {arch}"
-    )
+    properties = _Properties(sms, *capability, f"simulated {arch}", coverage or Coverage())
     target = SimpleNamespace(backend="cuda", arch=number, warp_size=32, is_cuda_backend=lambda: True)
     driver = SimpleNamespace(
         get_active_torch_device=lambda: DEVICE,

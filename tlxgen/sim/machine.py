@@ -128,6 +128,7 @@ class Worker(Task):
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
     touched: list[Touch] = field(default_factory=list)  # since its warps last met
+    items: dict[tuple[int, int], int] = field(default_factory=dict)  # of work, by the loop that went over them
 
     def rendezvous(self) -> None:
         """All warps of the task have met."""
@@ -171,6 +172,8 @@ class Machine:
         self.meets_at_start = True  # the compiler adds a cluster sync once barriers are initialised
         self.pdl = False  # it starts while the launch before it still runs, as far as its gdc_wait
         self.awaited = 0  # bits of what comes after a gdc_wait
+        self.steals = [0, 0]  # requests for work that were refused, and granted
+        self.limited = False  # not all clusters run at once
         self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
 
     @property
@@ -214,7 +217,7 @@ class Machine:
         cluster launch control needs; else all at once."""
         if any(g % c for g, c in zip(grid, cluster, strict=True)):
             raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
-        self._program, self._grid, self._warps, self._limited = program, grid, warps, resident is not None
+        self._program, self._grid, self._warps, self.limited = program, grid, warps, resident is not None
         for number, corner in enumerate(_places(grid, cluster)):
             self._waiting.append(self._cluster(number, corner, cluster))
         for _ in range(min(resident or len(self._waiting), len(self._waiting))):
@@ -232,7 +235,7 @@ class Machine:
         return members
 
     def _start_next(self) -> None:
-        if self._limited:
+        if self.limited:
             self.hub.take("clusters that wait")
         if self._waiting:
             for cta in self._waiting.popleft():
@@ -241,6 +244,7 @@ class Machine:
     def steal(self) -> tuple[int, int, int] | None:
         """Cancels the launch of the next waiting cluster; gives the place of its first CTA."""
         self.hub.take("clusters that wait")
+        self.steals[bool(self._waiting)] += 1
         return self._waiting.popleft()[0].program if self._waiting else None
 
     def meet(self) -> None:

@@ -41,6 +41,15 @@ class Access:
     generic: bool = False
 
 
+@dataclass(frozen=True)
+class Ring:
+    """The slots that a line of a kernel allocates."""
+
+    name: str
+    place: Place
+    slots: int
+
+
 @dataclass(eq=False)
 class Record:
     """The last writes and reads of some bytes."""
@@ -60,6 +69,7 @@ class Storage:
     limit: int | None = None  # of its extent, when the kernel states its size
     lanes: int = 0  # of tensor memory that it takes: 64 or 128
     aliased: bool = False  # two buffers lie in it
+    fills: dict[tuple[Ring, int, Place, Footprint], int] = field(default_factory=dict)  # of slots, by line and bytes
     records: dict[int, Record] = field(default_factory=dict)
     _bytes: torch.Tensor | None = None
 
@@ -180,6 +190,9 @@ class View:
         if not findings.races:
             return
         record, mine = self.buffer.storage.record(self.index), self.footprint
+        if self.buffer.ring is not None:
+            fills, key = self.buffer.storage.fills, (self.buffer.ring, self.index, access.place, mine)
+            fills[key] = fills.get(key, 0) + 1
         for footprint_, other, view in record.writes:
             if not other.bit & clock and other.bit != access.bit and overlap(mine, footprint_):
                 text = f"{access.what} and {other.what} both write {self}{self._shared(view)}, in no order"
@@ -256,6 +269,7 @@ class Buffer:
     group: int = 1
     layout: Layout = "plain"
     site: Site | None = None  # where the kernel allocates it, for tensor memory that an MMA lays out
+    ring: Ring | None = None
     _views: dict[int, View] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -293,6 +307,7 @@ class Buffer:
     def of(self, storage: Storage) -> Buffer:
         """The same buffer in the storage of another CTA."""
         other = Buffer(self.name, storage, self.findings, self.shape, self.dtype, self.num, layout=self.layout)
+        other.ring = self.ring
         other.place(self.offset, self.step, self.group)
         return other
 

@@ -13,7 +13,19 @@ from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
 from .layouts import ROWS
 from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
-from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Storage, View, columns_used
+from .memory import (
+    COLUMN_BYTES,
+    COLUMNS,
+    LANES,
+    SMEM_BYTES,
+    Access,
+    Buffer,
+    Kind,
+    Ring,
+    Storage,
+    View,
+    columns_used,
+)  # fmt: skip
 
 
 class StorageKind:
@@ -62,6 +74,7 @@ def local_alloc(
             raise KernelFault(f"local_alloc in {storage} reuses memory in {owner.kind}")
         owner.alias()
     buffer = LocalBuffer(_name, owner, m.findings, shape, dtype, num)
+    buffer.ring = Ring(_name, place, num)
     if storage == "tmem":
         buffer.site = m.calls()
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
@@ -166,7 +179,7 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
     """The same bytes as another type, in another shape if given."""
     shape = tuple(shape or view.shape)
     if isinstance(view, Buffer):
-        layout: Any = {"layout": view.layout, "site": view.site}
+        layout: Any = {"layout": view.layout, "site": view.site, "ring": view.ring}
         other = LocalBuffer(view.name, view.storage, view.findings, shape, dtype, view.num, **layout)
         if other.unit != view.unit:
             raise KernelFault(f"{view.name}: {view.unit} bytes cannot be a {shape} of {dtype}")

@@ -108,7 +108,7 @@ class Tasks:
             number = f"{body.__name__.removeprefix('__task_')}" + (f" replica {replica}" if replicate > 1 else "")
             bit = m.hub.new_bit()
             name = f"{parent.cta.name} task of line {number}"
-            task = Worker(name, warps, clock | bit, bit, replica, cta=parent.cta)
+            task = Worker(name, warps, clock | bit, bit, replica, loops=parent.loops, cta=parent.cta)
             self._tasks.append(task)
             self._running += 1
             parent.cta.meeting.members.add(task)

@@ -10,8 +10,10 @@ from typing import Any
 
 import torch
 
+from tlxgen.coverage import Coverage
 from tlxgen.cudalike import DEVICE
 
+from .delays import KINDS, Delay, Delays, Perturbed
 from .engine import Schedule
 from .explore import Budget, explore
 from .findings import Finding
@@ -21,13 +23,14 @@ from .repeatable import Case
 from .script import Script, Scripted
 
 Run = tuple[Schedule, int]
-Way = Run | Script | Budget  # one run, one run again, or one run of every kind
+Way = Run | Script | Delays | Budget  # one run, one run again, one for each delay, or one run of every kind
 RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 2), ("lazy", 3), ("eager", 4))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A finding, and the run that showed it first: a schedule and a seed, or a list of decisions. It shows it again."""
+    """A finding, and the run that showed it first: a schedule and a seed, a delay, or a list of decisions. It shows it
+    again."""
 
     finding: Finding
     schedule: Schedule | None
@@ -35,18 +38,26 @@ class Seen:
     script: Script | None = None
     steps: int = 0  # of that run, up to the finding
     part: int = 0  # which of several programs that were verified together
+    delay: Delay | None = None
     case: Case | None = field(default=None, repr=False, compare=False)
 
     @property
     def director(self) -> Director:
+        if self.delay is not None:
+            return Perturbed(self.delay)
         if self.schedule is None:
             return Scripted(self.script or Script(self.seed))
         return Scheduled(self.schedule, self.seed)
 
     @property
+    def way(self) -> str:
+        """The schedule, by name, that of a delay with the number of its point; or replay, for a list."""
+        return str(self.delay or self.schedule or "replay")
+
+    @property
     def run(self) -> str:
         """The run in words."""
-        return f"decisions {self.script}" if self.schedule is None else f"schedule {self.schedule}, seed {self.seed}"
+        return f"decisions {self.script}" if self.way == "replay" else f"schedule {self.way}, seed {self.seed}"
 
     def __str__(self) -> str:
         return f"{self.finding} ({self.run})"
@@ -68,6 +79,7 @@ class Report:
     searches: int = 0  # exhaustive ones
     limits: list[str] = field(default_factory=list)  # what ended those that are not complete
     first: Case | None = field(default=None, repr=False)
+    coverage: Coverage = field(default_factory=Coverage, repr=False)  # what the runs have exercised, all together
 
     @property
     def errors(self) -> list[Seen]:
@@ -110,6 +122,7 @@ class Report:
         self.searches += other.searches
         self.limits += other.limits
         self.first = self.first or other.first
+        self.coverage.add(other.coverage)
 
 
 def verify(
@@ -151,25 +164,51 @@ def verify(
     elif exhaustive is not None:
         runs = (exhaustive,)
     for run in runs:
-        report.add(_explore(case, run) if isinstance(run, Budget) else _once(case, run))
+        report.add(_runs(case, run))
     report.seconds = time.perf_counter() - start
     return report
 
 
-def _once(case: Case, run: Run | Script) -> Report:
-    schedule, seed, script = (None, run.seed, run) if isinstance(run, Script) else (*run, None)
-    director: Director = Scheduled(schedule, seed) if schedule else Scripted(script or Script(seed))
+def _runs(case: Case, way: Way) -> Report:
+    if isinstance(way, Budget):
+        return _explore(case, way)
+    if isinstance(way, Delays):
+        return _delayed(case, way)
+    if isinstance(way, Script):
+        return _once(case, Scripted(way), way.seed, script=way)
+    schedule, seed = way
+    return _once(case, Scheduled(schedule, seed), seed, schedule=schedule)
+
+
+def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
+    """One run; `run` is what a finding says of it."""
     session = case.run(director, seed)
-    steps = session.noticed
-    found = [Seen(f, schedule, seed, script, steps[f.key], case=case) for f in session.findings.all]
-    return Report(found, 1, session.steps, first=case)
+    fields = {"schedule": None, "seed": seed, "case": case, **run}
+    found = [Seen(f, steps=session.noticed[f.key], **fields) for f in session.findings.all]
+    return Report(found, 1, session.steps, first=case, coverage=session.coverage)
+
+
+def _delayed(case: Case, delays: Delays) -> Report:
+    """Runs without a delay, whose points are then perturbed one after the other, up to an error: what fails in any case
+    needs no delay."""
+    report = Report()
+    for kind, schedule in KINDS.items():
+        base = Perturbed(Delay(kind))
+        report.add(_once(case, base, 0, schedule=schedule))
+        for delay in delays.of(kind, base.numbers):
+            if report.errors:
+                return report
+            report.add(_once(case, Perturbed(delay), 0, delay=delay))
+        if delays.complete(base.numbers):
+            break  # nor is there another point for the other kind
+    return report
 
 
 def _explore(case: Case, budget: Budget) -> Report:
     explored = explore(case, budget=budget)
     found = [Seen(f, None, script.seed, script, steps, case=case) for f, script, steps in explored.found]
     limits = [explored.limit] if explored.limit else []
-    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case)
+    return Report(found, explored.runs, explored.steps, 0.0, explored.states, 1, limits, case, explored.coverage)
 
 
 def verify_case(

@@ -2,8 +2,8 @@
 
 What changes: a `with tlx.async_task(...)` becomes a nested function that is spawned; `x op= y` becomes `x = x op y` (in
 place, torch would change every other name of the same tensor); arithmetic goes through `arith`; a loop counts its
-rounds, so that one without end ends; annotations and decorators go. Helpers that a kernel reaches through its globals
-are transformed when they are first needed.
+rounds, so that one without end ends; statements, rounds and predicates are counted for coverage (`marks`); annotations
+and decorators go. Helpers that a kernel reaches through its globals are transformed when they are first needed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from typing import Any
 
 import torch
 
+from tlxgen.coverage import Coverage, Guard, Outline
+
 from . import arith, ops_tl
 from .arith import maximum, minimum
+from .constancy import op_name
 from .findings import KernelFault
 from .libdevice import Libdevice
 from .machine import machine
+from .marks import COUNTS, OUTCOMES, TRIPS, Marks
 from .ops_tl import Language
 from .ops_tlx import Extension, Tasks
 
@@ -106,6 +110,32 @@ class Runtime:
         return ~_truth(value) if isinstance(value, torch.Tensor) else not value
 
     @staticmethod
+    def enter() -> int:
+        """A loop begins; it has had no round."""
+        machine().worker.loops += 1
+        return 0
+
+    @staticmethod
+    def leave(trips: list[int], at: int, rounds: int) -> None:
+        """A loop has ended after so many rounds."""
+        machine().worker.loops -= 1
+        trips[at + (rounds if rounds < 2 else 2)] += 1
+
+    @staticmethod
+    def leave_items(trips: list[int], at: int, rounds: int) -> None:
+        """A loop over items of work has ended after so many of them."""
+        items = machine().worker.items
+        items[id(trips), at] = items.get((id(trips), at), 0) + rounds
+        Runtime.leave(trips, at, rounds)
+
+    @staticmethod
+    def predicate(outcomes: list[int], at: int, value: Any) -> Any:
+        """A predicate is about to be used; None is none."""
+        if value is not None:
+            outcomes[at + bool(value)] += 1
+        return value
+
+    @staticmethod
     def dtype(value: Any) -> Any:
         """`.type` and `.element_ty` of what has a type; a type is its own element type."""
         return getattr(value, "dtype", value)
@@ -126,12 +156,6 @@ def _runtime(name: str) -> ast.Attribute:
     return ast.Attribute(ast.Name("__sim__", ast.Load()), name, ast.Load())
 
 
-def _op_name(node: ast.expr) -> str:
-    """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
-    func = node.func if isinstance(node, ast.Call) else None
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-
-
 def _orders_memory(value: Any) -> bool:
     """Whether it is PTX that reads or writes memory in an order."""
     return isinstance(value, str) and re.search(r"\b(?:ld|st|red|atom)\.(?:relaxed|acq|release)", value) is not None
@@ -140,10 +164,13 @@ def _orders_memory(value: Any) -> bool:
 def _arrives_remotely(call: ast.Call) -> bool:
     """Whether it is `barrier_arrive(bar, count, remote_cta_rank)`."""
     named = any(k.arg == "remote_cta_rank" for k in call.keywords)
-    return _op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
+    return op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
 
 
 class _Rewriter(ast.NodeTransformer):
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
         node.returns = None
@@ -154,20 +181,40 @@ class _Rewriter(ast.NodeTransformer):
 
     def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
+        guard: Guard | None = None
         for statement in statements:
-            result = self.visit(statement)
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue  # a docstring
+            with self._marks.under(guard):
+                made.append(self._marks.statement(statement))
+                branch = len(self._marks.branches)
+                result = self.visit(statement)
             made += result if isinstance(result, list) else [result]
-        return made
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+                guard = Guard(branch, False) if self._marks.branches[branch].fixed else guard
+        return made or [ast.Pass()]
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        number, branch = self._marks.open_branch(node)
+        node.test = self.visit(node.test)
+        body = len(self._marks.statements)
+        with self._marks.under(Guard(number, True) if branch.fixed else None):
+            node.body = self._block(node.body)
+        orelse = len(self._marks.statements) if node.orelse else -1
+        with self._marks.under(Guard(number, False) if branch.fixed else None):
+            node.orelse = self._block(node.orelse) if node.orelse else []
+        self._marks.close_branch(number, body, orelse)
+        return node
 
     def visit_With(self, node: ast.With) -> list[ast.stmt] | ast.With:
         call = node.items[0].context_expr
-        if _op_name(call) == "async_tasks":
+        if op_name(call) == "async_tasks":
             assert isinstance(call, ast.Call)
             tasks = ast.Call(_runtime("Tasks"), call.args, call.keywords)
             begin = ast.Assign([ast.Name("__tasks__", ast.Store())], tasks)
             join = ast.Attribute(ast.Name("__tasks__", ast.Load()), "join", ast.Load())
             return self._at(node, [begin, *self._block(node.body), ast.Expr(ast.Call(join, [], []))])
-        if _op_name(call) == "async_task":
+        if op_name(call) == "async_task":
             assert isinstance(call, ast.Call)
             return self._at(node, self._task(node, call))
         return node
@@ -211,7 +258,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         self.generic_visit(node)
         target = node.targets[0]
-        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and _op_name(node.value) in _ALLOCATIONS:
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and op_name(node.value) in _ALLOCATIONS:
             node.value.keywords.append(ast.keyword("_name", ast.Constant(target.id)))
         return node
 
@@ -223,6 +270,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(_runtime(name), [node.left, node.right], []), node)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
+        self._marks.predicate(node)
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
             return ast.copy_location(ast.Call(_runtime("to"), [node.func.value, *node.args], node.keywords), node)
@@ -273,19 +321,35 @@ class _Rewriter(ast.NodeTransformer):
             node.value = ast.copy_location(ast.Call(_runtime("ranked"), [node.value], []), node.value)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.For:
-        self.generic_visit(node)
-        node.body.insert(0, self._tick(node))
-        return node
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        number, counted = self._marks.loop(node)
+        node.iter = self.visit(node.iter)
+        return self._loop(node, number, counted)
 
-    def visit_While(self, node: ast.While) -> ast.While:
-        self.generic_visit(node)
-        node.body.insert(0, self._tick(node))
-        return node
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        number, counted = self._marks.loop(node)
+        node.test = self.visit(node.test)
+        return self._loop(node, number, counted)
 
-    @staticmethod
-    def _tick(loop: ast.stmt) -> ast.stmt:
-        return ast.copy_location(ast.Expr(ast.Call(_runtime("tick"), [], [])), loop)
+    def _loop(self, node: ast.For | ast.While, number: int, counted: bool) -> list[ast.stmt]:
+        """The loop, whose rounds are steps; between what counts them, where no constant decides how many there are."""
+        with self._marks.under(None if counted else Guard(loop=number)):
+            node.body = self._block(node.body)
+        node.body.insert(0, _expression(node, _runtime("tick")))
+        if not counted:
+            return [node]
+        rounds = f"__rounds_{number}"
+        more = ast.AugAssign(ast.Name(rounds, ast.Store()), ast.Add(), ast.Constant(1))
+        node.body.insert(1, ast.copy_location(more, node))
+        begin = ast.Assign([ast.Name(rounds, ast.Store())], ast.Call(_runtime("enter"), [], []))
+        leave = "leave_items" if self._marks.loops[number].items else "leave"
+        numbers = (ast.Name(TRIPS, ast.Load()), ast.Constant(3 * number), ast.Name(rounds, ast.Load()))
+        return [ast.copy_location(begin, node), node, _expression(node, _runtime(leave), *numbers)]
+
+
+def _expression(at: ast.stmt, function: ast.expr, *arguments: ast.expr) -> ast.stmt:
+    """The statement that calls a function."""
+    return ast.copy_location(ast.Expr(ast.Call(function, list(arguments), [])), at)
 
 
 def _stored(name: ast.Name) -> bool:
@@ -324,6 +388,7 @@ class _Source:
     code: CodeType
     names: frozenset[str]
     operations: frozenset[str]
+    outline: Outline
 
 
 @cache
@@ -336,29 +401,37 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
     keywords |= {ATOMIC_PTX for n in parts if isinstance(n, ast.Constant) and _orders_memory(n.value)}
     keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
-    tree = ast.Module([_Rewriter().visit(node)], [])
+    marks = Marks(path, node)
+    tree = ast.Module([_Rewriter(marks).visit(node)], [])
     ast.fix_missing_locations(tree)
-    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords))
+    return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords), marks.outline)
 
 
 class Program:
-    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None."""
+    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None; what runs
+    of them is counted in `coverage`."""
 
-    def __init__(self, unwrap: Callable[[Any], Any]) -> None:
+    def __init__(self, unwrap: Callable[[Any], Any], coverage: Coverage) -> None:
         self._unwrap = unwrap
+        self._coverage = coverage
         self._made: dict[Any, Callable[..., Any]] = {}
         self.operations: set[str] = set()  # the attributes and keywords that its functions name
 
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
-            path, line = python.__code__.co_filename, python.__code__.co_firstlineno
+            path, line = place_of(python)
             source = _source(path, _text(path), line, python.__name__)
             self.operations |= source.operations
+            seen = self._coverage.function(source.outline)
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
+            scope |= {COUNTS: seen.counts, TRIPS: seen.trips, OUTCOMES: seen.outcomes}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
-            scope |= {n: self._value(python.__globals__[n]) for n in source.names if n in python.__globals__}
+            for name in source.names & python.__globals__.keys():
+                scope[name] = self._value(python.__globals__[name])
+                if (helper := self._unwrap(python.__globals__[name])) is not None:
+                    seen.mentions[name] = place_of(helper)
             # A kernel is a user's own code, as trusted as the module that it was imported from.
             builtins.exec(source.code, scope)
             self._made[python] = scope[python.__name__]
@@ -377,6 +450,11 @@ class Program:
         if getattr(value, "__triton_builtin__", False):  # a helper that the compiler runs, with `_semantic`
             return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
+
+
+def place_of(python: Any) -> tuple[str, int]:
+    """The file of a function, and the line where it begins."""
+    return python.__code__.co_filename, python.__code__.co_firstlineno
 
 
 def _namespace(module: str) -> Any:

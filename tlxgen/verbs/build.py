@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +15,27 @@ from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.orphans import Orphan, orphans
 from tlxgen.project import from_here
+from tlxgen.proof import State, read, simulator_of, state_of
 from tlxgen.record import head
 from tlxgen.words import counted, printable
 
 T = TypeVar("T")
+NAMED = 6  # modules; of more the number is said, and --json names them
+REMEDIES = {
+    State.FAULTY: " (tlxgen verify --changed {})",
+    State.UNPROVEN: " (tlxgen verify --changed {})",
+    State.ELSEWHERE: "",
+}
 
 
 @dataclass(frozen=True)
 class Options:
-    """`roots`: the projects whose folders without a spec are named and, with `prune`, removed."""
+    """`roots`: the projects whose folders without a spec are named and, with `prune`, removed. `proven`: a check fails
+    for modules that no record proves."""
 
     out: Path | None = None
     check: bool = False
+    proven: bool = False
     force: bool = False
     prune: bool = False
     as_json: bool = False
@@ -34,13 +43,18 @@ class Options:
 
 
 def run(specs: list[Path], options: Options) -> int:
-    """Builds each spec; returns 0, or 1 when `check` found something stale. Raises the errors of all specs at once."""
+    """Builds each spec; returns 0, or 1 when `check` found something stale or, if they must be, not proven.
+
+    Raises the errors of all specs at once.
+    """
     out, check, force = options.out, options.check, options.force
 
     def one(spec: Path, step: Step | None) -> Built:
         built = build(spec, out=out, check=check, force=force, on_step=step)
         if not options.as_json:
             _tell(built, check)
+            for line in _proof_lines(built, states_of(built)):
+                print(line)
         return built
 
     done = _each(specs, one)
@@ -54,7 +68,26 @@ def run(specs: list[Path], options: Options) -> int:
                 print(built.diff)
         for orphan in gone:
             print(_orphan_line(orphan, left.get(orphan)))
-    return int(check and (bool(gone) or any(not b.up_to_date for b in done)))
+    unproven = options.proven and any(not s.is_proven for built in done for s in states_of(built).values())
+    return int(check and (bool(gone) or unproven or any(not b.up_to_date for b in done)))
+
+
+def states_of(built: Built) -> dict[str, State]:
+    """What the records say of each module of a check, by structure; at the settings that `verify` has by default."""
+    if not built.entries:
+        return {}
+    from tlxgen.verbs.verify import Options as Defaults
+
+    simulator, want = simulator_of(*built.judged_by), Defaults().want
+    return {name: state_of(read(e), e["subject"], simulator, want) for name, e in built.entries.items()}
+
+
+def _proof_lines(built: Built, states: Mapping[str, State]) -> Iterator[str]:
+    """A line for each state that is not the best, with the modules that are in it."""
+    for state, remedy in REMEDIES.items():
+        if names := [name for name, one in states.items() if one is state]:
+            some = ", ".join(names) if len(names) <= NAMED else f"{len(names)} of {counted(len(states), 'module')}"
+            yield printable(f"  {state.value}: {some}{remedy.format(built.spec)}")
 
 
 def _pruned(gone: Sequence[Orphan], force: bool) -> dict[Orphan, tuple[str, ...]]:
@@ -91,6 +124,7 @@ def _to_json(done: Sequence[Built], gone: Sequence[Orphan], options: Options) ->
             "changed": list(built.changed),
             "notes": list(built.notes),
             "diff": built.diff,
+            "proofs": {name: state.value for name, state in states_of(built).items()},
         }
         for built in done
     ]
@@ -113,14 +147,16 @@ def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> in
         return made
 
     prepared = _each(specs, one)
+
+    def write() -> None:
+        for made in prepared:
+            _tell(made.write(force=force), check=False)
+
     with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
-        status = verify.prepared_are_clean(prepared, Path(folder), verify.Options())
+        status = verify.write_if_clean(prepared, Path(folder), verify.Options(), write)
     if status:
         print("nothing is written")
-        return status
-    for made in prepared:
-        _tell(made.write(force=force), check=False)
-    return 0
+    return status
 
 
 def _each(specs: list[Path], make: Callable[[Path, Step | None], T]) -> list[T]:

@@ -24,6 +24,7 @@ from tlxgen.record import head
 from tlxgen.review.progress import bar
 from tlxgen.review.registers import per_task
 from tlxgen.review.tables import Table, show
+from tlxgen.sass import told
 from tlxgen.verbs import launched
 from tlxgen.verify import Arch, is_hand_written, must_exist
 from tlxgen.words import counted
@@ -224,6 +225,8 @@ def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
         yield Finding(kernel, f"keeps {found.stack_bytes} B on the stack", False)
     if found.smem_bytes > kernel.plan.arch.smem_bytes:
         yield Finding(kernel, f"takes {found.smem_bytes} B of SMEM; a CTA has {kernel.plan.arch.smem_bytes}", True)
+    for text, hard in told(found.releases):
+        yield Finding(kernel, text, hard)
     if kernel.is_main and kernel.planned:
         for what, planned, is_ in _against_plan(kernel.plan, found):
             yield Finding(kernel, f"{what}: planned {planned}, compiled {is_}", True)

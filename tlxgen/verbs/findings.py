@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tlxgen.verify import Result
+from tlxgen.words import counted
 
 Found = Mapping[str, Any]  # a finding, a verdict or a place, as the record has it
 ARRAYS = 6  # of barriers that are shown
@@ -68,8 +69,9 @@ def _what(finding: Found, most: int = 0) -> str:
 
 
 def _line(finding: Found) -> str:
-    run = "" if finding["schedule"] == "replay" else f" (schedule {finding['schedule']}, seed {finding['seed']})"
-    return f"{_what(finding)}; {finding['fix']}{run}"
+    sms = f", {counted(finding['sms'], 'SM')}" if finding.get("sms") else ""
+    run = f" (schedule {finding['schedule']}, seed {finding['seed']}{sms})"
+    return f"{_what(finding)}; {finding['fix']}{'' if finding['schedule'] == 'replay' else run}"
 
 
 def _witness(result: Result, finding: Found) -> Iterator[str]:

@@ -13,6 +13,7 @@ from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.launched import Compiled, Kernel, Recording, compile_launched
 from tlxgen.review.progress import bar
 from tlxgen.review.tables import Table, show
+from tlxgen.sass import told
 from tlxgen.verify import Arch, Job, jobs_of
 from tlxgen.verify.verification import error_to_json
 
@@ -84,6 +85,7 @@ def findings(one: Compiled) -> Iterator[tuple[str, bool]]:
     limit = ARCHS[one.kernel.arch].smem_bytes
     if found.smem_bytes > limit:
         yield f"takes {found.smem_bytes} B of SMEM; a CTA has {limit}", True
+    yield from told(found.releases)
 
 
 def rows(launched: Launched, figures: Any) -> list[dict[str, Any]]:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlxgen import __version__
+from tlxgen import __version__, digest
 from tlxgen.build import Prepared
 from tlxgen.cases import sidecar
+from tlxgen.coverage.page import page
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import require_outputs, write_atomic
-from tlxgen.loading import HOST
+from tlxgen.proof import State, Want
 from tlxgen.review.progress import bar
 from tlxgen.streams import OutputError
 from tlxgen.terminal import emphasised
 from tlxgen.verbs.findings import told
+from tlxgen.verbs.proofs import Proofs
 from tlxgen.verify import (
+    CHANCE,
     SCHEDULES,
     Arch,
     Job,
@@ -38,6 +40,7 @@ from tlxgen.verify import (
     verify_all,
 )
 from tlxgen.verify.verification import error_from_json, error_to_json
+from tlxgen.words import counted
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
 CASE_STEPS = 1_000_000  # that the search of all orders of one case may take: half a minute or so
@@ -60,6 +63,9 @@ class Options:
     every: bool = False  # finding is told, and not one of each kind
     strict: bool = False  # warnings count
     prints: bool = False  # of the targets are shown
+    changed: bool = False  # structures only, of which no record holds
+    any_simulator: bool = False  # may have made a record that holds
+    coverage: Path | None = None  # the page of what ran
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -70,6 +76,16 @@ class Options:
     @property
     def runs(self) -> list[Run]:
         return runs_of(self.seeds, (self.schedule,) if self.schedule else SCHEDULES)
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether all schedules and configs are run, so that a lock records what comes of it."""
+        return not self.exhaustive and self.schedule is None and self.config is None and self.replay is None
+
+    @property
+    def want(self) -> Want:
+        """What a record must have to hold."""
+        return Want(tuple(self.runs), self.strict)
 
 
 class Output:
@@ -101,15 +117,15 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
     Returns 0 when nothing worse than a warning was found, 1 for findings, 2 when something could not be run. Raises the
     errors of all specs and declarations at once.
     """
-    require_outputs({"--json": record, "--trace": options.trace})
+    require_outputs({"--json": record, "--trace": options.trace, "--coverage": options.coverage})
     jobs: list[Job] = []
     faults: list[TlxgenError] = []
-    output = Output(kept=record is not None)
+    output, proofs = Output(kept=record is not None), Proofs()
     with ExitStack() as copies:
         works: dict[Path, Working] = {}
         for target in dict.fromkeys(targets):
             try:
-                some, work = _jobs(target, options, copies)
+                some, work = _jobs(target, options, copies, proofs)
             except TlxgenError as error:
                 faults.append(error)
                 continue
@@ -121,35 +137,99 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
         for line in filter(None, (work.difference() for work in works.values())):
             output.print(line)
         wanted = _replayed(list(dict.fromkeys(jobs)), options)
-        results = execute(wanted, options, output, works)
-        _record(wanted, results, options, works)
-    if record:
-        try:
-            write_atomic(record, (json.dumps(to_json(results, options), indent=1) + "\n").encode())
-        except OSError as error:
-            raise TlxgenError(f"{record} cannot be written: {error.strerror}") from None
+        known = _known(wanted, options, proofs, output) if options.changed else {}
+        wanted = [job for job in wanted if job not in known]
+        results = execute(wanted, options, output, works, proofs) if wanted or not known else []
+        if options.coverage:
+            _write(options.coverage, _page(results, works))
+        if record:
+            shown: list[tuple[Result | Job, Any]] = [(job, proofs.shown(job)) for job in known]
+            shown += [(result, proofs.shown(job)) for job, result in zip(wanted, results, strict=True)]
+            _write(record, json.dumps(to_json(shown, options), indent=1) + "\n")
     output.close()
+    proofs.close()
     return exit_code(results, options.strict)
 
 
-def prepared_are_clean(prepared: Sequence[Prepared], folder: Path, options: Options) -> int:
-    """Runs modules that are not written yet, from copies below `folder`; the exit status, as `run`."""
-    jobs: list[Job] = []
+def _write(path: Path, text: str) -> None:
+    try:
+        write_atomic(path, text.encode())
+    except OSError as error:
+        raise TlxgenError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
+    """The page of what ran, with the sources as they were read: those of a spec lie in a copy, which goes."""
+    seen = [(result.target, result.coverage) for result in results if result.coverage]
+    paths = {function["path"] for _, coverage in seen for function in coverage["functions"]}
+    sources = {}
+    for path in sorted(paths):
+        copies = [w.folder / Path(path).name for w in works.values() if path.startswith(w.shown(f"{w.folder}/"))]
+        read = next((file for file in (*copies, Path(path)) if file.is_file()), None)
+        sources[path] = read.read_text(errors="replace").splitlines() if read else []
+    return page(seen, sources)
+
+
+def _known(jobs: Sequence[Job], options: Options, proofs: Proofs, output: Output) -> dict[Job, State]:
+    """The structures of which a record holds, and a line that counts them."""
+    states = {job: proofs.state(job, options.want) for job in jobs if isinstance(job, StructureJob)}
+    known: dict[Job, State] = {
+        job: state
+        for job, state in states.items()
+        if state is State.PROVEN or (options.any_simulator and state.is_proven)
+    }
+    if known:
+        others = sum(state is not State.PROVEN for state in known.values())
+        by = f", {others} of them by another simulator" if others else ""
+        output.print(f"{counted(len(known), 'module')} of {len(states)} proven already{by}: not run again")
+    return known
+
+
+def write_if_clean(prepared: Sequence[Prepared], folder: Path, options: Options, write: Callable[[], None]) -> int:
+    """Runs modules that are not written yet, from copies below `folder`; the exit status, as `run`.
+
+    If nothing is wrong with them, has them written, and their locks record what was run.
+    """
+    jobs: list[StructureJob] = []
     works: dict[Path, Working] = {}
+    proofs = Proofs()
     for one in prepared:
         copies = folder / str(len(jobs)) / one.spec.stem
         copies.mkdir(parents=True)
         for name, data in one.files.items():
             (copies / name).write_bytes(data)
-        works[copies] = Working(one.spec, copies, one.folder, {})
-        jobs += _structures(works[copies], options)
-    return exit_code(execute(jobs, options, Output(), works))
+        digests = {name: digest.of_bytes(data) for name, data in one.files.items()}
+        works[copies] = Working(one.spec, copies, one.folder, digests)
+        jobs += _structures(works[copies], options, proofs)
+    results = execute(jobs, options, Output(), works)
+    if status := exit_code(results):
+        return status
+    write()
+    for job, result in zip(jobs, results, strict=True):
+        proofs.note(job, result, options.want)
+    proofs.close()
+    return 0
 
 
-def execute(jobs: Sequence[Job], options: Options, output: Output, works: Mapping[Path, Working]) -> list[Result]:
-    """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders."""
+def execute(
+    jobs: Sequence[Job],
+    options: Options,
+    output: Output,
+    works: Mapping[Path, Working],
+    proofs: Proofs | None = None,
+) -> list[Result]:
+    """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders.
+
+    `proofs` has what was run written into locks, each as soon as it is done.
+    """
+
+    def done(job: Job, result: Result) -> None:
+        if proofs is not None and options.are_whole:
+            proofs.note(job, result, options.want)
+
     results: list[Result] = []
-    every = verify_all(jobs, options.ways, options.limits, options.workers, options.trace, options.prints)
+    how = (options.ways, options.limits, options.workers, options.trace, options.prints)
+    every = verify_all(jobs, *how, on_done=done)
     with closing(every) as coming, bar(len(jobs), "verifying") as shown:
         for job, result in zip(jobs, coming, strict=True):
             story = "\n".join(told(result, options.every)) if result.findings else ""
@@ -178,19 +258,20 @@ def exit_code(results: Sequence[Result], strict: bool = False) -> int:
     return 2 if any(r.error for r in results) else int(any(r.faulty or (strict and r.findings) for r in results))
 
 
-def to_json(results: Sequence[Result], options: Options) -> dict[str, Any]:
-    """The record; docs/verify.md describes it."""
-    return {
-        "version": RECORD_VERSION,
-        "tlxgen": __version__,
-        "runs": [_way(*way) for way in options.ways],
-        "targets": [result.to_json() for result in results],
-    }
+def to_json(shown: Sequence[tuple[Result | Job, Mapping[str, Any] | None]], options: Options) -> dict[str, Any]:
+    """The record; docs/verify.md describes it. `shown`: what was run, or was not as it is proven, with its proof."""
+    targets = [
+        (x.to_json() if isinstance(x, Result) else {"target": x.target, "status": "proven"})
+        | ({"proof": proof} if proof else {})
+        for x, proof in shown
+    ]
+    runs = [_way(*way) for way in options.ways]
+    return {"version": RECORD_VERSION, "tlxgen": __version__, "runs": runs, "targets": targets}
 
 
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
-    """Seeds of each schedule; lazy and eager have no chance in them: once is all."""
-    return [(s, seed) for s in schedules for seed in range(seeds if s in ("random", "starved") else 1)]
+    """Seeds of each schedule that has chance in it; of another, once is all."""
+    return [(s, seed) for s in schedules for seed in range(seeds if s in CHANCE else 1)]
 
 
 def _replayed(jobs: list[Job], options: Options) -> list[Job]:
@@ -205,50 +286,34 @@ def _replayed(jobs: list[Job], options: Options) -> list[Job]:
     return found
 
 
-def _jobs(target: str, options: Options, copies: ExitStack) -> tuple[Sequence[Job], Working | None]:
+def _jobs(target: str, options: Options, copies: ExitStack, proofs: Proofs) -> tuple[Sequence[Job], Working | None]:
     """What there is to run of a target, and the modules that a spec or a generated module stands for."""
     if not is_hand_written(target):
         work = copies.enter_context(of_spec(Path(target)))
-        return _structures(work, options), work
+        return _structures(work, options, proofs), work
     if target.endswith(".py") and not sidecar(Path(target)).exists() and (lying := of_module(Path(target))):
-        return _structures(lying, options), lying
+        return _structures(lying, options, proofs), lying
     return jobs_of(target, options.config, options.arch), None
 
 
-def _structures(work: Working, options: Options) -> list[StructureJob]:
+def _structures(work: Working, options: Options, proofs: Proofs) -> list[StructureJob]:
     kernels: Kernels = kernels_of(work.spec).some()
     names = [s.name for s in kernels.structures]
     if work.structure:
         names = [kernels.structure(work.structure).name]
         config_rows(work.path(work.structure))  # raises for a module that cannot be run
-    return [StructureJob(work.spec, name, work.path(name), options.config) for name in names]
+    jobs = [StructureJob(work.spec, name, work.path(name), options.config) for name in names]
+    proofs.add(jobs, work, kernels)
+    return jobs
 
 
 def name_as_built(result: Result, work: Working) -> None:
     """Gives the lines of a result the path in generated/ instead of that of a copy."""
     result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
+    result.coverage = json.loads(work.shown(json.dumps(result.coverage, ensure_ascii=False)))
     result.verdict = json.loads(work.shown(json.dumps(result.verdict, ensure_ascii=False)))
     if result.error:
         result.error = error_from_json(json.loads(work.shown(json.dumps(error_to_json(result.error)))))
-
-
-def _record(jobs: Sequence[Job], results: Sequence[Result], options: Options, works: Mapping[Path, Working]) -> None:
-    """Puts what was found into the locks, of structures of which all was run: some schedules or configs say less."""
-    if options.schedule or options.config is not None or options.replay is not None:
-        return
-    for folder, work in works.items():
-        own = {
-            job.structure: _verdict(work, job, result)
-            for job, result in zip(jobs, results, strict=True)
-            if isinstance(job, StructureJob) and job.module.parent == folder and result.error is None
-        }
-        work.record("verified", own)
-
-
-def _verdict(work: Working, job: StructureJob, result: Result) -> dict[str, Any]:
-    read = {"source": work.digests[job.module.name], "host": work.digests.get(HOST)}
-    counts = Counter(finding["severity"] for finding in result.findings)
-    return {**read, "runs": result.runs, "errors": counts["error"], "warnings": counts["warning"]}
 
 
 def _way(kind: str, value: Any) -> dict[str, Any]:
@@ -262,6 +327,8 @@ def _print(result: Result, story: str, output: Output) -> None:
         if text not in shown:  # most print the same in every run
             output.print(textwrap.indent(f"{run} prints:\n{textwrap.indent(text.rstrip(), '  ')}", "  "))
         shown.add(text)
+    if result.summary and result.summary.line:
+        output.print(f"  {result.summary.line}")
     if story:
         output.print(emphasised(textwrap.indent(story, "  "), sys.stdout))
     if result.error:

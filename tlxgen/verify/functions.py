@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -15,41 +16,55 @@ from tlxgen.cases import Case, sidecar
 from tlxgen.cases.execute import verify_case
 from tlxgen.cases.foreign import ForeignError, attributed, importing, is_kernel, shown
 from tlxgen.cases.match import required
+from tlxgen.coverage import Coverage
 from tlxgen.errors import Location
-from tlxgen.sim import Report, Session, Way, load_module, verify
+from tlxgen.sim import SMS, Report, Session, Way, load_module, verify
 from tlxgen.spec.nearest import hint
 
 from .skeleton import skeleton, skeletons
+from .varied import Varied
 from .verification import Arch
 
 
 def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
     """What runs a case on one schedule and seed, or another way. Raises TlxgenError when it cannot be."""
-    with importing(case.file):
-        module = load_module(case.file, case.declared.arch)
-    return lambda run: verify_case(case, (run,), module=module, config=config)
+
+    def load(sms: int, noted: Coverage) -> ModuleType:
+        with importing(case.file):
+            return load_module(case.file, case.declared.arch, sms, noted)
+
+    varied: Varied[ModuleType] = Varied(load, case.declared.sms)
+    return lambda way: varied.run(way, lambda it, n: verify_case(case, (way,), module=it, config=config, sms=n))
 
 
 def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:
     """What calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
-    call, where = calling(path, name, arch)
 
-    def program(session: Session) -> None:
-        call(session)
-        if not session.launches:
-            raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
-        session.refuse_idle(config)
+    def load(sms: int, noted: Coverage) -> Callable[[Session], None]:
+        call, where = calling(path, name, arch, sms, noted)
 
-    return lambda run: verify(program, (run,), config=config or 0, arch=arch)
+        def program(session: Session) -> None:
+            call(session)
+            if not session.launches:
+                raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
+            session.refuse_idle(config)
+
+        return program
+
+    varied: Varied[Callable[[Session], None]] = Varied(load, None)
+    return lambda way: varied.run(way, lambda it, n: verify(it, (way,), sms=n, config=config or 0, arch=arch))
 
 
-def calling(path: Path, name: str, arch: Arch) -> tuple[Callable[[Session], None], Location]:
-    """What calls a host function that needs no arguments, and where it is. Raises ForeignError."""
+def calling(
+    path: Path, name: str, arch: Arch, sms: int = SMS, noted: Coverage | None = None
+) -> tuple[Callable[[Session], None], Location]:
+    """What calls a host function that needs no arguments, and where it is; whether the file asks for the SMs while it
+    is imported is `noted`. Raises ForeignError."""
     found = _functions(path)
     if not name:
         raise _undecided(path, found)
     with importing(path):
-        module = load_module(path, arch)
+        module = load_module(path, arch, sms, noted)
     function = getattr(module, name, None)
     where = Location(shown(str(path)), next((f.line for f in found if f.name == name), 1), 1)
     if function is None:

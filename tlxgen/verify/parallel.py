@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +15,18 @@ from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
 from tlxgen.errors import Location, TlxgenError
 from tlxgen.project import real
 
-from .verification import GIB, CaseJob, FunctionJob, Job, Limits, Result, Way, error_from_json, to_json
+from .verification import (
+    GIB,
+    CaseJob,
+    FunctionJob,
+    Job,
+    Limits,
+    Result,
+    StructureJob,
+    Way,
+    error_from_json,
+    to_json,
+)
 
 CHILD = "tlxgen.verify.simulate"
 _OURS = str(Path(__file__).parents[1])
@@ -32,10 +43,13 @@ def verify_all(
     workers: int | None = None,
     trace: Path | None = None,
     prints: bool = False,
+    on_done: Callable[[Job, Result], object] = lambda job, result: None,
 ) -> Generator[Result, None, None]:
-    """The result of each job, in their order. `workers` defaults to the CPUs. `trace` is a file for the trace of a run
-    to the first finding, or where there is none of any run; of several jobs each has its own, with its target's name.
-    With `prints` the results have what the targets print.
+    """The result of each job, in their order. `on_done` has it as soon as it is there, in one of several threads.
+
+    `workers` defaults to the CPUs. `trace` is a file for the trace of a run to the first finding, or where there is
+    none of any run; of several jobs each has its own, with its target's name. With `prints` the results have what the
+    targets print.
 
     A hand-written file has a process of its own, which its cases share; generated modules share some. The results are
     the same, but for `seconds`, however many workers there are.
@@ -45,7 +59,10 @@ def verify_all(
         done: list[Result] = []
         for job in unit:
             if not child.stopped:
-                done.append(_run(child, job, runs, limits, _trace_file(trace, job, len(jobs)), prints))
+                ways = (isinstance(job, StructureJob) and job.ways) or runs
+                done.append(_run(child, job, ways, limits, _trace_file(trace, job, len(jobs)), prints))
+                if not child.stopped:
+                    on_done(job, done[-1])
         return done
 
     workers = workers or cpus()
@@ -122,8 +139,13 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
         shown = message["witness"]
         finding = next(f for f in result.findings if (f["id"], f["places"]) == (shown["id"], shown["places"]))
         finding |= {"replay": shown["replay"], "witness": shown["text"]}
+    if "cases" in message:
+        result.cases = tuple((i, tuple(shape)) for i, shape in message["cases"])
+        result.sms = tuple(message["sms"])
     if "verdict" in message:
         result.verdict = {**message["verdict"]}
+    if "coverage" in message:
+        result.coverage = {**message["coverage"]}
     if "print" in message:
         said = dict(result.prints)
         said[message["print"]] = said.get(message["print"], "") + message["text"]

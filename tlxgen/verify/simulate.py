@@ -1,8 +1,10 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
 A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
-{"report": ...} after each run, {"witness": ...} for the first finding of each id, {"verdict": ...} where there are
-findings, {"print": ...} as the target prints, {"error": ...} instead of what could not be run; or {"skeleton": ...}.
+{"report": ...} after each run and {"coverage": ...} of all so far, {"witness": ...} for the first finding of each id,
+{"cases": ...} of a structure when all runs are done,
+{"verdict": ...} where there are findings, {"print": ...} as the target prints, {"error": ...} instead of what could not
+be run; or {"skeleton": ...}.
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tlxgen import cases
 from tlxgen.bounded.serve import Say, lift_memory_limit, limit_memory, serve
 from tlxgen.cases.foreign import shown
+from tlxgen.coverage import Waiver, to_json
 from tlxgen.errors import TlxgenError
 from tlxgen.files import write_atomic
-from tlxgen.sim import Budget, Place, Report, Script, Verdict, Way, diagnose, explain, sample
+from tlxgen.sim import Budget, Delays, Place, Report, Script, Verdict, Way, diagnose, explain, sample
 from tlxgen.sim.repeatable import out_of_memory
 
 from . import functions, structures
@@ -43,7 +46,8 @@ def handle(request: dict[str, Any], say: Say) -> None:
             return
         prints = _Prints(say, PRINTED if request["prints"] else 0)
         sys.stdout = prints
-        verify, told, trace, total = _prepare(request["job"]), set[str](), None, Report()
+        verify, waivers = _prepare(request["job"])
+        told, trace, total = set[str](), None, Report()
         for kind, value in request["runs"]:
             way, name = _way(kind, value)
             say({"begin": name})
@@ -52,11 +56,14 @@ def handle(request: dict[str, Any], say: Say) -> None:
             prints.run = ""
             say({"report": _to_json(report)})
             total.add(report)
+            say({"coverage": to_json(total.coverage, waivers, shown)})
             say({"begin": "shortening the way to a finding"})
             for seen, story in explain(report, told, WORK):
                 about = {"id": seen.finding.id, "places": _places(seen.finding.places)}
                 say({"witness": {**about, "replay": str(story.script), "text": story.text}})
                 trace = trace or story.json
+        if isinstance(verify, structures.Prepared):
+            say({"cases": list(verify.cases), "sms": sorted(verify.sms)})
         say({"begin": "looking for the cause"})
         if verdict := diagnose(total):
             say({"verdict": _verdict_to_json(verdict)})
@@ -113,6 +120,8 @@ def _way(kind: Any, value: Any) -> tuple[Way, str]:
         return Script.parse(value), "replay"
     if kind == "exhaustive":
         return Budget(steps=value), "all orders"
+    if kind == "delays":
+        return Delays(), "delays"
     return (kind, value), f"schedule {kind}, seed {value}"
 
 
@@ -143,16 +152,18 @@ def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _prepare(job: dict[str, Any]) -> Callable[[Way], Report]:
-    """What runs the job on one schedule and seed, on a list of decisions, or in all orders."""
+def _prepare(job: dict[str, Any]) -> tuple[Callable[[Way], Report], Sequence[Waiver]]:
+    """What runs the job on one schedule and seed, on a list of decisions, or in all orders; and what it need not
+    exercise."""
     config = job["config"]
     if job["kind"] == "structure":
-        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config)
+        given = [(i, tuple(shape)) for i, shape in job["cases"]] if job["cases"] is not None else None
+        return structures.prepare(Path(job["spec"]), job["structure"], Path(job["module"]), config, given)
     if job["kind"] == "case":
         declared = Path(shown(job["declared"]))
         case = next(c for c in cases.load(declared) if c.name == job["name"])
-        return functions.prepare_case(case, config)
-    return functions.prepare_function(Path(job["file"]), job["name"], config, job["arch"])
+        return functions.prepare_case(case, config), ()
+    return functions.prepare_function(Path(job["file"]), job["name"], config, job["arch"]), ()
 
 
 def _to_json(report: Report) -> dict[str, Any]:
@@ -162,8 +173,9 @@ def _to_json(report: Report) -> dict[str, Any]:
             "severity": s.finding.severity,
             "message": s.finding.message,
             "places": _places(s.finding.places),
-            "schedule": s.schedule or "replay",
+            "schedule": s.way,
             "seed": s.seed,
+            "sms": s.case.sms if s.case and report.coverage.asked else None,
             "fix": s.finding.fix,
         }
         for s in report.seen

@@ -2,43 +2,93 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tlxgen.cases.foreign import importing, shown
 from tlxgen.check import numerics
+from tlxgen.coverage import Waiver
 from tlxgen.errors import Location, SpecError
 from tlxgen.families import kernels_of
-from tlxgen.sim import SMS, NoSuchConfig, Report, Script, Way, load_module, verify_case
+from tlxgen.sim import SMS, Delays, NoSuchConfig, Report, Script, Way, load_module, verify_case
+
+from .sms import counts_for, turn_of
+from .verification import Case
 
 
-def prepare(spec: Path, name: str, path: Path, config: int | None) -> Callable[[Way], Report]:
-    """What runs the structure, on one schedule and seed or another way.
+@dataclass(frozen=True)
+class Prepared:
+    """What runs a structure's `cases`, on one schedule and seed or another way; `sms`: on how many SMs, so far."""
 
-    That is every shape of `config`, or of the configs that show every constant; a list of decisions is for one.
-    Raises NoSuchConfig.
+    cases: Sequence[Case]
+    sms: set[int]
+    run: Callable[[Way], Report]
+
+    def __call__(self, way: Way) -> Report:
+        return self.run(way)
+
+
+def prepare(
+    spec: Path, name: str, path: Path, config: int | None, given: Sequence[Case] | None = None
+) -> tuple[Prepared, Sequence[Waiver]]:
+    """What runs the structure, on one schedule and seed or another way; and what it need not exercise, and why.
+
+    A run is the cases `given`, else every shape of `config`, or of the configs that show every constant, each on as
+    many SMs as its turn says; a list of decisions is for one shape and one number of SMs. Raises NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = kernels.structure(name)
     with importing(path):  # somebody may have edited it
-        problem, module = kernels.family.problem(), load_module(path, structure.plan.arch.name)
-    count = len(rows_of(module, path))
+        problem, arch = kernels.family.problem(), structure.plan.arch.name
+        modules = {SMS: load_module(path, arch)}  # by SMs, which host code asks for once
+    configs = rows_of(modules[SMS], path)
+    count = len(configs)
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
-    variants = [structure.variant_of(c.kwargs)[0].spec for c in module.CONFIGS]
-    cases = cases_of(problem, [(v, c.kwargs) for v, c in zip(variants, module.CONFIGS, strict=True)], config)
+    variants = [structure.variant_of(c.kwargs)[0].spec for c in configs]
+    points = [(v, c.kwargs) for v, c in zip(variants, configs, strict=True)]
+    cases = given if given is not None else [(i, tuple(s)) for i, s in cases_of(problem, points, config)]
+    counts = counts_for(math.prod(structure.plan.cluster))
+    used: set[int] = set()
+
+    def run_one(way: Way, number: int, sms: int) -> Report:
+        if sms not in modules:
+            with importing(path):
+                modules[sms] = load_module(path, arch, sms)
+        used.add(sms)
+        i, shape = cases[number]
+        case = (problem, modules[sms], variants[i], shape, modules[sms].CONFIGS[i], numerics.compare)
+        return verify_case(*case, (way,), sms=sms, arch=arch).of_part(number + len(cases) * counts.index(sms))
 
     def run(way: Way) -> Report:
         report = Report()
-        for number, (i, shape) in enumerate(cases):
-            if not isinstance(way, Script) or way.part == number:
-                case = (problem, module, variants[i], shape, module.CONFIGS[i], numerics.compare)
-                report.add(verify_case(*case, (way,), arch=structure.plan.arch.name).of_part(number))
+        if isinstance(way, Script):
+            turn, number = divmod(way.part, len(cases))
+            return run_one(way, number, counts[turn]) if turn < len(counts) else report
+        sizes = [math.prod(shape) for _, shape in cases]
+        for number in middle_first(sizes) if isinstance(way, Delays) else range(len(cases)):
+            sms = turn_of(way, number, math.prod(structure.plan.cluster)) if isinstance(way, tuple) else counts[0]
+            report.add(run_one(way, number, sms))
         return report
 
-    return run
+    return Prepared(cases, used, run), list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+
+
+def middle_first(sizes: Sequence[int]) -> list[int]:
+    """The problems of middling size first, then the next larger and smaller ones: where delays are made. The smallest
+    ones have hardly any order, and those of many tiles the same orders many times."""
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    return sorted(order, key=lambda number: abs(order.index(number) - len(order) // 2))
+
+
+def waivers_of(problem: Any, spec: Any) -> Sequence[Waiver]:
+    """What no run of a variant can exercise, and why, as its family says."""
+    unseen = getattr(problem, "unseen", None)
+    return tuple(unseen(spec)) if unseen else ()
 
 
 def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:

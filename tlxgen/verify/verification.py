@@ -7,13 +7,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+from tlxgen.coverage import Summary
 from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.project import real
 
-Schedule = Literal["random", "starved", "lazy", "eager"]  # those of tlxgen.sim, which would import torch
+Schedule = Literal["random", "starved", "lazy", "eager", "delays"]  # those of tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+CHANCE: tuple[Schedule, ...] = ("random", "starved")  # they draw from a seed
 Run = tuple[Schedule, int]  # with a seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
+Case = tuple[int, tuple[int, ...]]  # of a structure: a row of CONFIGS, and a shape
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -29,7 +32,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class StructureJob:
-    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: the first and last."""
+    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: those that show all.
+
+    `cases` and `ways`, where they are given, are what is run, as a record has it, and nothing else.
+    """
 
     kind: ClassVar[str] = "structure"
     foreign: ClassVar[bool] = False
@@ -37,6 +43,8 @@ class StructureJob:
     structure: str
     module: Path
     config: int | None = None
+    cases: tuple[Case, ...] | None = None
+    ways: tuple[Run, ...] | None = None
 
     @property
     def target(self) -> str:
@@ -88,13 +96,16 @@ def to_json(job: Job) -> dict[str, Any]:
 class Result:
     """What came of one job. `error`: what kept it from being verified, or verified to its end.
 
-    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, fix; of the first
-    of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the finding
-    that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were.
+    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, sms, fix; of the
+    first of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the
+    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of
+    a structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
     """
 
     target: str
     findings: list[dict[str, Any]] = field(default_factory=list)
+    cases: tuple[Case, ...] = ()
+    sms: tuple[int, ...] = ()
     runs: int = 0
     steps: int = 0
     states: int = 0
@@ -103,6 +114,7 @@ class Result:
     seconds: float = 0.0
     verdict: dict[str, Any] | None = None
     prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
+    coverage: dict[str, Any] | None = None  # what the runs exercised (tlxgen.coverage.to_json)
     error: TlxgenError | None = None
 
     @property
@@ -129,6 +141,11 @@ class Result:
         return self.searches > 0 and not self.limits and self.error is None
 
     @property
+    def summary(self) -> Summary | None:
+        """What the runs exercised, in short; None where nothing ran."""
+        return Summary.from_json(self.coverage["summary"]) if self.coverage else None
+
+    @property
     def covered(self) -> str:
         """What was run, in words."""
         if not self.searches:
@@ -143,6 +160,7 @@ class Result:
             data |= {"states": self.states, "complete": self.complete}
         data |= {"seconds": round(self.seconds, 2), "findings": self.findings}
         data |= {"verdict": self.verdict} if self.verdict else {}
+        data |= {"coverage": self.coverage} if self.coverage else {}
         return data | ({"error": error_to_json(self.error)} if self.error else {})
 
 

@@ -69,6 +69,37 @@ def test_gradients_are_those_of_torchs_norm(problem: str, name: str, summed: boo
         assert float((a.double().cpu() - b).norm()) < 1e-2 * max(float(b.norm()), 1.0)
 
 
+@pytest.mark.parametrize("used", [(1.0, 0.5), (1.0, None), (None, 0.5)], ids=["both", "norm", "sum"])
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm"])
+def test_gradients_by_a_residual_have_those_of_the_sum(used: tuple[Any, Any], name: str, tmp_path: Path) -> None:
+    layer = name == "layer_norm"
+    problem = ("bias: true" if layer else "norm: rms") + ", dtype: fp16, weight: fp32, residual: true"
+    modules, session = pair(tmp_path, problem), Session("random", 0)
+    for one in modules:
+        simulated(one, session)
+    norm = modules[1].norm(modules[0].some_norm)
+    torch.manual_seed(0)
+    leaves = [torch.randn(5, 72).half() for _ in range(2)] + [torch.randn(72) for _ in range(1 + layer)]
+    factors = [None if of is None else torch.randn(5, 72).half() * of for of in used]
+
+    def weighted(results: Any) -> Any:
+        both = [(made, by) for made, by in zip(results, factors, strict=True) if by is not None]
+        return sum((made * by.to(made.dtype).to(made.device)).sum() for made, by in both)
+
+    with session.active():
+        given = [x.to(DEVICE).requires_grad_() for x in leaves]
+        results = norm(given[0], given[1], (72,), *given[2:], eps=1e-5)
+        found = torch.autograd.grad(weighted(results), given, allow_unused=True)
+    exact = [x.double().requires_grad_() for x in leaves]
+    rows = exact[0] + exact[1]
+    of_torch = getattr(torch.nn.functional, name)(rows, (72,), *exact[2:], eps=1e-5)
+    wanted = torch.autograd.grad(weighted((of_torch, rows)), exact, allow_unused=True)
+    assert float((results[1].double().cpu() - rows).detach().norm()) < 1e-2
+    for a, b in zip(found, wanted, strict=True):
+        b = torch.zeros(()) if b is None else b
+        assert float((a.double().cpu() - b).norm()) < 1e-2 * max(float(b.norm()), 1.0)
+
+
 def test_a_forward_that_computes_something_else_is_refused(tmp_path: Path) -> None:
     forward, backward = pair(tmp_path, LAYER)
     assert backward.norm(forward.some_norm) is backward.norm(forward.some_norm)
@@ -76,6 +107,7 @@ def test_a_forward_that_computes_something_else_is_refused(tmp_path: Path) -> No
         ("other_type", "dtype: fp16, bias: true, stats: true", "dtype fp16, here bf16"),
         ("no_stats", "bias: true", "stats False, here True"),
         ("of_rms", "norm: rms, stats: true", "norm rms, here layer"),
+        ("of_sums", "bias: true, stats: true, residual: true", "residual True, here False"),
     ):
         other = module(tmp_path, "fwd", name, problem)
         with pytest.raises(ValueError, match=words):

@@ -13,6 +13,7 @@ from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
 AT = "hopper_layer_norm_bwd/hopper_layer_norm_bwd"
+SUMMED = "hopper_rms_norm_residual_bwd/hopper_rms_norm_residual_bwd"
 TILES = 6, (70, 1000)  # two rows of 2048 in a ring; CTAs go round
 PAIR = 8, (13, 8184)  # clusters of two CTAs, in a ring
 WIDE = 19, (6, 131064)  # x and dy are read again, and the bias has a kernel of its own
@@ -35,6 +36,8 @@ FAULTS = (
     Mutant("sums of few", AT, "range(0, P, 2048 // COLUMNS)", "range(0, P - 1, 2048 // COLUMNS)", 6, (2, 1000)),
     Mutant("the mean left out", AT, "xhat = (x - mean) * rstd", "xhat = x * rstd", *TILES),
     Mutant("the sum of dy left out", AT, " - (total / N)[:, None]", "", *TILES),
+    Mutant("the sum's gradient left out", SUMMED, "dx += dresidual_out", "pass", *TILES),
+    Mutant("the sum's gradient of the slot before", SUMMED, "out_tiles[row_slot]).to", "out_tiles[0]).to", *TILES),
     Mutant("one slot of sums", AT, "ring_slot(count, 2)", "ring_slot(count, 1)", *PAIR),
     Mutant("sums not awaited", AT, "tlx.barrier_wait(sums_full[slot], phase)", "pass", *PAIR),
     Mutant("the phase never turns", AT, "sums_full[slot], phase)", "sums_full[slot], 0)", *PAIR),

@@ -16,6 +16,7 @@ LOOP = "hopper_layer_norm/hopper_layer_norm_persistent"  # config 4: clusters of
 GRID = "hopper_layer_norm/hopper_layer_norm_grid"  # config 8: likewise; config 3: two rows of 1024
 TWICE = "hopper_layer_norm/hopper_layer_norm_looped"  # config 1: clusters of two CTAs, 2048 columns at a time
 STAGED = "hopper_layer_norm/hopper_layer_norm_staged"  # config 1: clusters of two CTAs of 8 parts of 2048 columns
+SUMMED = "hopper_rms_norm_residual/hopper_rms_norm_residual_grid"  # config 3: two rows of 1024
 ROWS, FEW, LONG = (13, 20000), (3, 1001), (3, 9000)
 
 FAULTS = (
@@ -42,6 +43,9 @@ FAULTS = (
     Mutant("copies in one place", STAGED, "x_tiles[start // BLOCK_N], mask", "x_tiles[0], mask", 1, LONG),
     Mutant("copies of what lies behind a row", STAGED, "columns + start < end", "columns >= 0", 1, LONG),
     Mutant("a CTA without columns", STAGED, "tl.maximum(end - cta * share, 1)", "end - cta * share", 1, (1, 8)),
+    Mutant("the residual left out", SUMMED, "x.to(tl.float32) + residual.to(tl.float32)", "x.to(tl.float32)", 3, FEW),
+    Mutant("a sum that is not rounded", SUMMED, ").to(x.dtype).to(tl.float32)", ")", 3, (40, 1001)),
+    Mutant("y in the place of the sum", SUMMED, "x.to(residual_out_ptr", "y.to(residual_out_ptr", 3, FEW),
     Mutant("squares of the last part", STAGED, "squares += apart * apart", "squares = apart * apart", 1, LONG),
 )  # fmt: skip
 

@@ -97,3 +97,37 @@ def test_a_row_of_any_length_that_begins_far_from_its_mean_is_right_when_it_is_r
 def test_nothing_is_launched_where_there_is_nothing(shape: tuple[int, int]) -> None:
     _, (y, mean, _) = call(shape)
     assert y.shape == shape and mean.shape == shape[:1]
+
+
+SUMMED = ROOT.parent / "hopper_rms_norm_residual"
+
+
+@pytest.mark.parametrize("kind", ["grid", "persistent", "looped", "staged"])
+def test_rows_of_x_and_residual_are_normalised_as_they_are_stored(kind: str) -> None:
+    loaded = load_module(SUMMED / f"hopper_rms_norm_residual_{kind}.py")
+    with Session("eager", 0).active():
+        x, residual = (torch.randn(5, 3, 72, device=DEVICE).to(torch.bfloat16) for _ in range(2))
+        weight = torch.randn(72, device=DEVICE).to(torch.bfloat16)
+        y, added, _ = loaded.hopper_rms_norm_residual(x, residual, weight)
+    whole = x.cpu() + residual.cpu()  # which torch rounds, too
+    assert torch.equal(added.cpu(), whole)
+    wanted = torch.nn.functional.rms_norm(whole.double(), (72,), weight.double().cpu(), 1e-5)
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("kind", "view", "words"),
+    [
+        ("grid", lambda r: r[:, :64], r"residual: shape \(4, 64\), expected \(4, 80\)"),
+        ("grid", lambda r: r.T.contiguous().T, "residual: stride 4 along the last dimension"),
+        ("staged", lambda r: torch.zeros(4, 84, dtype=r.dtype, device=DEVICE)[:, :80], "residual: rows of 80 elements"),
+        ("staged", lambda r: torch.zeros(4 * 80 + 1, dtype=r.dtype, device=DEVICE)[1:].view(4, 80), "residual: rows"),
+    ],
+)
+def test_a_residual_that_the_kernel_cannot_take_is_named(kind: str, view: Any, words: str) -> None:
+    loaded = load_module(SUMMED / f"hopper_rms_norm_residual_{kind}.py")
+    with Session("eager", 0).active():
+        x, one = (torch.ones(s, dtype=torch.bfloat16, device=DEVICE) for s in ((4, 80), (80,)))
+        loaded.hopper_rms_norm_residual(x, x + 1, one)
+        with pytest.raises(ValueError, match=words):
+            loaded.hopper_rms_norm_residual(x, view(x + 1), one)

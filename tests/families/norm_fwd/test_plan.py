@@ -54,6 +54,17 @@ def test_parts_of_a_row_lie_in_smem_without_a_barrier() -> None:
     assert reason.rule == "smem"
 
 
+@pytest.mark.parametrize("kind", ["grid", "persistent", "looped", "staged"])
+def test_a_residual_is_read_with_x_and_its_sum_is_a_result(kind: str) -> None:
+    plan = plan_of({"schedule.kind": kind, "tile.n": 2048, "problem.norm": "rms", "problem.residual": True})
+    assert [a.name for a in plan.host.inputs] == ["x", "residual", "weight", "eps"]
+    assert [a.name for a in plan.host.results] == ["out", "residual_out"]
+    pointers = [(a.name, a.of) for a in plan.launches[0].of_kind("address")]
+    assert pointers[3:] == [("y_ptr", "out"), ("residual_out_ptr", "residual_out")]
+    assert [ring.smem_bytes for ring in plan.rings] == [2 * 4 * 2048 * 2] * (kind == "staged")
+    assert bytes_moved(plan.facts, (10, 100)) == 10 * 4 * 100 * 2
+
+
 def test_a_thread_that_holds_a_part_of_its_x_needs_fewer_registers() -> None:
     values = {"tile.n": 2048, "problem.norm": "rms", "schedule.kind": "looped"}
     assert (spec_of(values).warps, spec_of(values).registers) == (8, 32)  # all the threads that an SM can have
@@ -79,7 +90,6 @@ def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
     [
         ({"problem.norm": "rms", "problem.bias": True}, "RMSNorm has no bias"),
         ({"problem.weight": "none", "problem.bias": True}, "there is none"),
-        ({"schedule.kind": "staged", "cache.x": "evict_first"}, "asynchronous copies no hint"),
         ({"tile.n": 5000}, "a power of two, not 5000"),
         ({"tasks.reduce.registers": 100}, "a multiple of 8"),
         ({"name": "clocks"}, "needs the name clocks for something else"),

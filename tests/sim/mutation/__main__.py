@@ -1,7 +1,7 @@
 """`python -m tests.sim.mutation [NAME ...]`: runs all mutants (of modules whose names contain a NAME) in the simulator.
 
     python -m tests.sim.mutation --json benchmarks/results/simulator_mutants.json     (with tables beside it, .md)
-    python -m tests.sim.mutation tutorials/                  the wheel's Hopper GEMMs; nothing of their text is kept
+    python -m tests.sim.mutation tutorials/ rows/            kernels of the wheel; nothing of their text is kept
     python -m tests.sim.mutation --agreement CASES.json      chooses cases for benchmarks/simulator_agreement.py
 
 From the repository's root; about a quarter of an hour on two idle cores. Mutants that no argument covers and nothing
@@ -21,10 +21,11 @@ from pathlib import Path
 import torch
 
 from tlxgen.files import write_atomic
-from tlxgen.sim import RUNS
+from tlxgen.verbs.verify import runs_of
+from tlxgen.verify import SCHEDULES
 
 from .agreement import cases, spread
-from .execute import SECONDS, Outcome, execute, parallel
+from .execute import SECONDS, Outcome, beyond, execute, parallel
 from .generate import mutants
 from .report import Result, Tally, as_json, as_markdown
 from .subjects import Subject, subjects
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="a file of outcomes: read and added to, so that a run can go on")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--limit", type=int, help="only so many mutants, of modules and mutators in turn")
+    parser.add_argument("--beyond", type=int, metavar="N", help="run N of those not found on 20 seeds and 1, 2, 3 SMs")
     parser.add_argument("--rate", type=float, default=0.97)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -49,14 +51,32 @@ def main() -> int:
     print(f"{total} {total.rate:.2%} of {total.faults} faults; {unexecuted} on lines not executed")
     print(f"{time.monotonic() - start:.0f} s")
     if options.json:
-        head = {"command": "python -m tests.sim.mutation", "schedules_and_seeds": [list(r) for r in RUNS]}
+        head = {
+            "command": "python -m tests.sim.mutation",
+            "schedules_and_seeds": [list(r) for r in runs_of(2, SCHEDULES)],
+        }
         write_atomic(options.json, as_json(results, unexecuted, head).encode())
         write_atomic(options.json.with_suffix(".md"), as_markdown(results, unexecuted).encode())
     if options.agreement:
         chosen = cases(results, {s.at: s for s in found}, options.workers)
         rows = ",\n  ".join(json.dumps(c) for c in chosen)
         write_atomic(options.agreement, f'{{"cases": [\n  {rows}\n]}}\n'.encode())
-    return int(total.rate < options.rate)
+    missed = beyond_defaults(results, {s.at: s for s in found}, options.workers, options.beyond or 0)
+    return int(total.rate < options.rate or missed > 0)
+
+
+def beyond_defaults(results: Sequence[Result], subjects: dict[str, Subject], workers: int, most: int) -> int:
+    """How many of the mutants that the defaults do not find are found by other seeds or numbers of SMs."""
+    clean = spread([r.mutant for r in results if r.outcome.verdict == "clean"])[:most]
+    missed = 0
+    late = Outcome("timeout")
+    for mutant, outcome in parallel(clean, lambda m: beyond(subjects[m.at], m), late, workers, 10 * SECONDS):
+        if outcome.verdict != "clean":
+            missed += 1
+            text = f"{' '.join(outcome.ids)} ({outcome.schedule} {outcome.seed}, {outcome.case})"
+            print(f"not at the defaults, but beyond: {mutant.name}: {text or outcome.verdict}", flush=True)
+    print(f"{missed} of {len(clean)} that the defaults do not find are found beyond them", flush=True)
+    return missed
 
 
 def run(found: Sequence[Subject], workers: int, work: Work, limit: int | None) -> tuple[list[Result], int]:

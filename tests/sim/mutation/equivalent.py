@@ -29,6 +29,7 @@ class Equivalent:
         return there is not None and any(re.fullmatch(w, mutant.what) for w in of_kind)
 
 
+NORM = r"_norm"
 DEFAULT_SCHEDULE = r"^hopper_attention_fwd(_masks/.*packed|/)"  # turns, with the products under the softmax
 ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
@@ -169,6 +170,7 @@ ARGUED: tuple[Equivalent, ...] = (
     Equivalent(
         "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
         (("mask", r"tl\.load: other=0\.0 dropped"),),
+        at=r"^(?!.*_norm)",
     ),
     Equivalent(
         "The condition spares tiles that no boundary cuts the mask, which hides nothing in them.",
@@ -495,6 +497,73 @@ ARGUED: tuple[Equivalent, ...] = (
         "The count is raised before or after the wait, whose slot and phase are known by then.",
         (("later", r"tlx\.barrier_wait\(.*\) after (count|acc_count|use) \+= 1"),),
     ),
+    Equivalent(
+        "cluster_barrier() is barrier.cluster.arrive and .wait, with release and acquire (read in the PTX of these "
+        "kernels): they order the initialisation of barriers before what peers do to them. The fence is for "
+        "arrive.relaxed.",
+        (
+            ("drop", r"tlx\.fence_mbarrier_init_cluster\(\) dropped"),
+            ("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),
+            ("sooner", r"tlx\.fence_mbarrier_init_cluster\(\) before sums_full = .*"),
+            ("sooner", r"tlx\.cluster_barrier\(\) before tlx\.fence_mbarrier_init_cluster\(\)"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody "
+        "uses.",
+        (
+            ("duplicate", r"tlx\.cluster_barrier\(\) twice"),
+            ("condition", r"if CLUSTER > 1: (sums_tiles = .*|tlx\.fence_mbarrier_init_cluster): CLUSTER > 1 -> True"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is set before or after the wait is in registers.",
+        (("later", r"tlx\.barrier_wait\(.*\) after (mean|squares|along|total) = tl\.zeros\(.*"),),
+        at=NORM,
+    ),
+    Equivalent(
+        "cp.async fills with zeros what the mask leaves out, with or without being told.",
+        (("mask", r"tlx\.async_load: other=0\.0 dropped"),),
+    ),
+    Equivalent(
+        "A tile is one row in every config of the module: there are no rows past the last one.",
+        (("mask", r"tl\.store: \(rows < M\) & \(cta == 0\) -> \(\(rows < M\) \| True\) & \(cta == 0\)"),),
+        at=r"layer_norm_(looped|staged)",
+    ),
+    Equivalent(
+        "The columns of a CTA are a multiple of 8, and a part of them has more: one less leaves out no part.",
+        (("bound", r"for start in range: (.*) -> \1 - 1"),),
+        at=r"layer_norm_staged",
+    ),
+    Equivalent(
+        "The tile past the last one has no rows, and the part past the last one no columns: masks leave out all of it.",
+        (
+            ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
+            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+            ("bound", r"for start in range: end - cta \* share -> end - cta \* share \+ 1"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
+        (
+            ("condition", r"if (not )?AGAIN: .* -> True"),
+            ("condition", r"if SUMS > [01]: (dweight|dbias) \+= .* -> True"),
+        ),
+        at=r"norm_bwd",
+    ),
+    Equivalent(
+        "The copies that are left are of rows past the last one, which nobody reads; a thread that has ended has no "
+        "cp.async under way.",
+        (
+            ("drop", r"tlx\.async_load_wait_group\(0\) dropped"),
+            ("pendings", r"tlx\.async_load_wait_group: 0 -> 1"),
+            ("condition", r"if STAGES > 0: tlx\.async_load_wait_group: STAGES > 0 -> (True|False)"),
+        ),
+        at=r"norm_bwd",
+    ),
 )
 
 
@@ -523,6 +592,10 @@ REMARKS: tuple[tuple[str, str], ...] = (
     (
         r"attention_bwd.* tiles = tl\.cdiv",
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
+    ),
+    (
+        r"layer_norm_looped.* bound: for start in range: BLOCK_N -> BLOCK_N - 1",
+        "of the loop that stores y: parts that overlap are stored twice, with the same values",
     ),
     (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",

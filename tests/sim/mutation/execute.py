@@ -10,14 +10,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal
 
 from tlxgen.loading import HOST
-from tlxgen.sim import RUNS, Report, Run, UnsupportedOp
+from tlxgen.sim import Delays, Report, UnsupportedOp, Way
+from tlxgen.verbs.verify import runs_of
+from tlxgen.verify import CHANCE, SCHEDULES
 
+from .equivalent import argument
 from .mutant import Mutant, apply
 from .subjects import Subject
 
@@ -42,19 +45,43 @@ class Outcome:
     seconds: float = 0.0
 
 
-def execute(subject: Subject, mutant: Mutant, runs: Sequence[Run] = RUNS) -> Outcome:
-    """Runs case after case, schedule after schedule, until one has findings."""
+def default_runs() -> tuple[Way, ...]:
+    """The schedules of `tlxgen verify`, as it runs them when nothing else is said."""
+    return tuple(Delays() if kind == "delays" else (kind, seed) for kind, seed in runs_of(2, SCHEDULES))
+
+
+def execute(subject: Subject, mutant: Mutant, runs: Sequence[Way] = ()) -> Outcome:
+    """Runs schedule after schedule, each on case after case, until one has findings. What is argued to be no fault runs
+    on one schedule alone, unless `runs` says more: nearly all of the time would be theirs."""
     start, count = time.perf_counter(), 0
+    runs = runs or (default_runs()[:1] if argument(mutant) else default_runs())
     with written(subject, mutant) as path:
-        for case in subject.cases:
-            for run in runs:
-                count += 1
+        for run in runs:
+            for case in subject.cases:
                 try:
                     report = subject.verify(path, case, (run,))
                 except UnsupportedOp as error:
                     return Outcome("unsupported", text=str(error), case=str(case), runs=count)
+                count += report.runs
                 if report.seen:
-                    return _found(report, str(case), run, count, time.perf_counter() - start)
+                    return _found(report, str(case), count, time.perf_counter() - start)
+    return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
+
+
+def beyond(subject: Subject, mutant: Mutant, seeds: int = 20) -> Outcome:
+    """Runs what the defaults leave out: more seeds, and on each case 1, 2 and 3 SMs (clusters), until something is
+    found: what is found here should have been found there."""
+    start, count = time.perf_counter(), 0
+    chance = [(kind, seed) for seed in range(2, seeds) for kind in CHANCE]
+    fewer: list[tuple[Way, int]] = [(run, sms) for sms in (1, 2, 3) for run in (("random", 0), ("lazy", 0))]
+    with written(subject, mutant) as path:
+        for run, sms in (*fewer, *((run, None) for run in chance)):
+            for case in subject.cases:
+                report = subject.verify(path, case, (run,), sms)
+                count += report.runs
+                if report.seen:
+                    found = _found(report, str(case), count, time.perf_counter() - start)
+                    return replace(found, case=f"{case}, {sms} SMs" if sms else str(case))
     return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
 
 
@@ -69,12 +96,12 @@ def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
         yield path
 
 
-def _found(report: Report, case: str, run: Run, count: int, seconds: float) -> Outcome:
-    first = report.seen[0].finding
+def _found(report: Report, case: str, count: int, seconds: float) -> Outcome:
+    shown, first = report.seen[0], report.seen[0].finding
     refused = report.ids == {"kernel-error"} and not any(t in first.message for t in AT_RUN_TIME)
     verdict: Verdict = "invalid" if refused else "caught"
     text = f"{first.message} [{', '.join(str(p.line) for p in first.places)}]"
-    return Outcome(verdict, tuple(sorted(report.ids)), text, case, *run, count, round(seconds, 3))
+    return Outcome(verdict, tuple(sorted(report.ids)), text, case, shown.way, shown.seed, count, round(seconds, 3))
 
 
 def parallel(

@@ -101,7 +101,8 @@ def as_markdown(results: Sequence[Result], unexecuted: int) -> str:
         "",
         f"{total.caught + total.contradicted} of {total.faults} faults are found ({total.rate:.2%}). Not counted: "
         f"{total.equivalent} mutants that are argued to be no faults (below), {total.invalid} that no compiler would "
-        f"take, {unexecuted} on lines that no case executes. Written by `python -m tests.sim.mutation`.",
+        f"take, {unexecuted} on lines that no case executes. A mutant has the schedules and SMs of `tlxgen verify` by "
+        "default, one that is argued to be no fault a single run a case. Written by `python -m tests.sim.mutation`.",
         "",
         *_table("module", results, lambda r: r.mutant.at.split("/")[1]),
         "",

@@ -5,16 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 import torch
 
+from benchmarks.tutorials import attention, gemm
+from benchmarks.tutorials.quantize import as_torchao
+from benchmarks.tutorials.row import Tutorial as Row
+from benchmarks.tutorials.row import load as load_tutorial
 from tests.sim.support import ROOT, kernels
 from tlxgen.check import numerics
-from tlxgen.sim import DEVICE, RUNS, Limits, Report, Run, Session, load_module, verify, verify_case
+from tlxgen.coverage import Coverage
+from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
+from tlxgen.verify.sms import counts_for, turn_of
 from tlxgen.verify.structures import cases_of
+from tlxgen.verify.varied import Varied
 
 LIMITS = Limits(steps=100_000)
 MOST_PARTS = 4  # of K: more cost minutes and are the same
@@ -25,7 +33,8 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # stores without TMA, operations of the epilogue, column-major operands on barriers of their own. On sm100: tensor
 # memory, dynamic work, MMA of two CTAs by either protocol, groups, scales. Attention: turns with persistence and
 # causal order, softmax in one round with the dots, one ring for K and V, O in Q's place, lengths in memory; backward
-# with dQ added up and without; on sm100 each of its schedules, on either order of the dots.
+# with dQ added up and without; on sm100 each of its schedules, on either order of the dots. Norms: rows in registers,
+# read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -55,18 +64,34 @@ GENERATED = (
     "blackwell_attention_fwd/blackwell_attention_fwd_causal",
     "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_none_persistent_no_overlap",
     "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_clc_shared_q",
+    "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_persistent_cooperative",
+    "hopper_layer_norm/hopper_layer_norm_grid",
+    "hopper_layer_norm/hopper_layer_norm_looped",
+    "hopper_layer_norm/hopper_layer_norm_staged",
+    "hopper_rms_norm/hopper_rms_norm_persistent",
+    "hopper_layer_norm_bwd/hopper_layer_norm_bwd",
 )
+MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
 
 
 @dataclass(frozen=True)
 class Case:
-    """One config and shape of a subject."""
+    """One config and shape of a subject. `number`: its place among those that `tlxgen verify` runs, on which its number
+    of SMs depends."""
 
     config: int
     shape: Shape
+    number: int = 0
 
     def __str__(self) -> str:
         return f"config {self.config}, {'x'.join(map(str, self.shape))}"
+
+
+class Verify(Protocol):
+    """Runs one case of a module on some schedules, each on as many SMs as `tlxgen verify` gives it, or on so many
+    (clusters)."""
+
+    def __call__(self, path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report: ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +101,7 @@ class Subject:
     at: str
     path: Path
     cases: tuple[Case, ...]
-    verify: Callable[[Path, Case, Sequence[Run]], Report] = field(repr=False)
+    verify: Verify = field(repr=False)
     ours: bool = True  # else no text of it may be written to a file of the project
 
     @property
@@ -96,24 +121,33 @@ def generated(at: str) -> Subject:
     """A module under generated/, on what `tlxgen verify` runs."""
     name, structure = at.split("/")
     found = kernels(name)
-    variants = next(s for s in found.structures if s.name == structure).variants
+    made = next(s for s in found.structures if s.name == structure)
+    variants, cluster = made.variants, math.prod(made.plan.cluster)
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
-    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
-        module = load_module(path, arch)
-        arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config])
-        return verify_case(problem, module, *arguments, numerics.compare, runs, limits=LIMITS, arch=arch)
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
+        report = Report()
+        for way in runs:
+            turn = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
+            count = sms * cluster if sms else turn
+            module = load_module(path, arch, count)
+            arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config], numerics.compare)
+            report.add(verify_case(problem, module, *arguments, (way,), sms=count, limits=LIMITS, arch=arch))
+        return report
 
     configs = [c.kwargs for c in load_module(path, arch).CONFIGS]
     points = [(v.spec, c) for v, c in zip(variants, configs, strict=True)]
-    cases = [c for c in cases_of(problem, points) if configs[c[0]].get("SPLIT_K", 1) <= MOST_PARTS]
-    return Subject(at, path, tuple(Case(*c) for c in sorted(cases, key=_cost)), run)
+    cases = [Case(*c, number) for number, c in enumerate(cases_of(problem, points))]
+    cases = [c for c in cases if configs[c.config].get("SPLIT_K", 1) <= MOST_PARTS]
+    if "norm" in at:
+        cases = [c for c in cases if math.prod(c.shape) <= MOST_ELEMENTS]
+    return Subject(at, path, tuple(sorted(cases, key=_cost)), run)
 
 
-def _cost(case: tuple[int, Shape]) -> tuple[bool, int, int]:
+def _cost(case: Case) -> tuple[bool, int, int]:
     """Small problems of several tiles first: they show most faults."""
-    return min(case[1][-2:]) == 1, math.prod(case[1]), case[0]
+    return min(case.shape[-2:]) == 1, math.prod(case.shape), case.config
 
 
 def executed(path: Path, run: Callable[[], Any]) -> set[int]:
@@ -168,8 +202,8 @@ def tutorial(it: Tutorial) -> Subject:
 
     path = Path(tlx.__path__[0]) / "tutorials" / f"{it.module}.py"
 
-    def run(path: Path, case: Case, runs: Sequence[Run]) -> Report:
-        module = load_module(path)
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
+        module = load_module(path, sms=sms or SMS)
         m, n, k = case.shape
 
         def program(session: Session) -> None:
@@ -182,17 +216,58 @@ def tutorial(it: Tutorial) -> Subject:
             if not verdict.passed:
                 session.findings.add("wrong-numbers", verdict.text)
 
-        return verify(program, runs, limits=LIMITS)
+        return verify(program, runs, sms=sms or SMS, limits=LIMITS)
 
     cases = tuple(Case(0, shape) for shape in it.shapes)
     return Subject(f"tutorials/{it.module}", path, cases, run, ours=False)
 
 
+# Rows of benchmarks/tutorials, one of each kind: dynamic work, MMA of two CTAs, attention on either architecture.
+ROWS = (
+    "blackwell_gemm_clc, base",
+    "blackwell_gemm_2cta",
+    "blackwell_gemm_ws, 2 MMA groups",
+    "hopper_fa_ws_pipelined_pingpong_persistent",
+    "blackwell_fa_ws_persistent causal",
+    "blackwell_fa_clc causal, rescale",
+)
+
+
+def row_of(name: str) -> Row:
+    """The row of that name."""
+    return next(row for row in (*attention.ROWS, *gemm.ROWS) if row.name == name)
+
+
+def of_row(row: Row) -> Subject:
+    """A row's kernel, through its own host function, on some numbers of SMs; what the row explains does not count."""
+    path = Path(str(load_tutorial(row.module, row.arch).__file__))
+
+    def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
+        def load(sms: int, noted: Coverage) -> ModuleType:
+            with as_torchao():
+                return load_module(path, row.arch, sms, noted)
+
+        def check(way: Way, module: ModuleType, sms: int) -> Report:
+            return verify(lambda s: row.check(module, s), (way,), sms=sms, arch=row.arch, limits=LIMITS)
+
+        varied: Varied[ModuleType] = Varied(load, sms)
+        report = Report()
+        for way in runs:
+            report.add(varied.run(way, partial(check, way)))
+        report.seen = [s for s in report.seen if s.finding.id not in {**row.warnings, **row.defects}]
+        return report
+
+    return Subject(f"rows/{row.module}", path, (Case(0, ()),), run, ours=False)
+
+
 def subjects(names: Sequence[str] = ()) -> Iterator[Subject]:
-    """All of them, or those whose name contains one of `names`."""
+    """All generated ones, or those of all whose name contains one of `names`."""
     for at in GENERATED:
         if not names or any(n in at for n in names):
             yield generated(at)
     for it in TUTORIALS:
         if any(n in f"tutorials/{it.module}" for n in names):
             yield tutorial(it)
+    for row in map(row_of, ROWS):
+        if any(n in f"rows/{row.module}" for n in names):
+            yield of_row(row)

@@ -13,7 +13,9 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.kit.unseen import GRID
 
 from .spec import BackwardSpec
 
@@ -28,11 +30,20 @@ def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
 
 def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: fewer keys than queries; heads that share keys, ragged, with more steps than
-    slots; one query and key."""
+    slots; one query and key; keys that under a causal mask no query sees, and tiles that one tile of queries does."""
     stages = max(constants.values())
     yield 2, 2, 2, 129, 65
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
+    yield 1, 1, 1, 40, 300
+
+
+def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
+    yield Waiver(("no-round",), r"for count in range\(steps \+ 1\)", "it is one more than the steps")
+    if spec.mask.kind == "none" or (spec.gradients == ("dq",) and spec.mask.align == "top_left"):
+        yield Waiver(("no-round",), r"for count in range\(steps\)", "there is a query, and each sees a key")
 
 
 def inputs(spec: BackwardSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -13,7 +13,9 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.kit.unseen import GRID
 
 from .cost import WINDOW
 from .spec import AttentionSpec
@@ -30,14 +32,24 @@ def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
 
 def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; three items an SM, ragged, with more
-    tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and key; a head with so
-    many tiles of keys that its slots of a short ring go round twice. The tile's sizes come from the config."""
+    tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and two tiles of keys; a
+    head with so many tiles of keys that its slots of a short ring go round twice. The tile's sizes come from the
+    config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
     yield 2, 2, 2, m + 1, n // 2 + 1
     yield 1, sms, max(sms // 2, 1), 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
     yield 1, sms, 1, 2 * m - 3, min(stages, 4) * n - 3
-    yield 1, 1, 1, 1, 1
+    yield 1, 1, 1, 1, n + 1
     yield 1, 1, 1, *2 * ((2 * min(stages, 2) + 2) * n - 3,)
+
+
+def unseen(spec: AttentionSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
+    if spec.problem.lengths == "dense" and spec.mask.align == "top_left":
+        yield Waiver(
+            ("no-round",), r"for tile in range\(end - 1, ", "every query sees a key: there is at least one tile"
+        )
 
 
 def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:

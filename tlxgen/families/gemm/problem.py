@@ -15,6 +15,8 @@ from unittest import mock
 import torch
 
 from tlxgen.arch import DTYPES, DType, Sm100
+from tlxgen.coverage import Waiver
+from tlxgen.families.kit.unseen import GRID, SPIN
 
 from .spec import GemmSpec
 
@@ -80,6 +82,20 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     group = constants.get("GROUP_M", 8)
     rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
     yield _runnable(spec, (rows * m, 2 * n, parts * k))
+
+
+def unseen(spec: GemmSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield from (GRID, SPIN)
+    yield Waiver(
+        ("no-round",),
+        r"for k in range\((1, |min\(STAGES - 1, )?k_tiles\)",
+        "of an empty sum nothing is launched: K is at least 1",
+    )
+    if spec.schedule.tail != "whole":
+        yield Waiver(("no-round",), r"for k in range\(trips_of", "a part of K is cut no smaller than a tile of it")
+    if spec.schedule.tail == "helped":
+        yield Waiver(("ring",), "rest", "a CTA lends or borrows in the last round only: once a launch")
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -16,8 +16,8 @@ def flops(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
 
 
 def bytes_moved(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
-    """Bytes of x, dy, dx and statistics, each once; weights and their gradients are as nothing to them."""
-    return float(shape[0] * (3 * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
+    """Bytes of all rows and of statistics, each once; weights and their gradients are as nothing to them."""
+    return float(shape[0] * ((len(spec.read) + 1) * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
@@ -25,9 +25,11 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     spec = plan.facts
     assert isinstance(spec, NormBwdSpec)
     tile, cluster, copies = spec.tile, spec.cluster.n, spec.rings.rows.stages > 0
-    if spec.columns < shape[1] or copies and shape[1] * spec.dtype.bytes % 16:
+    if spec.columns < shape[1] or shape[1] % spec.step:
         return math.inf
     tiles = math.ceil(shape[0] / tile.m)
     clusters = min(tiles, max(spec.ctas * (sms - 12 * (cluster == 8)) // cluster, 1))
-    moved = tile.m * spec.columns * clusters * 3 * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
+    moved = (
+        tile.m * spec.columns * clusters * (len(spec.read) + 1) * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
+    )
     return math.ceil(tiles / clusters) * (moved + (500 if copies else 4000))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tlxgen import plan
-from tlxgen.arch import ARCHS, DTYPES
+from tlxgen.arch import ARCHS
 from tlxgen.families import kit
+from tlxgen.families.norm_fwd.plan import sums
 from tlxgen.plan.arguments import Host, HostArgument, KernelArgument, address, scalar
 from tlxgen.plan.steps import steps
 
@@ -46,9 +47,13 @@ def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
 def _role(spec: NormBwdSpec) -> plan.Role:
     """Sums in fp32; x, dy and the weight as they came, unless they are read again, and one of them in fp32."""
     task, each = spec.tasks.reduce, spec.tile.m * spec.tile.n // (32 * spec.warps)
-    kept = 0 if task.again else each * (2 * spec.dtype.bytes + sum(v.bytes for v in spec.vectors.values())) // 4
+    kept = (
+        0
+        if task.again
+        else each * (len(spec.read) * spec.dtype.bytes + sum(v.bytes for v in spec.vectors.values())) // 4
+    )
     held = each * min(task.sums, len(spec.vectors)) + kept + WORKING_REGISTERS
-    rows = ("load x", "load dy") if spec.rings.rows.stages else ()
+    rows = tuple(f"load {name}" for name in spec.read) if spec.rings.rows.stages else ()
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
     wait = ("load_wait",) if rows else ()
     done = steps(*rows, *wait, ": sums of rows", *exchange, ": dx; sums of columns", *rows, *wait)
@@ -56,28 +61,25 @@ def _role(spec: NormBwdSpec) -> plan.Role:
 
 
 def _rings(spec: NormBwdSpec, sizes: Mapping[str, plan.Size]) -> Iterator[plan.Ring]:
-    """Rows on their way; and what each CTA has found of a row, whose slots go back as those of the forward do."""
+    """Rows on their way; and what each CTA has found of a row."""
     shape = sizes["BLOCK_M"], sizes["BLOCK_N"]
     if spec.rings.rows.stages:
-        pair = tuple(plan.Tile(name, shape, spec.dtype, internal=True) for name in ("x", "dy"))
-        yield plan.Ring("rows", pair, sizes["STAGES"], plan.Fill("reduce", "async"), (), item=True)
+        tiles = tuple(plan.Tile(name, shape, spec.dtype, internal=True) for name in spec.read)
+        yield plan.Ring("rows", tiles, sizes["STAGES"], plan.Fill("reduce", "async"), (), item=True)
     if spec.cluster.n > 1:
-        values = plan.Size.literal(len(spec.stats))
-        tile = plan.Tile("sums", (shape[0], values), DTYPES["fp32"], internal=True)
-        fill, drain = plan.Fill("reduce", "gather", sizes["CLUSTER"]), plan.Drain("reduce", via=("sums",))
-        yield plan.Ring("sums", (tile,), plan.Size.literal(2), fill, (drain,), item=True)
+        yield sums(sizes, len(spec.stats))
 
 
 def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
     """Rows and strides in bytes tell the compiler, by what divides them, where rows are whole chunks of 16 bytes."""
-    yield from (address(f"{name}_ptr", spec.dtype.signature, name) for name in ("x", "dy", "dx"))
+    yield from (address(f"{name}_ptr", spec.dtype.signature, name) for name in (*spec.read, "dx"))
     yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
     if spec.vectors:
         yield address("weight_ptr", spec.vectors["weight"].signature, "weight")
         yield address("sums_ptr", "fp32", "sums")
     yield scalar("M", "m", divisible=True)
     yield scalar("row_bytes", f"n * {spec.dtype.bytes}", divisible=True)
-    yield from (scalar(f"stride_{n}", f"strides[{i}]", divisible=True) for i, n in enumerate(("x", "dy", "dx")))
+    yield from (scalar(f"stride_{n}", f"strides[{i}]", divisible=True) for i, n in enumerate((*spec.read, "dx")))
 
 
 def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
@@ -85,6 +87,7 @@ def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> 
     fused = tuple((name, value) for name, value in constants if name == "SUMS" and spec.problem.bias)
     if spec.apart:
         given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]
+        given = [a for a in given if "dresidual_out" not in a.name]
         yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4)
     if spec.vectors:
         given = [address("sums_ptr", "fp32", "sums")]
@@ -96,8 +99,11 @@ def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> 
 
 def _host(spec: NormBwdSpec) -> Iterator[HostArgument]:
     kind, fp32, absent = (spec.dtype.torch,), ("float32",), ("Tensor", "None", True)
-    for name, text in (("dy", f"(..., N) {kind[0]}, rows at one distance."), ("x", "likewise, as the forward had it.")):
-        decoded = "addressable(dy)" if name == "dy" else ""
+    rows = {"dy": f"(..., N) {kind[0]}, rows at one distance.", "x": "likewise, as the forward had it."}
+    if spec.problem.residual:
+        rows |= {"x": "likewise, the forward's residual_out.", "dresidual_out": "likewise, the gradient by that."}
+    for name, text in rows.items():
+        decoded = "" if name == "x" else f"addressable({name})"
         yield HostArgument(name, text, shape="tuple(x.shape)", dtypes=kind, wants="rows", decoded=decoded)
     vectors = [(name, (of.torch,)) for name, of in spec.vectors.items()]
     for name, of in vectors[:1]:

@@ -6,39 +6,51 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
+from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
+from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.norm_fwd.problem import EPS, MEAN, SHAPES
 
 from .spec import NormBwdSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
+
+SHORT = 8192  # columns: many such rows take no long time
 
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
     """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
-    step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 1
     given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *SHAPES))
-    return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % step == 0)
+    return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % spec.step == 0)
 
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round; one row or element."""
-    step = 16 // spec.dtype.bytes if spec.rings.rows.stages else 3
-    tiles = max(1, spec.ctas * sms // spec.cluster.n) * (1 + spec.rings.rows.stages) + 1
-    yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - step
-    yield 1, step if spec.rings.rows.stages else 1
+    """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and those of the sums
+    twice where rows are short; one row or element."""
+    rounds = max(1 + spec.rings.rows.stages, 6 if spec.cluster.n > 1 and spec.columns <= SHORT else 0)
+    tiles = max(1, spec.ctas * sms // spec.cluster.n) * rounds + 1
+    yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - max(spec.step, 3)
+    yield 1, spec.step
 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name; between the rows of x and dy lies NaN."""
-    dy, x = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in range(2))
-    found, wide = {"dy": dy, "x": x.add_(MEAN)}, x.double()
+    x, *gradients = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in spec.read)
+    found = dict(zip(spec.read[1:], gradients, strict=True)) | {"x": x.add_(MEAN)}
+    wide = x.double()
     if spec.vectors:
         found["weight"] = random(1, shape[1], spec.vectors["weight"].name, device)[0]
     if "mean" in spec.stats:
         found["mean"] = wide.mean(-1).float()
         wide = wide - wide.mean(-1, keepdim=True)
     return found | {"rstd": (wide.square().mean(-1) + EPS).rsqrt().float()}
+
+
+def unseen(spec: NormBwdSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
+    why = "a round adds up the sums of as many clusters as a CPU does not run at once, and waits for nobody"
+    yield Waiver(("second-round", "no-round"), r"for first in range\((0|P), (2 \* )?P, 2048 // COLUMNS\)", why)
 
 
 def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
@@ -51,7 +63,8 @@ def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, fl
     wdy = dy * t.get("weight", torch.ones(())).double()
     dx = wdy - xhat * (wdy * xhat).mean(-1, keepdim=True) - (wdy.mean(-1, keepdim=True) if "mean" in t else 0.0)
     rows = tuple(range(x.dim() - 1))
-    made = {"dx": dx * rstd, "dweight": (dy * xhat).sum(rows), "dbias": dy.sum(rows)}
+    dx = dx * rstd + t.get("dresidual_out", torch.zeros(())).double()
+    made = {"dx": dx, "dweight": (dy * xhat).sum(rows), "dbias": dy.sum(rows)}
     least = {"dx": float((wdy * rstd).norm()) / 100}
     names = ("dx", *(f"d{name}" for name in spec.vectors))
     return {name: (made[name], max(float(made[name].norm()), least.get(name, 0.0))) for name in names}

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from tlxgen.arch import DTYPES, Arch, DType
+from tlxgen.arch import Arch
 from tlxgen.families.kit import Axis, faults
-from tlxgen.families.norm_fwd.spec import Cluster, Problem, TileShape
-from tlxgen.spec import CommonSpec, Fault, SpecModel
+from tlxgen.families.norm_fwd.spec import Cluster, Norm, TileShape
+from tlxgen.spec import SpecModel
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
@@ -57,11 +57,11 @@ class Schedule(SpecModel):
     kind: Literal["persistent"] = Field("persistent", description="Clusters that walk over rows.")
 
 
-class NormBwdSpec(CommonSpec):
+class NormBwdSpec(Norm):
     """dx, dweight and dbias from dy, x, weight and the statistics that a norm_fwd kernel has found."""
 
+    axes = AXES
     kernel: Literal["norm_bwd"] = Field(description="The kernel family.")
-    problem: Problem = Field(Problem(), description="What is computed: as in the forward.")
     tile: Tile = Field(Tile(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles.")
@@ -69,24 +69,13 @@ class NormBwdSpec(CommonSpec):
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
 
     @property
-    def dtype(self) -> DType:
-        return DTYPES[self.problem.dtype]
-
-    @property
-    def vectors(self) -> dict[str, DType]:
-        """Weight and bias, if there are any."""
-        names = ("weight",) * (self.problem.weight != "none") + ("bias",) * self.problem.bias
-        return dict.fromkeys(names, DTYPES["fp32"] if self.problem.weight == "fp32" else self.dtype)
-
-    @property
-    def stats(self) -> tuple[str, ...]:
-        return ("mean",) * (self.problem.norm == "layer") + ("rstd",)
+    def read(self) -> tuple[str, ...]:
+        """What has rows that are read: dx has the gradient of the sum that was normalised added to it."""
+        return ("x", "dy") + ("dresidual_out",) * self.problem.residual
 
     @property
     def about(self) -> dict[str, object]:
-        """What a forward says of itself that goes together with this backward."""
-        p = self.problem
-        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": True}
+        return {**super().about, "stats": True}
 
     @property
     def warps(self) -> int:
@@ -102,6 +91,11 @@ class NormBwdSpec(CommonSpec):
         return self.tile.n * self.tile.chunks * self.cluster.n
 
     @property
+    def step(self) -> int:
+        """What the columns of x are a multiple of: asynchronous copies take whole chunks of 16 bytes."""
+        return 16 // self.dtype.bytes if self.rings.rows.stages else 1
+
+    @property
     def apart(self) -> bool:
         """Whether another kernel adds up columns that this one has no registers for."""
         return self.tasks.reduce.sums < len(self.vectors)
@@ -111,19 +105,10 @@ class NormBwdSpec(CommonSpec):
         """That share an SM."""
         return Arch.registers // (32 * self.warps * self.registers)
 
-    def faults(self) -> list[Fault]:
-        task = self.tasks.reduce
+    def wrong(self) -> tuple[faults.Rule, ...]:
+        task, stats = self.tasks.reduce, self.problem.stats
         held = not task.again or task.sums or self.rings.rows.stages
-        p = self.problem
-        return [
-            *faults.name(self),
-            *faults.guards(self, AXES),
-            *faults.registers({"tasks.reduce.registers": task.registers}),
-            *faults.powers_of_two(self, ("tile.m", "tile.n"), "a tile extent"),
-            *faults.where(
-                ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
-                ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
-                ("problem.stats", p.stats, "the statistics are the forward's results: here they are always arguments"),
-                ("tile.chunks", self.tile.chunks > 1 and held, "chunks are read from memory, and again, for dx alone"),
-            ),
-        ]
+        return (
+            ("problem.stats", stats, "the statistics are the forward's results: here they are always arguments"),
+            ("tile.chunks", self.tile.chunks > 1 and held, "chunks are read from memory, and again, for dx alone"),
+        )

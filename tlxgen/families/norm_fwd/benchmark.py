@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
 
 from tlxgen.families.kit import matrices
-from tlxgen.families.kit.matrices import Shape, Tensors
+from tlxgen.families.kit.matrices import Baselines, Shape, Tensors
 
 from .problem import EPS
 from .spec import NormSpec
@@ -21,51 +20,73 @@ Run = Callable[[], Any]
 torch._dynamo.config.recompile_limit = 64  # each shape of a baseline is a compilation
 
 
-def call(module: ModuleType, spec: NormSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
+def call(module: ModuleType, spec: Any, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function; rows lie end to end, as in the baselines."""
-    return matrices.call(module, spec, shape, _dense(tensors) | {"eps": EPS}, config)
+    return matrices.call(module, spec, shape, {**tensors, **dense(tensors)}, config)
 
 
-def _dense(tensors: Tensors) -> Tensors:
-    return {name: t.contiguous() for name, t in tensors.items() if name != "eps"}
+def dense(tensors: Tensors) -> Tensors:
+    """The tensors, end to end."""
+    return {name: t.contiguous() for name, t in tensors.items() if isinstance(t, torch.Tensor)}
 
 
-def baselines(spec: NormSpec) -> Mapping[str, Callable[[Tensors], Run]]:
-    """torch's own operator, the same results by torch.compile, and quack, whose layer norm has weights in fp32."""
-    compiled = torch.compile(_decomposed, dynamic=False)
-    found = {"torch": lambda t: _bound(_eager, spec, t), "torch.compile": lambda t: _bound(compiled, spec, t)}
-    return found | ({"quack": lambda t: _quack(spec, t)} if importlib.util.find_spec("quack") else {})
+def bound(function: Callable[..., Any], spec: Any, tensors: Tensors) -> Run:
+    """The call of a baseline, with weights in the type of x."""
+    fp32 = ("mean", "rstd")
+    given = {name: t if name in fp32 else t.to(tensors["x"].dtype) for name, t in dense(tensors).items()}
+    return lambda: function(spec.problem, **given)
 
 
-def _bound(function: Callable[..., Any], spec: NormSpec, tensors: Tensors) -> Run:
-    x, *vectors = (t.to(tensors["x"].dtype) for t in _dense(tensors).values())
-    return lambda: function(x, *vectors, *[None] * (2 - len(vectors)), spec.problem.norm, spec.problem.stats)
+def against(
+    eager: Callable[..., Any], decomposed: Callable[..., Any], spec: Any
+) -> dict[str, Callable[[Tensors], Run]]:
+    """torch's own operator, and the same results by torch.compile."""
+    both = {"torch": eager, "torch.compile": torch.compile(decomposed, dynamic=False)}
+    return {name: functools.partial(bound, function, spec) for name, function in both.items()}
 
 
-def _eager(x: torch.Tensor, weight: Any, bias: Any, norm: str, stats: bool) -> Any:
-    n = x.shape[-1:]
-    layer = norm == "layer"
-    made = torch.native_layer_norm(x, n, weight, bias, EPS) if layer else torch._fused_rms_norm(x, n, weight, EPS)
-    return made if stats else made[0]
+def baselines(spec: NormSpec) -> Baselines:
+    """torch, torch.compile and quack, whose layer norm has weights in fp32 and no residual."""
+    there = importlib.util.find_spec("quack") and not (spec.layer and spec.problem.residual)
+    return against(_eager, _decomposed, spec) | ({"quack": functools.partial(_quack, spec)} if there else {})
 
 
-def _decomposed(x: torch.Tensor, weight: Any, bias: Any, norm: str, stats: bool) -> Any:
+def _eager(problem: Any, x: Any, weight: Any = None, bias: Any = None, residual: Any = None) -> Any:
+    whole, n = x if residual is None else x + residual, x.shape[-1:]
+    if problem.norm == "layer":
+        return _results(problem, whole, *torch.native_layer_norm(whole, n, weight, bias, EPS))
+    return _results(problem, whole, *torch._fused_rms_norm(whole, n, weight, EPS))
+
+
+def _decomposed(problem: Any, x: Any, weight: Any = None, bias: Any = None, residual: Any = None) -> Any:
     """What Inductor makes one kernel of: it takes the fused RMSNorm as it is, and its own is faster."""
-    if norm == "layer":
-        return _eager(x, weight, bias, norm, stats)
-    wide = x.float()
+    if problem.norm == "layer":
+        return _eager(problem, x, weight, bias, residual)
+    whole = x if residual is None else x + residual
+    wide = whole.float()
     rstd = torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPS)
     scaled = wide * rstd if weight is None else wide * rstd * weight
-    return (scaled.to(x.dtype), rstd) if stats else scaled.to(x.dtype)
+    return _results(problem, whole, scaled.to(x.dtype), rstd)
+
+
+def _results(problem: Any, whole: Any, y: Any, *stats: Any) -> Any:
+    """In the order of ours: y, the sum, statistics; y alone, where it is all."""
+    made = (y, *[whole] * problem.residual, *(stats if problem.stats else ()))
+    return made if len(made) > 1 else y
 
 
 def _quack(spec: NormSpec, tensors: Tensors) -> Run:
     norms: Any = importlib.import_module("quack.rmsnorm")
-    x, weight, bias = tensors["x"].contiguous(), tensors.get("weight"), tensors.get("bias")
-    stats = spec.problem.stats
-    if spec.problem.norm == "rms":  # which returns out, a residual, rstd
-        run = functools.partial(norms.rmsnorm_fwd, x, weight, eps=EPS, store_rstd=stats)
-        return lambda: run()[:: 2 if stats else 3]
-    wide = [None if t is None else t.float() for t in (weight, bias)]
-    run = functools.partial(norms.layernorm_fwd, x, *wide, EPS, return_rstd=stats, return_mean=stats)
-    return (lambda: operator.itemgetter(0, 2, 1)(run())) if stats else run  # of out, rstd, mean
+    given, stats = dense(tensors), spec.problem.stats
+    if spec.layer:
+        wide = [None if t is None else t.float() for t in map(given.get, ("weight", "bias"))]
+        run = functools.partial(norms.layernorm_fwd, given["x"], *wide, EPS, return_rstd=stats, return_mean=stats)
+        return (lambda: _results(spec.problem, None, *[run()[i] for i in (0, 2, 1)])) if stats else run
+    of = functools.partial(norms.rmsnorm_fwd, given["x"], given.get("weight"), residual=given.get("residual"), eps=EPS)
+    run = functools.partial(of, store_rstd=stats)
+
+    def in_order() -> Any:
+        y, whole, rstd = run()
+        return _results(spec.problem, whole, y, rstd)
+
+    return in_order

@@ -16,8 +16,9 @@ def flops(spec: NormSpec, shape: tuple[int, ...]) -> float:
 
 
 def bytes_moved(spec: NormSpec, shape: tuple[int, ...]) -> float:
-    """Bytes of x, y and statistics, each once; weights are as nothing to them."""
-    return float(shape[0] * (2 * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
+    """Bytes of x, y, what belongs to a residual, and statistics, each once; weights are as nothing to them."""
+    moved = len(spec.read) + len(spec.written)
+    return float(shape[0] * (moved * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
 def resident(spec: NormSpec) -> int:
@@ -39,7 +40,7 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         return math.inf
     width = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
     columns = (9 * shape[1] / cluster + width) / 10  # what is masked costs little
-    read, ctas = tile.m * columns * spec.dtype.bytes, resident(spec)
+    read, ctas = tile.m * columns * spec.dtype.bytes * len(spec.read), resident(spec)
     again = 2.4 if read * ctas * sms < Arch.l2_bytes else 3  # looped: x comes again from L2, or from memory
     moved = read * (again if spec.looped else 2)
     each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas

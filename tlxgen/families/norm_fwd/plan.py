@@ -41,47 +41,56 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
 def _role(spec: NormSpec) -> plan.Role:
     """What a thread holds of x: as it came or in fp32; where columns are looped over, their sums; the next tile."""
     each = spec.tile.m * spec.tile.n // (32 * spec.warps)
-    held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead
+    held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead * len(spec.read)
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
-    copied = ("load x", "load_wait") if spec.staged else ()
+    copied = (*(f"load {name}" for name in spec.read), "load_wait") if spec.staged else ()
     done = steps("start" if spec.schedule.pdl else "", *copied, ": x; its sums", *exchange, ": weights; y")
     return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held + WORKING_REGISTERS))
 
 
 def _parts(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
     """All of a CTA's columns, which it fills once and reads as often as it needs them."""
-    tile = plan.Tile("x", (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype)
-    return plan.Ring("x", (tile,), sizes["PARTS"], plan.Fill("reduce", "async"), ())
+    tiles = (plan.Tile(name, (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype) for name in spec.read)
+    return plan.Ring("x", tuple(tiles), sizes["PARTS"], plan.Fill("reduce", "async"), ())
 
 
 def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
+    return sums(sizes, 1 + spec.layer, go_round=spec.ahead)
+
+
+def sums(sizes: Mapping[str, plan.Size], values: int, *, go_round: bool = True) -> plan.Ring:
     """What each CTA has found of a row. Nobody releases a slot: who has the sums of use i + 1 of all knows that all
     have read those of use i, so that a CTA which is that far ahead stores into the other slot."""
-    tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(1 + spec.layer)), DTYPES["fp32"], internal=True)
+    tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(values)), DTYPES["fp32"], internal=True)
     fill, drains = plan.Fill("reduce", "gather", sizes["CLUSTER"]), (plan.Drain("reduce", via=("sums",)),)
-    return plan.Ring("sums", (tile,), plan.Size.literal(1 + spec.ahead), fill, drains * spec.ahead, item=True)
+    return plan.Ring("sums", (tile,), plan.Size.literal(1 + go_round), fill, drains * go_round, item=True)
 
 
 def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
     """Rows and strides in bytes tell the compiler, by what divides them, where rows are whole chunks of 16 bytes."""
-    yield address("x_ptr", spec.dtype.signature, "x")
+    yield from (address(f"{name}_ptr", spec.dtype.signature, name) for name in spec.read)
     yield from (address(f"{name}_ptr", kind.signature, name) for name, kind in spec.vectors.items())
-    yield address("y_ptr", spec.dtype.signature, "out")
+    yield from (address(f"{name}_ptr", spec.dtype.signature, of) for name, of in spec.written.items())
     yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
     yield scalar("M", "m", divisible=True)
-    strides = ("stride_x", 'row_stride(x, "x")'), ("stride_y", 'row_stride(made.get("out", out), "out")')
-    for name, of in (("row_bytes", "n"), *strides):
-        yield scalar(name, f"{of} * {spec.dtype.bytes}", divisible=True)
+    yield scalar("row_bytes", f"n * {spec.dtype.bytes}", divisible=True)
+    for name, of in (*((name, name) for name in spec.read), *spec.written.items()):
+        tensor = of if of == name and name in spec.read else f'made.get("{of}", {of})'
+        yield scalar(f"stride_{name}", f'row_stride({tensor}, "{of}") * {spec.dtype.bytes}', divisible=True)
     yield scalar("eps", "eps", "fp32")
 
 
 def _host(spec: NormSpec) -> Iterator[HostArgument]:
-    kind, given, result = spec.dtype.torch, (spec.dtype.torch,), ("Tensor", "None", True)
-    yield HostArgument("x", f"(..., N) {kind}, rows at one distance.", shape="x.shape", dtypes=given, wants="rows")
+    given, result = (spec.dtype.torch,), ("Tensor", "None", True)
+    texts = f"(..., N) {spec.dtype.torch}, rows at one distance.", "likewise; rows of x + residual are normalised."
+    for name, text in zip(spec.read, texts, strict=False):
+        yield HostArgument(name, text, shape="x.shape", dtypes=given, wants="rows")
     for name, of in spec.vectors.items():
         yield HostArgument(name, f"(N,) {of.torch}.", shape="(n,)", dtypes=(of.torch,), wants="contiguous")
     yield HostArgument("eps", "added to the mean square, to divide by its root.", "float", "1e-5", True)
-    yield HostArgument("out", "like x; allocated when absent.", *result, "x.shape", given, "rows", result=True)
+    texts = "like x; allocated when absent.", "likewise, for x + residual."
+    for name, text in zip(spec.written.values(), texts, strict=False):
+        yield HostArgument(name, text, *result, "x.shape", given, "rows", result=True)
     for name in spec.stats:
         text, fp32 = "(...) float32, of each row; allocated when absent.", ("float32",)
         yield HostArgument(name, text, *result, "x.shape[:-1]", fp32, "contiguous", result=True)

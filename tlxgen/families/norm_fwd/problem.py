@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
+from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
+from tlxgen.families.kit.unseen import GRID
 
 from .cost import clusters
 from .spec import NormSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
 MEAN = 16.0  # of x, whose squares are then far larger than its variance
 EPS = 1e-5
@@ -25,28 +27,39 @@ def shapes(spec: NormSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs; whole rows."""
-    m, n = spec.tile.m, int(min(spec.most, 3 * spec.tile.n * spec.cluster.n))
+    """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs, the last part of which has
+    hardly a column; whole rows, as long as a config's CTAs can hold."""
+    m, n = spec.tile.m, 3 * spec.tile.n * spec.cluster.n if spec.looped else int(spec.most)
     tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
-    yield from ((1, spec.step), (tiles * m - m // 2, n - 3 * spec.step), (m, n))
+    ragged = n - spec.tile.n + spec.step if spec.in_parts else n - 3 * spec.step
+    yield from ((1, spec.step), (tiles * m - m // 2, ragged), (m, n))
+
+
+def unseen(spec: NormSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield GRID
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name; between the rows of x lies NaN."""
     x = random(shape[0], shape[1], spec.problem.dtype, device).add_(MEAN)
     vectors = {name: random(1, shape[1], kind.name, device)[0] for name, kind in spec.vectors.items()}
-    return {"x": x, **vectors, "eps": EPS}
+    residual = {name: random(shape[0], shape[1], spec.problem.dtype, device) for name in spec.read[1:]}
+    return {"x": x, **residual, **vectors, "eps": EPS}
 
 
 def reference(spec: NormSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """Each output in float64, and the norm that an error is relative to."""
     x = t["x"].double()
+    if spec.problem.residual:  # rounded, as the kernel normalises and returns it
+        x = (t["x"].float() + t["residual"].float()).to(t["x"].dtype).double()
+    whole = x
     mean = x.mean(-1)
     x = x - mean[..., None] if spec.layer else x
     rstd = (x.square().mean(-1) + t["eps"]).rsqrt()
     out = x * rstd[..., None] * t.get("weight", 1.0) + t.get("bias", 0.0)
-    made = {"out": out, "mean": mean, "rstd": rstd}
-    return {name: (made[name], float(made[name].norm())) for name in ("out", *spec.stats)}
+    made = {"out": out, "residual_out": whole, "mean": mean, "rstd": rstd}
+    return {name: (made[name], float(made[name].norm())) for name in (*spec.written.values(), *spec.stats)}
 
 
 def tolerance(spec: NormSpec, output: str) -> float:

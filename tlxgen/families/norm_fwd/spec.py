@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,59 @@ class Problem(SpecModel):
     )
     bias: bool = Field(False, description="Whether there is a bias: in a layer norm, beside a weight.")
     stats: bool = Field(False, description="Whether rstd, and mean in a layer norm, are results, in fp32.")
+    residual: bool = Field(
+        False, description="Whether the rows are x + residual; the sum, rounded to the type of x, is a result, too."
+    )
+
+
+class Norm(CommonSpec):
+    """What the specs of a norm and of its backward say alike."""
+
+    axes: ClassVar[tuple[Axis, ...]]
+    problem: Problem = Field(Problem(), description="What is computed.")
+    tile: Any
+    tasks: Any
+
+    @property
+    def dtype(self) -> DType:
+        return DTYPES[self.problem.dtype]
+
+    @property
+    def layer(self) -> bool:
+        return self.problem.norm == "layer"
+
+    @property
+    def vectors(self) -> dict[str, DType]:
+        """Weight and bias, if there are any."""
+        names = ("weight",) * (self.problem.weight != "none") + ("bias",) * self.problem.bias
+        return dict.fromkeys(names, DTYPES["fp32"] if self.problem.weight == "fp32" else self.dtype)
+
+    @property
+    def stats(self) -> tuple[str, ...]:
+        return ("mean",) * self.layer + ("rstd",)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What a host function says of itself to one that is to go together with it."""
+        return self.problem.model_dump()
+
+    def wrong(self) -> tuple[faults.Rule, ...]:
+        """Rules of its own."""
+        return ()
+
+    def faults(self) -> list[Fault]:
+        p = self.problem
+        return [
+            *faults.name(self),
+            *faults.guards(self, self.axes),
+            *faults.registers({"tasks.reduce.registers": self.tasks.reduce.registers}),
+            *faults.powers_of_two(self, ("tile.m", "tile.n"), "a tile extent"),
+            *faults.where(
+                ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
+                ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
+                *self.wrong(),
+            ),
+        ]
 
 
 class TileShape(SpecModel):
@@ -100,34 +153,16 @@ class Schedule(SpecModel):
     )
 
 
-class Cache(SpecModel):
-    x: Literal["none", "evict_first"] = Field(
-        "none",
-        description="Hint of the last read of x.",
-        json_schema_extra=meanings.of(meanings.EVICTION, "none", "evict_first"),
-    )
-    y: Literal["none", "evict_first"] = Field(
-        "none",
-        description="Hint of the stores of y.",
-        json_schema_extra=meanings.of(meanings.EVICTION, "none", "evict_first"),
-    )
-
-
-class NormSpec(CommonSpec):
+class NormSpec(Norm):
     """y (M, N) = (x - mean) * rstd * weight + bias for each row of x; RMSNorm has no mean and no bias."""
 
+    axes = AXES
     kernel: Literal["norm_fwd"] = Field(description="The kernel family.")
-    problem: Problem = Field(Problem(), description="What is computed.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
     rings: Rings = Field(Rings(), description="What is kept in SMEM.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
-    cache: Cache = Field(Cache(), description="Eviction hints of L1 and L2.")
-
-    @property
-    def dtype(self) -> DType:
-        return DTYPES[self.problem.dtype]
 
     @property
     def looped(self) -> bool:
@@ -136,6 +171,11 @@ class NormSpec(CommonSpec):
     @property
     def staged(self) -> bool:
         return self.schedule.kind == "staged"
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a thread holds a part of its x at a time, not all."""
+        return self.looped or self.staged
 
     @property
     def ahead(self) -> bool:
@@ -153,29 +193,18 @@ class NormSpec(CommonSpec):
         return 16 // self.dtype.bytes if self.staged else 1
 
     @property
-    def layer(self) -> bool:
-        return self.problem.norm == "layer"
-
-    @property
-    def vectors(self) -> dict[str, DType]:
-        """Weight and bias, if there are any."""
-        names = ("weight",) * (self.problem.weight != "none") + ("bias",) * self.problem.bias
-        return dict.fromkeys(names, DTYPES["fp32"] if self.problem.weight == "fp32" else self.dtype)
-
-    @property
     def stats(self) -> tuple[str, ...]:
-        return (("mean",) * self.layer + ("rstd",)) * self.problem.stats
+        return super().stats * self.problem.stats
 
     @property
-    def in_parts(self) -> bool:
-        """Whether a thread holds a part of its x at a time, not all."""
-        return self.looped or self.staged
+    def read(self) -> tuple[str, ...]:
+        """What a row is the sum of."""
+        return ("x",) + ("residual",) * self.problem.residual
 
     @property
-    def about(self) -> dict[str, object]:
-        """What it says of itself to a backward that is to go together with it."""
-        p = self.problem
-        return {"norm": p.norm, "dtype": p.dtype, "weight": p.weight, "bias": p.bias, "stats": p.stats}
+    def written(self) -> dict[str, str]:
+        """Where rows go, in the kernel's names and the host's: y, and the sum."""
+        return {"y": "out"} | ({"residual_out": "residual_out"} if self.problem.residual else {})
 
     @property
     def warps(self) -> int:
@@ -186,20 +215,6 @@ class NormSpec(CommonSpec):
     def registers(self) -> int:
         """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
         wide = self.problem.weight == "fp32" or self.arch == "sm100"
-        beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer))
-        ctas = max(1, (32 - 8 * beside) * (1 + self.in_parts) // self.warps)
+        beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer)) + self.problem.residual
+        ctas = max(1, max(8, 32 - 8 * beside) * (1 + self.in_parts) // self.warps)
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
-
-    def faults(self) -> list[Fault]:
-        p = self.problem
-        return [
-            *faults.name(self),
-            *faults.guards(self, AXES),
-            *faults.registers({"tasks.reduce.registers": self.tasks.reduce.registers}),
-            *faults.powers_of_two(self, ("tile.m", "tile.n"), "a tile extent"),
-            *faults.where(
-                ("problem.bias", p.bias and p.norm == "rms", "RMSNorm has no bias"),
-                ("problem.bias", p.bias and p.weight == "none", "a bias has the type of a weight: there is none"),
-                ("cache.x", self.staged and self.cache.x != "none", "the compiler gives asynchronous copies no hint"),
-            ),
-        ]

@@ -1,0 +1,13 @@
+"""What no run of a generated kernel can exercise, as data with reasons: `verify` does not count it as missing.
+
+A family's `problem` module has a function `unseen(spec)` that gives these, and what is its own.
+"""
+
+from __future__ import annotations
+
+from tlxgen.coverage import Waiver
+
+GRID = Waiver(("no-item",), "", "the host function launches no more CTAs than there are items")
+SPIN = Waiver(
+    ("no-round", "one-round", "second-round"), r"while (found|counts) ", "how long it spins is up to the schedule"
+)

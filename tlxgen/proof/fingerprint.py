@@ -1,0 +1,226 @@
+"""The digest of the simulator: of every module that can change a verdict, and of the libraries that it stands on.
+
+Which modules those are is read off their imports, without importing them: all that what runs and judges a generated
+module reaches, and all that its family's inputs, reference and tolerance reach. A new module is among them by itself.
+Only what stands in APART is left out. What cannot be read has no digest, and then nothing counts as proven.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from tlxgen import digest, stamp
+from tlxgen.files import write_atomic
+
+ROOTS = ("tlxgen.verify.simulate", "tlxgen.verify.parallel")
+# Left out with all that is below, as none of it can change the verdict on a module whose digests are the same.
+APART = {
+    "tlxgen.plan": "it decides what the module says, which has a digest of its own",
+    "tlxgen.spec": "it decides what the spec's values are, which have a digest of their own",
+    "tlxgen.stamp": "it remembers builds",
+    "tlxgen.cases": "it runs hand-written kernels, which have no record",
+    "tlxgen.verify.functions": "it runs hand-written kernels, which have no record",
+    "tlxgen.bounded": "it starts the process; one that is lost is no verdict",
+}
+FAMILIES = "tlxgen.families"  # itself, and not what is below: it finds the family and its variants
+LIBRARIES = {"torch": "torch", "triton": "fbtriton"}  # by the name that is imported; they compute what kernels compute
+PLAIN = {"greenlet", "pydantic"}  # compared with nothing: they switch between tasks and check types
+
+
+class UnreadableError(Exception):
+    """A module, or a library, of which no digest can be made."""
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """What gives a verdict on the modules of a family: a digest of its code, and the versions of libraries."""
+
+    digest: str
+    libraries: Mapping[str, str]
+
+    def made(self, by: str, libraries: Mapping[str, str]) -> bool:
+        """Whether this simulator made a record. A library that is not here cannot be compared, and does not count."""
+        return by == self.digest and all(libraries.get(name) == version for name, version in self.libraries.items())
+
+
+def simulator_of(*judged_by: str) -> Simulator | None:
+    """The simulator of modules that those of their family judge (see Family.judged_by); None if it has no digest."""
+    try:
+        return _simulator(judged_by) if judged_by else None
+    except (UnreadableError, OSError, SyntaxError, ValueError):
+        return None
+
+
+@functools.cache
+def _simulator(judged_by: tuple[str, ...]) -> Simulator:
+    code, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
+    versions = {name: _version(name) for name in sorted(set(others) | set(LIBRARIES.values()))}
+    return Simulator(code, {name: version for name, version in versions.items() if version})
+
+
+def _version(distribution: str) -> str:
+    """The version of a library, without the mark of a build; empty if it is not installed."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version(distribution).partition("+")[0]
+    return ""
+
+
+def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The digest of all code that counts, and the other libraries that it imports, as a plug-in may."""
+    read = modules((*ROOTS, *judged_by))
+    text = json.dumps({name: _digest(path) for name, path in sorted(read.code.items())})
+    own = {name.partition(".")[0] for name in read.code}
+    others = read.libraries - own - set(LIBRARIES) - PLAIN - set(sys.stdlib_module_names)
+    return digest.of_text(text), sorted(map(_distribution, others))
+
+
+def _distribution(imported: str) -> str:
+    found = metadata.packages_distributions().get(imported)
+    if not found:
+        raise UnreadableError(f"{imported} is of no installed library")
+    return found[0]
+
+
+def _remembered(judged_by: tuple[str, ...]) -> tuple[str, list[str]] | None:
+    """What was read when all texts were the same; reading takes most of a second."""
+    try:
+        code, others = json.loads(_memory(judged_by).read_bytes())
+        return str(code), list(map(str, others))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _remember(judged_by: tuple[str, ...], found: tuple[str, list[str]]) -> tuple[str, list[str]]:
+    with contextlib.suppress(OSError):
+        write_atomic(_memory(judged_by), json.dumps(found).encode())
+    return found
+
+
+@functools.cache
+def _memory(judged_by: tuple[str, ...]) -> Path:
+    """The file that remembers, named after every text that could count and the Python that reads them."""
+    tops = dict.fromkeys(("tlxgen", *map(_top, judged_by)))
+    trees = [digest.of_tree(folder, ("**/*.py",)) for top in tops for folder in _folders(top)]
+    key = digest.of_text("\n".join([*judged_by, sys.version, *trees]))
+    return stamp.cache_folder() / "simulators" / f"{key}.json"
+
+
+@dataclass
+class Read:
+    """Modules by their full names, and the top-level names of what else they import."""
+
+    code: dict[str, Path] = field(default_factory=dict)
+    libraries: set[str] = field(default_factory=set)
+
+
+def modules(roots: Iterable[str]) -> Read:
+    """The modules that `roots` reach by imports, in functions too, within their own packages and tlxgen.
+
+    `from package import name` reaches the module that defines the name, and not all that the package imports. Raises
+    UnreadableError for a root that is not there.
+    """
+    read = Read()
+    todo = list(roots)
+    tops = {_top(name) for name in todo} | {"tlxgen"}
+    for name in todo:
+        if _file(name) is None:
+            raise UnreadableError(f"no source of {name}")
+    while todo:
+        name = todo.pop()
+        if _top(name) not in tops:
+            read.libraries.add(_top(name))
+        elif name not in read.code and not _is_apart(name) and (path := _file(name)) is not None:
+            read.code[name] = path
+            todo += _imports(name, path)
+    return read
+
+
+def _is_apart(name: str) -> bool:
+    return name == FAMILIES or any(name == a or name.startswith(f"{a}.") for a in APART)
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
+def _digest(path: Path) -> str:
+    return digest.of_code(_tree(path))
+
+
+@functools.cache
+def _imports(name: str, path: Path) -> list[str]:
+    return list(_imported(name, path))
+
+
+def _imported(name: str, path: Path) -> Iterator[str]:
+    """The modules that a module imports; what it imports for types alone cannot change what it does."""
+    tree = _tree(path)
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = _absolute(node, name, path)
+            yield from (_definer(source, alias.name) for alias in node.names)
+
+
+def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
+    """The full name of what stands after `from`."""
+    if not node.level:
+        return node.module or ""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    above = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _definer(source: str, name: str) -> str:
+    """The module that `from source import name` is about: a module of that name, or where the name comes from."""
+    path = _file(source)
+    if _file(f"{source}.{name}") is not None:
+        return f"{source}.{name}"
+    if path is None or path.name != "__init__.py":
+        return source
+    for node in _tree(path).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if name == (alias.asname or alias.name):
+                    return _definer(_absolute(node, source, path), alias.name)
+    return source
+
+
+def _file(name: str) -> Path | None:
+    """The source of a module of a package that is loaded; None if it has none. Imports nothing."""
+    top, *rest = name.split(".")
+    for folder in _folders(top):
+        path = folder.joinpath(*rest)
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
+        if rest and path.with_suffix(".py").is_file():
+            return path.with_suffix(".py")
+    return None
+
+
+def _folders(top: str) -> list[Path]:
+    return [Path(folder) for folder in getattr(sys.modules.get(top), "__path__", ())]
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]

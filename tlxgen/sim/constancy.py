@@ -1,0 +1,172 @@
+"""What of a kernel's source constants decide, and which of its loops go over items of work: read, not run.
+
+A name is *fixed* when it is a constexpr parameter, a global, or a variable that only ever has fixed values. A loop goes
+over items when what it counts comes from the program's place in the grid, and its step is how many programs there are,
+or when it ends by what cluster launch control or that place says.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_WORK = {"program_id", "clc_consumer"}
+_VARYING = _WORK | {
+    "num_programs", "async_task_replica_id", "cluster_cta_rank", "thread_id", "clock64", "load", "local_load", "arange",
+}  # fmt: skip
+_LANGUAGES = {"tl", "tlx", "triton", "libdevice"}
+_CONSTANT_OPERATIONS = {
+    "cdiv", "constexpr", "maximum", "minimum", "min", "max", "dtype_of", "size_of", "next_power_of_2", "static_range",
+    "range", "cluster_size_1d", "get_fp8_format_name",
+}  # fmt: skip
+_TYPES = {"dtype", "type", "element_ty", "block_shape", "primitive_bitwidth"}
+_PROGRAMS = re.compile(r"sms?\b|sms?_|_sms?|programs|ctas|grid|workers|nprog", re.IGNORECASE)
+
+
+def op_name(node: ast.AST) -> str:
+    """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+@dataclass(frozen=True)
+class _Assigned:
+    """A value that a name is given; None: one that is not in the text. `settled`: constants decide whether it is."""
+
+    value: ast.expr | None
+    settled: bool
+
+
+@dataclass(eq=False)
+class Constancy:
+    """Of one function, as its text has it."""
+
+    function: ast.FunctionDef
+    _assigned: dict[str, list[_Assigned]] = field(default_factory=dict)
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        arguments = self.function.args
+        for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            self._known[a.arg] = a.annotation is not None and "constexpr" in ast.unparse(a.annotation)
+        self._collect(self.function.body, settled=True)
+        self._places = self._follow()
+
+    def fixed(self, node: ast.expr) -> bool:
+        """Whether constants of the config decide a value."""
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Name):
+            return self._fixed_name(node.id)
+        if isinstance(node, ast.Attribute):
+            return node.attr in _TYPES or (node.attr != "shape" and self.fixed(node.value))
+        if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+            return True  # a pointer that is None is a constant of the launch
+        if isinstance(node, ast.Call):
+            return self._fixed_call(node)
+        return all(self.fixed(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+
+    def over_items(self, loop: ast.For | ast.While) -> bool:
+        """Whether a round of the loop is an item of the program's work."""
+        if isinstance(loop, ast.While):
+            return self._tells(loop.test)
+        call = loop.iter
+        if not isinstance(call, ast.Call) or op_name(call) != "range" or len(call.args) < 3:
+            return False
+        start, _, step = call.args[:3]
+        programs = not self.fixed(step) or _PROGRAMS.search(ast.unparse(step)) is not None
+        return programs and self._tells(start)
+
+    def _fixed_name(self, name: str) -> bool:
+        if name not in self._known:
+            if name not in self._assigned:
+                return True  # a global, which Triton takes as a constexpr
+            self._known[name] = False  # while it is looked at: what depends on itself varies
+            values = self._assigned[name]
+            several = len(values) > 1
+            self._known[name] = all(
+                one.value is not None and (one.settled or not several) and self.fixed(one.value) for one in values
+            )
+        return self._known[name]
+
+    def _fixed_call(self, node: ast.Call) -> bool:
+        name, func = op_name(node), node.func
+        if name in _VARYING or name.startswith("atomic_"):
+            return False
+        if isinstance(func, ast.Attribute):
+            if isinstance(func.value, ast.Name) and func.value.id in _LANGUAGES and name not in _CONSTANT_OPERATIONS:
+                return False
+            if not self.fixed(func.value):
+                return False
+        values = [*node.args, *(k.value for k in node.keywords)]
+        return (bool(values) or isinstance(func, ast.Attribute)) and all(map(self.fixed, values))
+
+    def _collect(self, body: list[ast.stmt], settled: bool) -> None:
+        """Notes what each name is given, and whether in a branch or a loop that varies."""
+        for node in body:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._give(target, node.value, settled)
+            elif isinstance(node, ast.AnnAssign):
+                self._give(node.target, node.value, settled)
+            elif isinstance(node, ast.AugAssign):
+                self._give(node.target, None, settled)
+            elif isinstance(node, ast.For):
+                unrolled = op_name(node.iter) == "static_range"
+                self._give(node.target, node.iter if unrolled else None, settled)
+                self._collect(node.body, settled=False)
+            elif isinstance(node, ast.While):
+                self._collect(node.body, settled=False)
+            elif isinstance(node, ast.If):
+                inside = settled and self._is_constant(node.test)
+                self._collect(node.body, inside)
+                self._collect(node.orelse, inside)
+            elif isinstance(node, ast.With):
+                self._collect(node.body, settled)
+
+    def _is_constant(self, test: ast.expr) -> bool:
+        """Whether a condition is of parameters that are constexprs, and globals."""
+        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        return all(self._known.get(name, name not in self._assigned) for name in names)
+
+    def _give(self, target: ast.expr, value: ast.expr | None, settled: bool) -> None:
+        if isinstance(target, ast.Name):
+            self._assigned.setdefault(target.id, []).append(_Assigned(value, settled))
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            pairs: list[ast.expr | None] = [value] * len(target.elts)
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                pairs = list(value.elts)
+            for element, part in zip(target.elts, pairs, strict=True):
+                self._give(element, part, settled)
+
+    def _follow(self) -> set[str]:
+        """The names whose values come from the program's place in the grid."""
+        found: set[str] = set()
+        while True:
+            more = {
+                name
+                for name, values in self._assigned.items()
+                if name not in found and any(v.value is not None and self._tells(v.value, found) for v in values)
+            }
+            if not more:
+                return found
+            found |= more
+
+    def _tells(self, node: ast.expr, names: set[str] | None = None) -> bool:
+        """Whether a value comes from the program's place in the grid, and not from what lies in memory there."""
+        names = self._places if names is None else names
+        return any(
+            (isinstance(n, ast.Name) and n.id in names) or (isinstance(n, ast.Call) and op_name(n) in _WORK)
+            for n in _computed(node)
+        )
+
+
+def _computed(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression, but for what it reads from memory."""
+    yield node
+    name = op_name(node)
+    if not name.endswith("load") and not name.startswith("atomic_"):
+        for child in ast.iter_child_nodes(node):
+            yield from _computed(child)

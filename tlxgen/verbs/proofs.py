@@ -1,0 +1,128 @@
+"""The records of `tlxgen verify` in locks: which modules have one, and writing those of modules that have been run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tlxgen import lock
+from tlxgen.build import subject_digest
+from tlxgen.errors import TlxgenError
+from tlxgen.families import Kernels
+from tlxgen.files import read_regular
+from tlxgen.loading import HOST
+from tlxgen.proof import SECTION, Finding, Record, Simulator, State, Want, read, simulator_of, state_of
+from tlxgen.verify import Job, Result, StructureJob
+from tlxgen.working import Working
+
+
+@dataclass(frozen=True)
+class _Known:
+    work: Working
+    kernels: Kernels
+
+    @property
+    def simulator(self) -> Simulator | None:
+        return simulator_of(*self.kernels.family.judged_by)
+
+    def subject(self, structure: str, module: Path) -> str:
+        """The digest of what is run of a structure; empty for a module that is no Python."""
+        try:
+            code, host = read_regular(module), read_regular(module.with_name(HOST))
+            return subject_digest(code, host, self.kernels.structure(structure))
+        except (OSError, SyntaxError, ValueError):
+            return ""
+
+
+@dataclass
+class Proofs:
+    """What is known of structures, by their jobs. `note` may be called by several threads."""
+
+    _known: dict[StructureJob, _Known] = field(default_factory=dict)
+    _made: dict[StructureJob, Record] = field(default_factory=dict)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+    _fault: TlxgenError | None = None
+
+    def add(self, jobs: Sequence[StructureJob], work: Working, kernels: Kernels) -> None:
+        self._known |= dict.fromkeys(jobs, _Known(work, kernels))
+
+    def recorded(self, job: StructureJob) -> Record | None:
+        """The record that the lock has; None where there is none that can be believed."""
+        return read(_entry(self._known[job].work, job.structure))
+
+    def subject(self, job: StructureJob) -> str:
+        return self._known[job].subject(job.structure, job.module)
+
+    def state(self, job: StructureJob, want: Want) -> State:
+        return state_of(self.recorded(job), self.subject(job), self._known[job].simulator, want)
+
+    def is_same_simulator(self, job: StructureJob, record: Record) -> bool:
+        simulator = self._known[job].simulator
+        return simulator is not None and simulator.made(record.simulator, record.libraries)
+
+    def shown(self, job: Job) -> dict[str, Any] | None:
+        """The record of a job's structure as it is now, for JSON."""
+        if not isinstance(job, StructureJob):
+            return None
+        found = self._made.get(job) or self.recorded(job)
+        return found.to_json() if found and found.subject == self.subject(job) else None
+
+    def note(self, job: Job, result: Result, want: Want) -> None:
+        """Writes the record of a structure that was run, at once. A weaker one of the same does not replace another.
+
+        What hinders writing is raised by `close`, so that the other targets are run all the same.
+        """
+        if not isinstance(job, StructureJob) or result.error:
+            return
+        known = self._known[job]
+        simulator, subject = known.simulator, self.subject(job)
+        if simulator is None or not subject:
+            return
+        record = record_of(result, subject, simulator, want)
+        with self._writing:
+            try:  # another verify may be at work on the same lock
+                before = self.recorded(job)
+                same = before and before.subject == subject and simulator.made(before.simulator, before.libraries)
+                if before and same and before.covers(want.ways) and before.findings == record.findings:
+                    record = before
+                self._made[job] = record
+                sealed = lock.sealed({"subject": subject}, record.to_json(), SECTION)
+                known.work.record(SECTION, {job.structure: sealed})
+            except TlxgenError as error:
+                self._fault = self._fault or error
+
+    def close(self) -> None:
+        """Raises what hindered writing."""
+        if self._fault is not None:
+            raise self._fault
+
+
+def _entry(work: Working, structure: str) -> dict[str, Any]:
+    found: dict[str, Any] = lock.read(work.generated).get("structures", {}).get(structure, {})
+    return found
+
+
+def record_of(result: Result, subject: str, simulator: Simulator, want: Want) -> Record:
+    """What a result says, as a lock holds it."""
+    return Record(
+        subject=subject,
+        simulator=simulator.digest,
+        libraries=dict(simulator.libraries),
+        schedules=want.ways,
+        cases=result.cases,
+        sms=result.sms,
+        runs=result.runs,
+        steps=result.steps,
+        coverage=summary.to_json() if (summary := result.summary) else None,
+        findings=tuple(findings_of(result)),
+    )
+
+
+def findings_of(result: Result) -> Iterator[Finding]:
+    """The findings of a result without what tells how to see them: every run shows that again."""
+    for found in result.findings:
+        lines = tuple(place["line"] for place in found["places"])
+        yield Finding(id=found["id"], severity=found["severity"], message=found["message"], lines=lines)
