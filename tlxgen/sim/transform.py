@@ -92,27 +92,6 @@ class Runtime:
         m.hub.tick()
 
     @staticmethod
-<<<<<<< HEAD
-    def is_block(value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
-
-    @staticmethod
-    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
-        """`a and b` of a block: both sides are there."""
-        return _truth(a) & _truth(b)
-
-    @staticmethod
-    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
-        return _truth(a) | _truth(b)
-
-    @staticmethod
-    def negated(value: Any) -> Any:
-        """`not value`."""
-        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
-
-    @staticmethod
-=======
->>>>>>> main
     def enter() -> int:
         """A loop begins; it has had no round."""
         machine().worker.loops += 1
@@ -137,8 +116,6 @@ class Runtime:
         if value is not None:
             outcomes[at + bool(value)] += 1
         return value
-<<<<<<< HEAD
-=======
 
     @staticmethod
     def is_block(value: Any) -> bool:
@@ -157,7 +134,6 @@ class Runtime:
     def negated(value: Any) -> Any:
         """`not value`."""
         return ~_truth(value) if isinstance(value, torch.Tensor) else not value
->>>>>>> main
 
     @staticmethod
     def dtype(value: Any) -> Any:
