@@ -23,6 +23,7 @@ from .kit.names import folder
 
 BUILT_IN = {
     "gemm": "tlxgen.families.gemm:Gemm",
+    "grouped_gemm": "tlxgen.families.grouped_gemm:GroupedGemm",
     "attention_bwd": "tlxgen.families.attention_bwd:AttentionBwd",
     "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",

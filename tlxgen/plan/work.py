@@ -7,8 +7,8 @@ from typing import Literal
 
 from .size import Size
 
-Kind = Literal["grid", "persistent", "clc"]
-Tail = Literal["whole", "split", "helped"]
+Kind = Literal["grid", "persistent", "clc", "grouped"]
+Tail = Literal["whole", "split", "helped", "grouped"]
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,14 @@ class Work:
     """A work list: it yields the same items to every role of a CTA.
 
     `kind` names its part in `templates/lib/work/`. grid: one item a CTA. persistent: every so many-th item. clc:
-    cluster launch control hands items out while the kernel runs. `tail` names the part that says what becomes of the
-    tiles of the last wave: left whole, or cut along K, in parts for all CTAs or for those that have none. `cluster`
+    cluster launch control hands items out while the kernel runs. grouped: every so many-th item of all groups together,
+    whose sizes only the device knows. `tail` names the part that says what becomes of the
+    tiles of the last wave: left whole, or cut along K, in parts for all CTAs or for those that have none; grouped tiles
+    are left whole. `cluster`
     CTAs take an item together; of the role that multiplies, `replicas` take items in turns. `asks` is the guard of a
     task that asks for items, `consumers` the number of tasks that read each answer: both for clc alone, and the latter
-    is set by `plan.complete`.
+    is set by `plan.complete`. `groups`: of grouped items, what the search for an
+    item's group is told: the groups' sizes, their number, the extent that they share, and what an item takes of it.
     """
 
     kind: Kind = "grid"
@@ -29,6 +32,7 @@ class Work:
     replicas: int = 1
     asks: str | None = None
     consumers: Size = Size("0", 0)
+    groups: tuple[str, ...] = ()
 
     @property
     def single(self) -> bool:

@@ -13,19 +13,7 @@ from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
 from .layouts import ROWS
 from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
-from .memory import (
-    COLUMN_BYTES,
-    COLUMNS,
-    LANES,
-    SMEM_BYTES,
-    Access,
-    Buffer,
-    Kind,
-    Ring,
-    Storage,
-    View,
-    columns_used,
-)  # fmt: skip
+from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Ring, Storage, View, columns_used
 
 
 class StorageKind:

@@ -92,24 +92,6 @@ class Runtime:
         m.hub.tick()
 
     @staticmethod
-    def is_block(value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
-
-    @staticmethod
-    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
-        """`a and b` of a block: both sides are there."""
-        return _truth(a) & _truth(b)
-
-    @staticmethod
-    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
-        return _truth(a) | _truth(b)
-
-    @staticmethod
-    def negated(value: Any) -> Any:
-        """`not value`."""
-        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
-
-    @staticmethod
     def enter() -> int:
         """A loop begins; it has had no round."""
         machine().worker.loops += 1
@@ -134,6 +116,24 @@ class Runtime:
         if value is not None:
             outcomes[at + bool(value)] += 1
         return value
+
+    @staticmethod
+    def is_block(value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    @staticmethod
+    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
+        """`a and b` of a block: both sides are there."""
+        return _truth(a) & _truth(b)
+
+    @staticmethod
+    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
+        return _truth(a) | _truth(b)
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        """`not value`."""
+        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
 
     @staticmethod
     def dtype(value: Any) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tlxgen.families.base import Family
 from tlxgen.families.kit import Extent
+from tlxgen.spec import CommonSpec
 
 from .axes import AXES
 from .cost import SHAPES
@@ -17,10 +18,14 @@ class Gemm(Family):
     """The gemm family."""
 
     name = "gemm"
-    model = GemmSpec
+    model: ClassVar[type[CommonSpec]] = GemmSpec
     axes = AXES
     first_axes = {"tile.n": (128, 256), "rings.ab.stages": (3, 4)}
-    extents = (Extent("M", "rows of A and C"), Extent("N", "columns of B and C"), Extent("K", "products of a sum"))
+    extents: ClassVar[tuple[Extent, ...]] = (
+        Extent("M", "rows of A and C"),
+        Extent("N", "columns of B and C"),
+        Extent("K", "products of a sum"),
+    )
     shapes = SHAPES
     computes = ("problem", "tasks.mma.promote", "epilogue.ops", "epilogue.rounding")
 

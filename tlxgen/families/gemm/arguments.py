@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter
 from tlxgen.plan.arguments import address, descriptor, scalar
 
 from .facts import GemmFacts, Operand
+from .groups import Groups
 from .ops import OpTensor
 from .spec import GemmSpec
 
@@ -34,12 +35,18 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         describe = "describe_padded" if o.tile.padded else "describe"
         view, remedy = ("t", ROW_MAJOR) if o.row_major else ("t.T", COLUMN_MAJOR)
         element = o.tile.dtype.signature
-        name, remedy = f"{o.name}_desc", remedy.format(o.name)
-        yield descriptor(name, element, o.tile.shape, o.name, view=view, describe=describe, remedy=remedy)
+        name, remedy, box = f"{o.name}_desc", remedy.format(o.name), tuple(o.tile.shape)
+        if facts.groups:
+            describe, box, view = facts.groups.descriptor(o.name, box, o.row_major)
+            remedy = remedy.replace(".T", ".mT") if o.name in facts.groups.stacked else remedy
+        yield descriptor(name, element, box, o.name, view=view, describe=describe, remedy=remedy)
     for s in facts.scales:
         yield descriptor(f"{s.name}_desc", s.tile.dtype.signature, s.tile.shape, s.name)
     if facts.tma_store:
-        yield descriptor("c_desc", out_type, (facts.rows, facts.columns), out)
+        describe, box, view = "describe", (facts.rows, facts.columns), "t"
+        if facts.groups:
+            describe, box, view = facts.groups.descriptor("c", box)
+        yield descriptor("c_desc", out_type, box, out, view=view, describe=describe)
     for tile in (facts.sums, facts.rest):
         if tile:
             yield descriptor(f"{tile.name}_desc", "fp32", tile.shape, "sums", view="t.view(-1, block_n)")
@@ -52,6 +59,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         yield address("c_ptr", out_type, out)
     if facts.prefetch:
         yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in facts.operands)
+    if facts.groups and facts.groups.searched:
+        yield address(f"{facts.groups.given}_ptr", "i32", facts.groups.given)
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
     if facts.tail or not facts.tma_store:
         yield _size("stride_cm", "stride_target" if facts.split else "stride_cm")
@@ -59,9 +68,16 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in facts.operands)
         yield from (_count("first_rows", "first_rows"), _count("first_columns", "first_columns"))
     yield from _strides(facts)
-    yield from (_size("M", "m"), _size("N", "n"), _size("K", "k"))
-    yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
-    yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
+    shared = facts.groups.vary if facts.groups else ""  # by groups: one kernel serves all totals
+    for extent in ("m", "n", "k"):
+        is_shared = extent == shared
+        yield _count(extent.upper(), f"all_{extent}") if is_shared else _size(extent.upper(), extent)
+    if facts.groups:
+        yield _count("groups", "g")
+        yield from (_size(name, name) for name in filter(None, [facts.groups.more]))
+    else:
+        yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
+        yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
     if facts.tail:
         yield from (_count(n, n) for n in ("num_whole", "tail_parts", "num_workers", "part_tiles"))
         yield _count("fix_up_ctas", "shares")
@@ -101,6 +117,10 @@ def _count(name: str, value: str) -> KernelArgument:
 
 def host(facts: GemmFacts) -> Host:
     """The host function's arguments."""
+    if facts.groups:
+        alike = {o.tile.dtype for o in facts.operands} == {facts.c_dtype} and facts.groups.given == "offs"
+        operator = ("grouped_mm",) * (alike and facts.own_k)
+        return Host(tuple(_grouped(facts, facts.groups)), ("g", "m", "n", "k"), companions=operator)
     packs = ("pack_scales",) * bool(facts.scales)
     return Host(tuple(_host(facts)), ("m", "n", "k"), ("seed",) * facts.stochastic, ("target",) * facts.split, packs)
 
@@ -129,12 +149,38 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
     yield HostArgument("out", meaning, "Tensor", "None", True, "(m, n)", types, "rows", result=True, padded=padded)
 
 
+def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
+    """Those of a grouped GEMM: extents that the groups share are those of the tensors, m, n and k a mean of theirs."""
+    for o in facts.operands:
+        lines = f"its leading strides multiples of 16 bytes, {_order(o)}-major{groups.each(o.name)}."
+        types = (o.tile.dtype.torch,)
+        yield HostArgument(
+            o.name, f"{groups.shape(o.name)} {types[0]}, {lines}", shape=groups.host(o.name), dtypes=types
+        )
+    if groups.searched:
+        meaning = f"(G) int32, on the device: {groups.says}"
+        yield HostArgument(groups.given, meaning, shape="(g,)", dtypes=("int32",), wants="contiguous")
+    if groups.more == "alignment":
+        meaning = "each group begins at a multiple of it; what lies between is neither written nor looked at."
+        yield HostArgument("alignment", meaning, schema="int", default="128", keyword=True)
+    of_all = {groups.vary.upper(): f"all_{groups.vary}"}
+    yield from (_operation(t, of_all) for t in facts.op_tensors)
+    more = ", rows then padded to a multiple of 16 bytes" if facts.tma_store else ""
+    left = "; what no group has is left as it is" if groups.vary in ("m", "n") else ""
+    types, shape = (facts.c_dtype.torch,), groups.host("c")
+    meaning = f"{groups.shape('c')} {types[0]}, row-major{left}; allocated when absent{more}."
+    padded = facts.tma_store
+    yield HostArgument("out", meaning, "Tensor", "None", True, shape, types, "rows", result=True, padded=padded)
+
+
 def _order(operand: Operand) -> str:
     return "row" if operand.row_major else "column"
 
 
-def _operation(tensor: OpTensor) -> HostArgument:
+def _operation(tensor: OpTensor, of_all: Mapping[str, str] | None = None) -> HostArgument:
+    """`of_all`: what the host calls extents that groups share, if not by the letter."""
+    sizes = [(of_all or {}).get(extent, extent.lower()) for extent in tensor.shape]
     meaning = f"({', '.join(tensor.shape)}) {' or '.join(tensor.dtypes)}, {tensor.meaning}."
-    shape = f"({', '.join(tensor.shape).lower()}{',' * (len(tensor.shape) == 1)})"
+    shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
     wants: Literal["rows", "contiguous"] = "rows" if tensor.strided else "contiguous"
     return HostArgument(tensor.name, meaning, keyword=True, shape=shape, dtypes=tensor.dtypes, wants=wants)

@@ -9,6 +9,7 @@ from typing import Literal
 from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
 
+from .groups import Groups
 from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
@@ -91,6 +92,7 @@ class GemmFacts:
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
+    groups: Groups | None = None  # of a grouped GEMM
 
     @property
     def persistent(self) -> bool:
@@ -178,7 +180,33 @@ class GemmFacts:
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:
-        return tuple(t for op in self.ops for t in OPS[op].tensors)
+        found = (t for op in self.ops for t in OPS[op].tensors)
+        if not self.groups:
+            return tuple(found)
+        return tuple(t.of_groups() if t.name in self.groups.vectors else t for t in found)
+
+    @property
+    def op_values(self) -> tuple[str, ...]:
+        """What a task hands over as `op_arguments`: of a vector of each group, the group's own."""
+        own = {
+            f"{t.name}_ptr": f"{t.name}_ptr + group * {t.shape[1]}" for t in self.op_tensors if t.shape[:1] == ("G",)
+        }
+        return tuple(own.get(name, name) for name in self.op_arguments)
+
+    @property
+    def tile_extents(self) -> str:
+        """What `tile_at` is told of the product that an item is of."""
+        return ", ".join(self.groups.extents) if self.groups else "M, N, group_reciprocal, last_reciprocal"
+
+    @property
+    def limits(self) -> tuple[str, str]:
+        """Where the rows and the columns of C end that an item may write."""
+        return self.groups.limits if self.groups else ("M", "N")
+
+    @property
+    def own_k(self) -> bool:
+        """Whether each group has a K of its own, and a work item as many K tiles as its group's."""
+        return self.groups is not None and self.groups.vary == "k"
 
     @property
     def op_arguments(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,11 @@ class OpTensor:
 
     @property
     def strided(self) -> bool:
-        return len(self.shape) == 2
+        return self.shape == ("M", "N")
+
+    def of_groups(self) -> OpTensor:
+        """The same of a grouped GEMM: one for each group."""
+        return replace(self, shape=("G", *self.shape), meaning=f"of each group: {self.meaning}")
 
     @property
     def largest_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
 from tlxgen.families import kit
@@ -13,20 +14,29 @@ from tlxgen.plan.rule import at_least, equal
 from . import arguments, blackwell, hopper
 from .axes import AXES
 from .facts import GemmFacts, Operand
+from .groups import Groups
 from .spec import GemmSpec
 
 MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
-def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool], split: bool) -> Plan:
+def build(
+    spec: GemmSpec,
+    *,
+    guards: Mapping[str, bool],
+    baked: Mapping[str, int | bool],
+    split: bool,
+    groups: Groups | None = None,
+) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`.
 
     `guards` are the values of the guards in this variant, `baked` the parameters that are constants of the source, and
-    `split` says whether any variant of this structure cuts K (its source then carries the workspace).
+    `split` says whether any variant of this structure cuts K (its source then carries the workspace). `groups` are a
+    grouped GEMM's.
     """
     sizes = kit.sizes(AXES, spec)
-    facts = _facts(spec, sizes, split)
+    facts = replace(_facts(spec, sizes, split), groups=groups)
     arch = hopper if spec.arch == "sm90" else blackwell
     names = {facts.store_guard: "store", facts.scheduler_guard: "scheduler"}
     optional = frozenset(names[guard] for guard, on in guards.items() if on)
@@ -61,7 +71,15 @@ def build(spec: GemmSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
 
 def _work(spec: GemmSpec, facts: GemmFacts) -> Work:
     in_turns = facts.replicas if facts.pingpong else 1
-    return Work(facts.source, spec.schedule.tail, facts.cluster, in_turns, facts.scheduler_guard)
+    work = Work(facts.source, spec.schedule.tail, facts.cluster, in_turns, facts.scheduler_guard)
+    if not (groups := facts.groups):
+        return work
+    work = replace(work, tail="grouped")
+    if not groups.searched:
+        return work
+    tile = {"m": f"BLOCK_M * {facts.cluster_m}", "n": f"BLOCK_N * {facts.cluster_n}"}.get(groups.vary, "")
+    told = (f"{groups.given}_ptr", "groups", groups.whole, "across", groups.more, tile.removesuffix(" * 1"))
+    return replace(work, kind="grouped", groups=tuple(filter(None, told)))
 
 
 def _signals(facts: GemmFacts) -> tuple[Signal, ...]:

@@ -109,7 +109,7 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
     if spec.problem.scaling == "mx":
         made |= {"a_scale": _scales(m, k, device), "b_scale": _scales(n, k, device)}
     for op in spec.epilogue.ops:
-        made |= _OPERANDS[op](m, n, device) if op in _OPERANDS else {}
+        made |= operands(op, m, n, device)
     return made
 
 
@@ -157,6 +157,12 @@ def _vector(size: int, device: torch.device) -> torch.Tensor:
     return torch.rand(size, device=device) + 0.5
 
 
+def operands(op: str, rows: int, columns: int, device: torch.device) -> Tensors:
+    """The tensors that an operation of the epilogue takes."""
+    found: Tensors = _OPERANDS[op](rows, columns, device) if op in _OPERANDS else {}
+    return found
+
+
 _OPERANDS: dict[str, Any] = {
     "bias": lambda m, n, device: {"bias": torch.randn(n, device=device).to(torch.bfloat16) * 4},
     "residual": lambda m, n, device: {"residual": torch.randn(m, n, device=device).to(torch.bfloat16) * 4},
@@ -173,12 +179,31 @@ def arguments(module: ModuleType, tensors: Tensors) -> Tensors:
 def launch(
     module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
-    """Runs the generated host function; returns C and the number of elements written where nothing may write.
+    """Runs the generated host function; returns C and the number of elements written where nothing may write."""
+    m, n, _ = shape
+    result, strays = launched(module, spec, arguments(module, tensors), (m,), n, config)
+    return {"c": result}, strays
+
+
+def launched(
+    module: ModuleType,
+    spec: GemmSpec,
+    given: Tensors,
+    rows: tuple[int, ...],
+    columns: int,
+    config: Any,
+    kept: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, int]:
+    """C of the host function called with `given`, and how many elements were written where nothing may write.
+
+    C has `rows`, in one dimension or two, of so many `columns`; of these the kernel writes those that the mask
+    `kept` has, or all.
 
     Every buffer is NaN before: C, given as `out`, or, where TMA cannot store rows of this length exactly, C and the
     workspace as the host function allocates them. TMA writes chunks of 16 bytes: up to the end of the last one of a row
     is the kernel's to write. Words that the kernel has to leave zero count where it does not.
     """
+    device, all_rows = given["a"].device, math.prod(rows)
     buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
     zeros: list[torch.Tensor] = []
     asked: dict[tuple[int], tuple[int, int, int]] = {}  # what `empty_rows` gives, by how the host function allocates it
@@ -187,7 +212,7 @@ def launch(
         return columns + -columns % (16 // int(dtype.itemsize)) + GAP
 
     def poisoned(rows: int, columns: int, length: int, dtype: torch.dtype, exact: bool = False) -> torch.Tensor:
-        whole = torch.full((rows + 3, length), float("nan"), device=tensors["a"].device, dtype=dtype)
+        whole = torch.full((rows + 3, length), float("nan"), device=device, dtype=dtype)
         buffers.append((whole, whole[:rows, : columns if exact else length - GAP]))
         return whole[:rows, :columns]
 
@@ -196,35 +221,39 @@ def launch(
         asked[(rows * length,)] = rows, columns, length
         return like.new_empty((rows, length), dtype=dtype)[:, :columns]
 
-    def empty(device: torch.device, shape: tuple[int], strides: tuple[int], dtype: torch.dtype) -> torch.Tensor:
+    def empty(_: torch.device, shape: tuple[int], strides: tuple[int], dtype: torch.dtype) -> torch.Tensor:
         poisoned(*asked[shape], dtype)
         return buffers[-1][0].view(-1)
 
-    def workspace(device: torch.device, elements: int, words: int) -> tuple[torch.Tensor, torch.Tensor]:
-        zeros.append(torch.zeros(words, dtype=torch.int32, device=tensors["a"].device))
+    def workspace(_: torch.device, elements: int, words: int) -> tuple[torch.Tensor, torch.Tensor]:
+        zeros.append(torch.zeros(words, dtype=torch.int32, device=device))
         return poisoned(1, elements, elements + GAP, torch.float32)[0], zeros[-1]
 
-    m, n, _ = shape
     host, shared = getattr(module, spec.name), sys.modules[module.Call.__module__]
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
-    exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or n * dtype.bytes % 16 == 0
+    exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or columns * dtype.bytes % 16 == 0
     with (
         mock.patch.dict(module.__dict__, {"empty_rows": rows_apart, "CALLS": {}}),  # what is known is of other rows
         mock.patch.dict(shared.__dict__, {"_empty": empty, "workspace": workspace}),
     ):
-        out = poisoned(m, n, stride(n, kind), kind, exact=True) if exact else None
-        result: torch.Tensor = host(**arguments(module, tensors), out=out, config=config)
+        out = poisoned(all_rows, columns, stride(columns, kind), kind, exact=True).unflatten(0, rows) if exact else None
+        result: torch.Tensor = host(**given, out=out, config=config)
         torch.cuda.synchronize()
     left = sum(int(words.count_nonzero()) for words in zeros)
-    return {"c": result}, left + sum(_strays(whole, inside) for whole, inside in buffers)
+    return result, left + sum(_strays(whole, inside, kept) for whole, inside in buffers)
 
 
-def _strays(whole: torch.Tensor, inside: torch.Tensor) -> int:
-    """Elements of `whole` that are no longer NaN, outside of its part `inside`."""
+def _strays(whole: torch.Tensor, inside: torch.Tensor, kept: torch.Tensor | None) -> int:
+    """Elements of `whole` that are no longer NaN, outside of its part `inside`, or of what of that is `kept`."""
     rows, columns = inside.shape
     written = ~torch.isnan(whole)
-    written[:rows, :columns] = False
+    if kept is None:
+        written[:rows, :columns] = False
+    else:
+        width = kept.shape[1]  # what follows in a row is written with its last chunk
+        written[:rows, :width] &= ~kept
+        written[:rows, width:columns] &= ~kept.any(1, keepdim=True)
     return int(written.sum())
 
 
@@ -239,7 +268,11 @@ def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
         b = _scaled(t["b"].T, spec.problem.b.dtype, t["b_scale"]).T
     else:
         a, b = t["a"].double(), t["b"].double()
-    value = a @ b
+    return {"c": after(spec, a @ b, t)}
+
+
+def after(spec: GemmSpec, value: torch.Tensor, t: Tensors) -> tuple[torch.Tensor, float]:
+    """What the epilogue makes of a product in float64, and the norm that an error is relative to."""
     scale = float(value.norm())
     for op in spec.epilogue.ops:
         before = float(value.norm()) or 1.0
@@ -247,7 +280,7 @@ def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
         added = [float(t[op].double().norm())] if op in ("bias", "residual") else []
         grown = scale * float(value.norm()) / before if op.startswith("scale") else scale
         scale = max(grown, float(value.norm()), *added)
-    return {"c": (value, scale)}
+    return value, scale
 
 
 _REFERENCE: dict[str, Any] = {
