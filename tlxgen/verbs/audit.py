@@ -129,16 +129,16 @@ def draw(pool: Sequence[Recorded], options: Options) -> list[Recorded]:
 
 
 def _changed(pool: Sequence[Recorded], since: str) -> Iterator[Recorded]:
-    """The structures whose kernels are not what they were at a revision, or had no record then. Raises ReviewError.
+    """The structures whose kernels are not what they were at a revision. Raises ReviewError.
 
-    A change of host code is one of all modules; of those a sample is enough.
+    A change of host code is one of all modules, and so is that of the form of records; of those a sample is enough.
     """
     before: dict[Path, Mapping[str, Any]] = {}
     for one in pool:
         if one.folder not in before:
             before[one.folder] = _structures_at(one.folder, since)
         was = before[one.folder].get(one.name)
-        if not isinstance(was, dict) or not was.get(SECTION) or was.get("device") != one.entry.get("device"):
+        if not isinstance(was, dict) or was.get("device") != one.entry.get("device"):
             yield one
 
 
