@@ -7,7 +7,7 @@ spec      specs/blackwell_grouped_gemm.yaml
 
 from importlib import import_module
 
-from ._host import Operator, aligned, is_compiling, is_grad_enabled, keep, no_tensor, on_cuda, sm_count
+from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
 from .blackwell_grouped_gemm_m1 import OPERATOR as LEAD, outputs, shape_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -18,7 +18,7 @@ MODULES = (
 
 
 def blackwell_grouped_gemm(a, b, offs, *, out=None):
-    """What the modules here compute, by the one, and its config, that suit the shape.
+    """Runs the module and the config that suit the shape; all modules here compute the same.
 
     a: (all M, K) bfloat16, its leading strides multiples of 16 bytes, row-major.
     b: (G, K, N) bfloat16, its leading strides multiples of 16 bytes, column-major each.
@@ -41,19 +41,26 @@ def blackwell_grouped_gemm(a, b, offs, *, out=None):
     return run(a, b, offs, out)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(a, b, offs, out):
     """Launches what `prepare` says of arguments like these."""
+    alike, _, call = CALLS.latest
     try:
-        key = (aligned(a), aligned(b), aligned(offs), out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is None and alike(a, b, offs):
+            key = None
+        else:
+            key = (layout(a), layout(b), layout(offs), out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(a, b, offs, out)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(a, b, offs, out))
+        tensors = {"a": a, "b": b, "offs": offs, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors))
+    elif key and out is None:
+        CALLS.found(call, (), a, b, offs)
     return call(a, b, offs, out)
 
 

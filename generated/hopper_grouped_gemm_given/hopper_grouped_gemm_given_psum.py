@@ -15,9 +15,9 @@ import triton.language.extra.tlx as tlx
 from triton.tools.ragged_tma import create_ragged_descriptor, to_ragged_indices
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     describe,
@@ -31,6 +31,7 @@ from ._host import (
     no_tensor,
     on_cuda,
     pick,
+    prepared,
     sm_count,
     tensor_of,
     whole,
@@ -337,19 +338,26 @@ def prepare(a, b, psum, alignment, out, config, outputs=outputs):
     return Call(device, ("a", "b", "psum", "out"), ("out",), made, launches, owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(a, b, psum, alignment, out, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (id(config), layout(a), layout(b), aligned(psum), alignment, out is None or layout(out))
-        call = CALLS.get(key)
+        if out is config is None and alike(a, b, psum) and numbers == (alignment,):
+            key = None
+        else:
+            key = (id(config), layout(a), layout(b), layout(psum), alignment, out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(a, b, psum, alignment, out, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(a, b, psum, alignment, out, config))
+        tensors = {"a": a, "b": b, "psum": psum, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors, alignment=alignment, config=config))
+    elif key and out is config is None:
+        CALLS.found(call, (alignment,), a, b, psum)
     return call(a, b, psum, out)
 
 
