@@ -167,3 +167,21 @@ def rare_turn(out, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
             for i in range(ROUNDS):
                 tlx.barrier_wait(ping[0], i & 1)
                 tlx.barrier_arrive(pong[0])
+
+
+@triton.jit
+def first_name(out, WAIT: tl.constexpr, TAKE: tl.constexpr):
+    """The product of a wgmma under the name that it had before it was waited for."""
+    a = tlx.local_alloc((64, 64), tl.float16, 1)
+    b = tlx.local_alloc((64, 64), tl.float16, 1)
+    tlx.local_store(a[0], tl.full((64, 64), 1.0, tl.float16))
+    tlx.local_store(b[0], tl.full((64, 64), 2.0, tl.float16))
+    tlx.fence("async_shared")
+    product = tlx.async_dot(a[0], b[0])
+    if TAKE:
+        product = tlx.async_dot_wait(0, product)
+    elif WAIT:
+        tlx.async_dot_wait(0, product)
+    doubled = product * 2.0
+    tl.store(out, tl.max(tl.max(doubled, 0), 0))
+    tlx.async_dot_wait(0, doubled)

@@ -267,3 +267,50 @@ def bulk(source, out, BYTES: tl.constexpr, WAIT: tl.constexpr):
     if WAIT:
         tlx.barrier_wait(full[0], 0)
     tl.store(out, tl.max(tlx.local_load(line[0]), 0))
+
+
+@triton.jit
+def meeting_of_tasks(out, ALL: tl.constexpr, LAST: tl.constexpr):
+    """Every task of both CTAs comes to the cluster barrier, which keeps a CTA for the arrival of its peer."""
+    rank = tlx.cluster_cta_rank()
+    free = tlx.alloc_barriers(1, arrive_count=1)
+    turn = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(turn[0], 0)
+            if LAST:
+                tlx.barrier_arrive(free[0], 1, remote_cta_rank=1 - rank)
+                tlx.cluster_barrier()
+            else:
+                tlx.cluster_barrier()
+                tlx.barrier_arrive(free[0], 1, remote_cta_rank=1 - rank)
+            tl.store(out + rank, rank + 1.0)
+        with tlx.async_task(num_warps=1):
+            tlx.barrier_arrive(turn[0])
+            tlx.cluster_barrier()
+        with tlx.async_task(num_warps=1):
+            if ALL:
+                tlx.cluster_barrier()
+            else:
+                tlx.barrier_wait(free[0], 0)
+
+
+@triton.jit
+def meeting_outside(out, TASKS: tl.constexpr):
+    """The programs meet, with or without tasks in between."""
+    rank = tlx.cluster_cta_rank()
+    box = tlx.local_alloc((4,), tl.float32, 1)
+    came = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.cluster_barrier()
+    if TASKS:
+        with tlx.async_tasks():
+            with tlx.async_task("default"):
+                tlx.barrier_expect_bytes(came[0], 16)
+            with tlx.async_task(num_warps=1):
+                tlx.async_remote_shmem_store(box[0], tl.full((4,), rank + 1.0, tl.float32), 1 - rank, came[0])
+    else:
+        tlx.barrier_expect_bytes(came[0], 16)
+        tlx.async_remote_shmem_store(box[0], tl.full((4,), rank + 1.0, tl.float32), 1 - rank, came[0])
+    tlx.barrier_wait(came[0], 0)
+    tl.store(out + rank, tl.max(tlx.local_load(box[0]), 0))
+    tlx.cluster_barrier()

@@ -264,6 +264,54 @@ def pair(desc_a, desc_b, out, lanes, M: tl.constexpr, N: tl.constexpr, K: tl.con
 
 
 @triton.jit
+def truths(x, out, SCALAR: tl.constexpr):
+    """`and`, `or` and `not` of blocks are those of their elements; of scalars they are Python's."""
+    i = tl.arange(0, 8)
+    a = tl.load(x + i) > 0
+    tl.store(out + i, (a and i < 4 or i == 7).to(tl.float32))
+    tl.store(out + 8 + i, (not a and (i != 1) and (i != 2)).to(tl.float32))
+    if SCALAR and tl.load(x) > 0 or tl.load(x + 1) > 0 and not SCALAR:
+        tl.store(out + 16, 1.0)
+    if a.shape[0] == 4 and tl.load(x + 1000):  # the second is not looked at
+        tl.store(out + 16, 2.0)
+
+
+@triton.jit
+def blocks(x, out, ROWS, COLUMNS, PAD: tl.constexpr):
+    """A copy of the columns from 4 on, 4 at a time, transposed: what is not there is `PAD`."""
+    source = tl.make_block_ptr(
+        base=x, shape=(ROWS, COLUMNS), strides=(COLUMNS, 1), offsets=(0, 0), block_shape=(8, 4), order=(1, 0)
+    )
+    target = tl.make_block_ptr(out, (16, 8), (8, 1), (0, 0), (4, 8), (1, 0))
+    source = tl.advance(source, (0, 4))
+    for _ in range(2):
+        block = tl.load(source, boundary_check=(0, 1), padding_option=PAD)
+        tl.store(target, tl.trans(block), boundary_check=(0,))
+        source = tl.advance(source, (0, 4))
+        target = tl.advance(target, (4, 0))
+
+
+@triton.jit
+def flags(out, flag, SEND: tl.constexpr, LAST: tl.constexpr):
+    """Everybody but CTA 0 waits for its flag, and reads what it has written before. Nothing but atomics orders them."""
+    me = tl.program_id(0)
+    if me == 0:
+        tl.store(out, 7.0)
+        tl.inline_asm_elementwise(SEND, "=r,l,r", [flag, 3], dtype=tl.int32, is_pure=False, pack=1)
+    else:
+        ready = tl.inline_asm_elementwise(
+            "ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1
+        )
+        while ready == 0:
+            ready = tl.inline_asm_elementwise(
+                "nanosleep.u32 50; ld.relaxed.gpu.global.b32 $0, [$1];", "=r,l", [flag], dtype=tl.int32,
+                is_pure=False, pack=1,
+            )  # fmt: skip
+        tl.inline_asm_elementwise(LAST, "=r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)
+        tl.store(out + 4 + me, tl.load(out))
+
+
+@triton.jit
 def crowded_pair(out):
     """Four accumulators of 64 x 256, which fit into tensor memory only as 128 lanes each; a read that is too early."""
     a = tlx.local_alloc((64, 32), tl.float16, 1)

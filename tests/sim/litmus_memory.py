@@ -85,6 +85,23 @@ def columns(out, NUM: tl.constexpr):
 
 
 @triton.jit
+def columns_of_half(out, HALF: tl.constexpr, WHOLE: tl.constexpr, ROWS: tl.constexpr):
+    """Accumulators of 64 or 128 rows and 64 columns between two that take all lanes of 64 columns each."""
+    first = tlx.local_alloc((128, 64), tl.float32, WHOLE, tlx.storage_kind.tmem)
+    a = tlx.local_alloc((ROWS, 64), tl.float32, HALF, tlx.storage_kind.tmem)
+    b = tlx.local_alloc((ROWS, 64), tl.float32, HALF, tlx.storage_kind.tmem)
+    last = tlx.local_alloc((128, 64), tl.float32, WHOLE, tlx.storage_kind.tmem)
+    tlx.local_store(first[0], tl.full((128, 64), 1.0, tl.float32))
+    tlx.local_store(a[HALF - 1], tl.full((ROWS, 64), 2.0, tl.float32))
+    tlx.local_store(b[HALF - 1], tl.full((ROWS, 64), 3.0, tl.float32))
+    tlx.local_store(last[0], tl.full((128, 64), 4.0, tl.float32))
+    tl.store(out, tl.max(tl.max(tlx.local_load(first[0]), 0), 0))
+    tl.store(out + 1, tl.max(tl.max(tlx.local_load(a[HALF - 1]), 0), 0))
+    tl.store(out + 2, tl.max(tl.max(tlx.local_load(b[HALF - 1]), 0), 0))
+    tl.store(out + 3, tl.max(tl.max(tlx.local_load(last[0]), 0), 0))
+
+
+@triton.jit
 def scaled(out, KEEP: tl.constexpr, WAIT: tl.constexpr):
     """tmem_copy and the MMA that reads its scales are ordered by their thread; what the copy reads is in flight."""
     a = tlx.local_alloc((128, 128), tl.float8e4nv, 1)
@@ -106,3 +123,21 @@ def scaled(out, KEEP: tl.constexpr, WAIT: tl.constexpr):
     if WAIT:
         tlx.barrier_wait(done[0], 0)
     tl.store(out, tl.max(tl.max(tlx.local_load(acc[0]), 0), 0))
+
+
+@triton.jit
+def reaching(out, SLOTS: tl.constexpr, WAIT: tl.constexpr):
+    """One view of several slots, which another task reads one by one."""
+    rows = tlx.local_alloc((1, 32), tl.float32, 4)
+    full = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            if WAIT:
+                tlx.barrier_wait(full[0], 0)
+            for i in range(4):
+                tl.store(out + i, tl.max(tl.max(tlx.local_load(rows[i]), 1), 0))
+        with tlx.async_task(num_warps=1):
+            values = tl.arange(0, SLOTS * 32) // 32
+            all_rows = tlx.local_reinterpret(tlx.local_view(rows, 0), tl.float32, [SLOTS, 32])
+            tlx.local_store(all_rows, tl.reshape(values.to(tl.float32), (SLOTS, 32)))
+            tlx.barrier_arrive(full[0])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import linecache
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_language as kernels
 from tlxgen.cudalike import CudaLike
-from tlxgen.sim import DEVICE, RUNS, Report, Session, UnsupportedOp, verify, witness
+from tlxgen.sim import DEVICE, RUNS, Place, Report, Session, UnsupportedOp, verify, witness
 
 FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -301,6 +305,104 @@ def test_64_rows_by_two_ctas_lie_in_128_lanes(in_tensor_memory: bool) -> None:
         torch.testing.assert_close(out, a.float() @ b.float(), rtol=1e-5, atol=1e-4)
         halves = out.reshape(2, m, 2, n // 2).transpose(1, 2).reshape(4 * m, n // 2)
         assert torch.equal(lanes, halves)
+
+
+def test_a_kernel_that_host_code_writes_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no file: its lines are where `inspect` finds them, and a finding names them."""
+    lines = inspect.getsource(kernels.count.fn).replace("def count", "def counted").splitlines(keepends=True)
+    name, plain, scope = "<counted>", linecache.getlines, dict(vars(kernels))
+    monkeypatch.setattr(linecache, "getlines", lambda file, *rest: lines if file == name else plain(file, *rest))
+    builtins.exec(compile("".join(lines), name, "exec"), scope)
+    counter, _ = run(scope["counted"], torch.zeros(1, dtype=torch.int32), torch.zeros(6, dtype=torch.int32), grid=6)
+    assert counter.tolist() == [12]
+    lines[-1] = lines[-1].replace(lines[-1].strip(), "raise ValueError")
+    scope = dict(vars(kernels))
+    builtins.exec(compile("".join(lines), name, "exec"), scope)
+    found = run(scope["counted"], torch.zeros(1, dtype=torch.int32), torch.zeros(6, dtype=torch.int32), report=True)
+    (finding,) = (s.finding for s in found.seen)
+    assert finding.id == "kernel-error" and finding.places[0] == Place(name, len(lines))
+
+
+def test_a_launch_takes_what_is_already_a_constexpr() -> None:
+    values = torch.randn(64) * 8
+    options = {"TEXT": "ex2.approx.ftz.f32 $0, $1;", "CONSTRAINTS": "=f,f", "DTYPE": torch.float32}
+    _, out = run(kernels.asm, values, torch.zeros(64), **options, PACK=tl.constexpr(1))
+    assert torch.equal(out, torch.exp2(values))
+
+
+def test_torch_says_that_it_was_built_for_a_gpu() -> None:
+    def program(session: Session) -> None:
+        assert tuple(map(int, torch.version.cuda.split("."))) >= (12, 8)
+        assert torch.zeros(1, device=torch.accelerator.current_accelerator()).is_cuda
+
+    before = torch.version.cuda
+    assert not verify(program, RUNS[:1]).seen
+    assert torch.version.cuda == before
+
+
+def test_pinned_memory_is_memory() -> None:
+    def program(session: Session) -> None:
+        there = torch.arange(4, dtype=torch.int32).pin_memory().to("cuda", non_blocking=True)
+        assert there.is_cuda and there.tolist() == [0, 1, 2, 3]
+
+    assert not verify(program, RUNS[:1]).seen
+
+
+def test_an_operator_that_host_code_defines_runs_as_a_function_of_it() -> None:
+    """The one for a GPU, and on tensors that say they are there."""
+
+    @torch.library.custom_op("tlxgen_tests::counted", mutates_args=(), device_types=("cuda",))
+    def counted(n: torch.Tensor) -> torch.Tensor:
+        counter, seen = (torch.zeros(k, dtype=torch.int32, device=n.device) for k in (1, 6))
+        kernels.count[(6,)](counter, seen)
+        return counter + n
+
+    counted.register_kernel("cpu")(lambda n: n - 1)
+
+    def program(session: Session) -> None:
+        n = torch.ones(1, dtype=torch.int32, device="cuda")
+        assert n.is_cuda and counted(n).item() == 13
+
+    assert not verify(program, RUNS[:1]).seen
+
+
+def test_and_or_and_not_of_blocks_go_by_element() -> None:
+    x = torch.tensor([1.0, -1, 1, -1, 1, -1, 1, -1])
+    for scalar, taken in ((True, 1.0), (False, 0.0)):
+        _, out = run(kernels.truths, x, torch.zeros(24), SCALAR=scalar)
+        assert out[:8].tolist() == [1, 0, 1, 0, 0, 0, 0, 1]
+        assert out[8:16].tolist() == [0, 0, 0, 1, 0, 1, 0, 1]
+        assert out[16] == taken
+
+
+def test_block_pointers_move_and_know_their_bounds() -> None:
+    x = torch.arange(70.0).reshape(7, 10)
+    for padding, missing in (("zero", 0.0), ("nan", float("nan"))):
+        _, out = run(kernels.blocks, x, torch.zeros(16, 8), 7, 10, PAD=padding)
+        wanted = torch.full((16, 8), 0.0)
+        wanted[:8] = missing
+        wanted[:6, :7] = x.T[4:]
+        torch.testing.assert_close(out, wanted, rtol=0, atol=0, equal_nan=True)
+    found = run(kernels.blocks, x, torch.zeros(6, 8), 7, 10, PAD="zero", report=True)
+    assert found.ids == {"out-of-bounds"}  # a dimension that is checked by another extent, 16, than it has
+
+
+@pytest.mark.parametrize(
+    ("send", "receive", "ids"),
+    [("release", "acquire", set()), ("relaxed", "acquire", {"global-race"}), ("release", "relaxed", {"global-race"})],
+)
+def test_inline_ptx_reads_and_writes_flags_in_their_order(send: str, receive: str, ids: set[str]) -> None:
+    """CTA 0 tells the others by a flag, which they poll, that its value is there."""
+    arguments = (torch.zeros(8), torch.zeros(4, dtype=torch.int32))
+    texts = {
+        "SEND": f"red.{send}.gpu.global.add.s32 [$1], $2; mov.b32 $0, $2;",
+        "LAST": f"ld.{receive}.gpu.global.b32 $0, [$1];",
+    }
+    found = run(kernels.flags, *arguments, grid=4, runs=RUNS, report=True, **texts)
+    assert found.ids == ids
+    if not ids:
+        out, flag = run(kernels.flags, *arguments, grid=4, runs=RUNS, **texts)
+        assert out[4:].tolist() == [0.0, 7.0, 7.0, 7.0] and flag[0] == 3
 
 
 def test_a_run_that_ends_before_its_mmas_does_not_decide_where_accumulators_lie() -> None:

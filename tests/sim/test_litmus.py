@@ -174,3 +174,20 @@ def test_tma_fills_with_zero_and_stores_whole_chunks_of_16_bytes() -> None:
     written[8:18, 8:19] = 1.0
     written[8:18, 19:24] = 0.0  # past the tensor's 19 columns: the rest of the chunk that ends at 24
     assert torch.equal(got[0].nan_to_num(-1), written.nan_to_num(-1))
+
+
+def test_a_product_goes_by_the_name_that_the_wait_gives_it() -> None:
+    """Under the name before, it is there after a wait, but nothing keeps its uses behind that."""
+    assert not ids(litmus.first_name, WAIT=True, TAKE=True)
+    outs = []
+
+    def program(session: Session) -> None:
+        out = torch.zeros(1, device=DEVICE)
+        litmus.first_name[(1,)](out, WAIT=True, TAKE=False)
+        outs.append(out.item())
+
+    found = verify(program, RUNS[:2])
+    assert found.ids == {"async-lifetime"} and "gave back" in found.seen[0].finding.message
+    assert outs == [64 * 2.0 * 2.0] * 2
+    early = run(litmus.first_name, WAIT=False, TAKE=False)
+    assert early.ids == {"async-lifetime"} and "comes first" in early.seen[0].finding.message

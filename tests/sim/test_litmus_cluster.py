@@ -47,6 +47,32 @@ def test_the_compilers_cluster_barrier_at_the_end_keeps_a_cta_for_its_peer() -> 
     assert not litmus(kernels.pair, **TWO, MEET=True, WAIT=True, NO_ENDING=True)[0]
 
 
+def test_all_tasks_of_a_cluster_come_to_its_barrier() -> None:
+    """Each comes for its own warps: those of the first CTA alone, or the first task of each, are not all."""
+    found, outs = litmus(kernels.meeting_of_tasks, **TWO, ALL=True, LAST=True)
+    assert not found
+    assert all(out[:2] == [1.0, 2.0] for out in outs)
+    assert litmus(kernels.meeting_of_tasks, **TWO, ALL=True, LAST=False)[0] == {"remote-to-exited-cta"}
+
+
+def test_a_task_that_has_ended_holds_up_no_barrier_and_one_that_has_not_does() -> None:
+    assert not litmus(kernels.meeting_of_tasks, **TWO, ALL=False, LAST=True)[0]
+
+    def program(session: Session) -> None:
+        kernels.meeting_of_tasks[(2,)](torch.zeros(16, device=DEVICE), ctas_per_cga=(2, 1, 1), ALL=False, LAST=False)
+
+    found = verify(program, RUNS[:1], arch="sm100")
+    (deadlock,) = (s.finding for s in found.seen if s.finding.id == "deadlock")
+    assert "the cluster barrier, to which CTA 0 task of line" in deadlock.message
+
+
+@pytest.mark.parametrize("tasks", [False, True])
+def test_programs_meet_outside_of_their_tasks(tasks: bool) -> None:
+    found, outs = litmus(kernels.meeting_outside, **TWO, TASKS=tasks)
+    assert not found
+    assert all(out[:2] == [2.0, 1.0] for out in outs)
+
+
 def test_launch_control_hands_out_every_tile() -> None:
     found, outs = litmus(kernels.tiles, grid=(16,), CONSUMERS=2, MULTI=False)
     assert not found

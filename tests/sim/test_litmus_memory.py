@@ -12,7 +12,7 @@ from tests.sim.support import litmus
 from tlxgen.sim import RUNS, Findings
 from tlxgen.sim.alias import AliasSpec, Group, GroupType
 from tlxgen.sim.findings import KernelFault, Place
-from tlxgen.sim.memory import Buffer, Kind, Storage
+from tlxgen.sim.memory import Buffer, Kind, Storage, columns_used
 
 CORRECT = {"WAIT": True, "WARP_BARRIER": False, "KEEP": True, "OWN_THREAD": True, "MMAS": 2}
 
@@ -127,6 +127,34 @@ def test_tensor_memory_has_512_columns() -> None:
     found, outs = litmus(kernels.columns, NUM=2)
     assert not found and all(out[0] == 3.0 for out in outs)
     assert litmus(kernels.columns, NUM=3)[0] == {"out-of-bounds"}
+
+
+def test_two_buffers_of_64_rows_lie_in_the_same_columns() -> None:
+    """256 columns of each half of the lanes fit between 2 x 128 of both, 320 do not; of 128 rows, 2 x 128 do."""
+    found, outs = litmus(kernels.columns_of_half, HALF=4, WHOLE=2, ROWS=64)
+    assert not found and all(out[:4] == [1.0, 2.0, 3.0, 4.0] for out in outs)
+    assert litmus(kernels.columns_of_half, HALF=5, WHOLE=2, ROWS=64)[0] == {"out-of-bounds"}
+    assert not litmus(kernels.columns_of_half, HALF=2, WHOLE=2, ROWS=128)[0]
+    assert litmus(kernels.columns_of_half, HALF=3, WHOLE=2, ROWS=128)[0] == {"out-of-bounds"}
+
+
+def test_the_first_place_that_fits_is_taken() -> None:
+    """As the compiler does, at multiples of 4 columns: (lanes, columns) of one allocation after the other."""
+    for sizes, used in [
+        ([(64, 6), (128, 4), (64, 6)], 12),  # the second lies behind the first, the third beside it
+        ([(64, 6), (128, 4), (64, 10)], 22),
+        ([(64, 6), (64, 10), (64, 4)], 12),
+        ([(128, 3), (128, 3)], 7),
+    ]:
+        assert columns_used(Storage("tmem", None, 0, width, lanes=lanes) for lanes, width in sizes) == used, sizes
+
+
+def test_a_view_may_reach_over_several_slots_and_not_beyond() -> None:
+    found, outs = litmus(kernels.reaching, SLOTS=4, WAIT=True)
+    assert not found and all(out[:4] == [0.0, 1.0, 2.0, 3.0] for out in outs)
+    assert "race-read-write" in litmus(kernels.reaching, SLOTS=4, WAIT=False)[0]
+    assert "uninitialised" in litmus(kernels.reaching, SLOTS=2, WAIT=True)[0]
+    assert litmus(kernels.reaching, SLOTS=8, WAIT=True)[0] == {"out-of-bounds"}
 
 
 def test_scales_are_copied_in_the_order_of_the_thread() -> None:

@@ -18,13 +18,14 @@ from tlxgen.errors import Location, TlxgenError
 from tlxgen.sim import Place, Session, machine
 from tlxgen.sim.findings import KernelFault, Stop
 from tlxgen.sim.repeatable import out_of_memory
+from tlxgen.sim.transform import has_source
 
 _KERNEL = str(Path(machine.__file__))
 _TORCH = Path(torch.__file__).parent
 _CUDA = str(_TORCH / "cuda")
 _TESTING = (str(_TORCH / "testing"), str(_TORCH.parent / "numpy" / "testing"))
 _STANDARD = str(Path(os.__file__).parent)
-_LIBRARIES = (str(Path(machine.__file__).parents[1]), str(_TORCH), "<")
+_LIBRARIES = (str(Path(machine.__file__).parents[1]), str(_TORCH))
 _TRITON = str(Path(triton.__file__).parent)  # but for the kernels in its wheel
 
 
@@ -117,7 +118,11 @@ def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
 def _is_library(path: str) -> bool:
     if path.startswith(_TRITON):
         return "tutorials" not in path
-    return path.startswith(_LIBRARIES) or (path.startswith(_STANDARD) and "site-packages" not in path)
+    return (
+        not has_source(path)
+        or path.startswith(_LIBRARIES)
+        or (path.startswith(_STANDARD) and "site-packages" not in path)
+    )
 
 
 def _is_a_check(error: BaseException) -> bool:

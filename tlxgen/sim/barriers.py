@@ -213,12 +213,17 @@ class NamedBarrier:
 
 @dataclass(eq=False)
 class ClusterBarrier:
-    """All CTAs of a cluster meet."""
+    """All threads of a cluster that have not exited meet. `members`: the tasks that run, or the program where none do.
+
+    A program outside of tasks comes with all warps of its CTA. In tasks each comes for its own warps, so that all of
+    them must; one that has ended has exited. (fbtriton, ClusterOpsToLLVM.cpp, lowerClusterSyncForAllWarps; PTX ISA,
+    barrier.cluster.)
+    """
 
     key: str
-    size: int
     hub: Hub
-    present: int = 0
+    members: set[Task] = field(default_factory=set)
+    come: set[Task] = field(default_factory=set)
     clock: int = 0
     phase: int = 0
     waiting: list[Task] = field(default_factory=list)
@@ -229,13 +234,13 @@ class ClusterBarrier:
 
     @property
     def missing(self) -> Amount:
-        return self.size - self.present, 0
+        return len(self.members) - len(self.come), 0
 
     def join(self) -> None:
-        """The task that runs, one of each CTA, waits for those of the others."""
+        """The task that runs waits for all others of the cluster."""
         task = self.hub.current
         clock = self._enter()
-        if self.present + 1 == self.size:
+        if len(self.come) + 1 == len(self.members):
             task.clock |= clock
             self._come(clock)
             if self.hub.watch is not None:
@@ -243,11 +248,25 @@ class ClusterBarrier:
             return
         self._come(clock)
         self.waiting.append(task)
-        self.hub.block(lambda: f"the cluster barrier: {self.present} of {self.size} CTAs have come")
+        self.hub.block(self._text)
+
+    def _text(self) -> str:
+        absent = sorted(t.name for t in self.members - self.come)
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        return f"the cluster barrier, to which {', '.join(absent[:3])}{more} have not come"
 
     def arrive(self) -> None:
         """The task that runs comes, and does not wait."""
         self._come(self._enter())
+
+    def leave(self, task: Task, heir: Task | None = None) -> None:
+        """A task exits, or makes way for others; `heir` comes in its place."""
+        self.members.discard(task)
+        self.come.discard(task)
+        if heir is not None:
+            self.members.add(heir)
+        if self.come and len(self.come) == len(self.members):
+            self._complete()
 
     def _enter(self) -> int:
         """The clock of all that have come, and of the task that comes now."""
@@ -258,12 +277,17 @@ class ClusterBarrier:
         return self.clock | self.hub.release(task)
 
     def _come(self, clock: int) -> None:
-        self.clock, self.present = clock, self.present + 1
-        if self.present == self.size:
-            waiting, self.clock, self.present, self.waiting = self.waiting, 0, 0, []
-            self.phase += 1
-            if self.hub.watch is not None:
-                self.hub.watch.completes(self)
-            for other in waiting:
-                other.clock |= clock
-                self.hub.wake(other, self)
+        self.clock = clock
+        self.come.add(self.hub.current)
+        if len(self.come) == len(self.members):
+            self._complete()
+
+    def _complete(self) -> None:
+        waiting, clock, self.clock, self.waiting = self.waiting, self.clock, 0, []
+        self.come.clear()
+        self.phase += 1
+        if self.hub.watch is not None:
+            self.hub.watch.completes(self)
+        for other in waiting:
+            other.clock |= clock
+            self.hub.wake(other, self)

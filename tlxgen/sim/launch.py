@@ -25,6 +25,7 @@ from tlxgen.coverage import Coverage, Kernel
 from tlxgen.cudalike import DEVICE, CudaLike
 from tlxgen.loading import load_file
 
+from . import operators
 from .change import Change
 from .engine import Chooser, Schedule, Seeded
 from .findings import Finding, Findings, GridTooLarge, KernelFault, Key, NoSuchConfig, Place, Stop
@@ -35,11 +36,11 @@ from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .tally import tally
-from .transform import MEET_AT_START, Program, place_of
+from .transform import MEET_AT_START, Program, has_source, place_of
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
-
+CUDA = "13.0"  # what a torch for a GPU says that it was built with, for host code that looks
 
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
@@ -49,7 +50,7 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
     every tensor whose address is taken.
 
     `Session.active` enters it. torch leaves it where it calls Python itself: gradients have one of their own, and so
-    must what is called as an operator of torch.library.
+    must what the dispatcher calls as an operator (`operators.py` has most go another way).
     """
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -64,6 +65,8 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
             return args[0].clone().as_subclass(torch.Tensor)
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
             args, kwargs = (args[0], *args[2:]), {"device": args[1], "copy": True, **kwargs}
+        if func is torch.Tensor.pin_memory:
+            return args[0]
         if func is torch.Tensor.data_ptr:
             self._memory.register(args[0])
         wanted = kwargs.get("device")
@@ -258,7 +261,7 @@ class Session:
         """The innermost line that an exception passed through and that is neither the simulator's nor a library's."""
         ours = str(Path(__file__).parent)
         frames = traceback.extract_tb(error.__traceback__)
-        mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0], "<"))]
+        mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0])) and has_source(f.filename)]
         return [Place(f.filename, f.lineno or 0) for f in mine[-1:]]
 
     @contextlib.contextmanager
@@ -281,6 +284,7 @@ class Session:
                 mock.patch.object(Autotuner, "run", tune),
                 _gpu(self.sms, self.arch, self.coverage),
                 on_gpu(lambda: OnCpu(self.memory)),
+                operators.direct(),
                 OnCpu(self.memory),
                 contextlib.suppress(Stop),
             ):
@@ -346,5 +350,8 @@ def _gpu(sms: int, arch: str, coverage: Coverage | None = None) -> Iterator[None
         mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
         mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False),
         mock.patch.object(torch.cuda, "synchronize", lambda *_: None),
+        mock.patch.object(torch.version, "cuda", CUDA),
+        mock.patch.object(torch.accelerator, "is_available", lambda: True),
+        mock.patch.object(torch.accelerator, "current_accelerator", lambda *_, **__: torch.device("cuda")),
     ):
         yield

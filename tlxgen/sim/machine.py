@@ -98,7 +98,7 @@ class Cta:
         """The same allocation as `storage`, a peer's. It is there before the CTA comes to it: the compiler places all
         shared and tensor memory."""
         for other in storage.owner.storages[len(self.storages) : storage.number + 1]:
-            self.storages.append(Storage(other.kind, self, other.number, other.extent))
+            self.storages.append(Storage(other.kind, self, other.number, other.extent, lanes=other.lanes))
         return self.storages[storage.number]
 
 
@@ -227,7 +227,7 @@ class Machine:
     def _cluster(self, number: int, corner: tuple[int, int, int], size: tuple[int, int, int]) -> list[Cta]:
         members: list[Cta] = []
         inner = _places(size, (1, 1, 1))
-        meeting = ClusterBarrier(f"cluster {number}", len(inner), self.hub)
+        meeting = ClusterBarrier(f"cluster {number}", self.hub)
         for rank, step in enumerate(inner):
             x, y, z = (c + s for c, s in zip(corner, step, strict=True))
             first = number * len(inner)
@@ -261,6 +261,7 @@ class Machine:
     def _start(self, cta: Cta, program: Callable[[], None]) -> None:
         bit = self.hub.new_bit()
         main = Worker(cta.name, cta.warps, bit, bit, cta=cta)
+        cta.meeting.members.add(main)
         cta.ready = bit
 
         def run() -> None:
@@ -268,6 +269,7 @@ class Machine:
             self.finish(main)
             if self.meets_at_start and not cta.met:  # it used no barrier, but was at the compiler's sync
                 cta.meeting.arrive()
+            cta.meeting.leave(main)
             cta.ended = main.clock
             if all(peer.ended is not None for peer in cta.cluster):
                 self._leave(cta.cluster)

@@ -11,19 +11,20 @@ every schedule, whatever the order of effects.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
 
 from .findings import Findings, KernelFault, Place
-from .footprint import Footprint, footprint, inside, overlap
+from .footprint import Footprint, Interval, footprint, inside, overlap
 from .layouts import Layout, Site
 
 Kind = Literal["smem", "tmem"]
 SMEM_BYTES = 232448  # of a CTA, sm90 and sm100
 LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
+COLUMN_ALIGNMENT = 4  # of an allocation, by the compiler
 
 
 @dataclass(eq=False)
@@ -66,6 +67,7 @@ class Storage:
     number: int  # which of the CTA's allocations
     extent: int = 0  # bytes of shared memory, or columns of tensor memory
     limit: int | None = None  # of its extent, when the kernel states its size
+    lanes: int = 0  # of tensor memory that it takes: 64 or 128
     aliased: bool = False  # two buffers lie in it
     fills: dict[tuple[Ring, int, Place, Footprint], int] = field(default_factory=dict)  # of slots, by line and bytes
     records: dict[int, Record] = field(default_factory=dict)
@@ -338,6 +340,34 @@ class Buffer:
         tensor = columns[:rows].view(self.dtype)[:, :width]
         copy = rows * lane if self.layout == "doubled" else 0
         return View(self, index, tensor, _footprint_of(tensor, copy), self.shape, copy)
+
+
+def columns_used(storages: Iterable[Storage]) -> int:
+    """The columns of tensor memory that these allocations take, one after the other, each in the first place that fits.
+
+    Two of 64 lanes can lie in the same columns: one takes the first 16 lanes of each warp, the other the last 16.
+    (fbtriton, TensorMemoryAllocation.cpp, findFirstFit.)
+    """
+    halves: tuple[list[Interval], list[Interval]] = ([], [])
+    used = 0
+    for storage in storages:
+        choices = [halves] if storage.lanes > LANES // 2 else [(half,) for half in halves]
+        start, chosen = min(((_first_fit(x, storage.extent), x) for x in choices), key=lambda found: found[0])
+        for half in chosen:
+            half.append((start, start + storage.extent))
+        used = max(used, start + storage.extent)
+    return used
+
+
+def _first_fit(halves: Sequence[list[Interval]], width: int) -> int:
+    """The first column, a multiple of 4, from which `width` columns are free in each of `halves`."""
+    taken = sorted(interval for half in halves for interval in half)
+    start = 0
+    for begin, end in taken:
+        if begin >= start + width:
+            break
+        start = max(start, -(-end // COLUMN_ALIGNMENT) * COLUMN_ALIGNMENT)
+    return start
 
 
 def poisoned(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:

@@ -79,3 +79,26 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: str | None = None, scope: 
 
 def _exchanged(before: torch.Tensor, wanted: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     return torch.where(before == wanted, value, before)
+
+
+def atomic_load(pointer: Any, sem: str) -> Any:
+    """A load that takes part in the order of atomics: PTX's `ld.relaxed` and `ld.acquire`."""
+    return _atomic(f"ld.{sem}", pointer, [], None, sem, lambda before: before, lambda before: before != before)
+
+
+_LOAD, _STORE = r"ld\.(relaxed|acquire|volatile)", r"st\.(relaxed|release|volatile)"
+_REDUCE = r"(?:red|atom)\.(relaxed|acquire|release|acq_rel)"
+_WHERE, _TYPE = r"(?:\.(?:cta|cluster|gpu|sys))?(?:\.global)?", r"\.[busf]32"
+
+
+def _sem(text: str) -> str:
+    return "relaxed" if text == "volatile" else text
+
+
+# What inline PTX does with memory: a pattern of a name, and a function of its match, a pointer and values.
+PTX: tuple[tuple[str, Callable[..., Any]], ...] = (
+    (_LOAD + _WHERE + _TYPE, lambda found, at: atomic_load(at, _sem(found[1]))),
+    (_STORE + _WHERE + _TYPE, lambda found, at, value: atomic_xchg(at, value, sem=_sem(found[1]))),
+    (_REDUCE + _WHERE + r"\.add\.[us]32", lambda found, at, value: atomic_add(at, value, sem=found[1])),
+    (_REDUCE + _WHERE + r"\.exch\.[bus]32", lambda found, at, value: atomic_xchg(at, value, sem=found[1])),
+)

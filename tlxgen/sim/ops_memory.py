@@ -11,8 +11,9 @@ import torch
 from .alias import AliasSpec, Group, GroupType
 from .findings import KernelFault, Place
 from .footprint import Footprint, overlap
+from .layouts import ROWS
 from .machine import BarrierArray, BarrierRef, Touch, Worker, machine
-from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Ring, Storage, View
+from .memory import COLUMN_BYTES, COLUMNS, LANES, SMEM_BYTES, Access, Buffer, Kind, Ring, Storage, View, columns_used
 
 
 class StorageKind:
@@ -65,6 +66,8 @@ def local_alloc(
     if storage == "tmem":
         buffer.site = m.calls()
         buffer.layout = m.layouts.of(buffer.site, shape[0], dtype)
+        half = shape[0] == ROWS and buffer.layout == "plain" and not scales
+        owner.lanes = max(owner.lanes, ROWS if half else LANES)
         buffer.place(0, buffer.unit, 1)  # a slot's columns follow from the layout
     if isinstance(reuse, Buffer):
         buffer.place(reuse.offset, buffer.unit, 1)
@@ -85,7 +88,8 @@ def _storage(kind: Kind) -> Storage:
 
 def _check_size(kind: Kind, place: Place, name: str) -> None:
     m = machine()
-    used = sum(s.extent for s in m.worker.cta.storages if s.kind == kind)
+    storages = [s for s in m.worker.cta.storages if s.kind == kind]
+    used = sum(s.extent for s in storages) if kind == "smem" else columns_used(storages)
     limit, unit = (SMEM_BYTES, "bytes of shared memory") if kind == "smem" else (COLUMNS, "columns of tensor memory")
     if used > limit:
         m.findings.stop("out-of-bounds", f"{used} {unit} with {name}; a CTA has {limit}", (place,))
@@ -170,10 +174,24 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
         other.place(view.offset, view.step, view.group)
         return other
     if math.prod(shape) * dtype.itemsize != view.size:
-        raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
+        return _reaching(view, dtype, shape)
     if not view.tensor.is_contiguous() and shape != view.shape:
         raise KernelFault("local_reinterpret with another shape of a part of a buffer")
     return view.part(view.strided.view(dtype).view(shape))
+
+
+def _reaching(view: View, dtype: torch.dtype, shape: Sequence[int]) -> View:
+    """More bytes than a slot has, or less: from where it begins on, as far as its allocation goes."""
+    m = machine()
+    place, storage, size = m.here(), view.buffer.storage, math.prod(shape) * dtype.itemsize
+    if storage.kind != "smem":
+        raise KernelFault(f"{view}: {view.size} bytes cannot be a {shape} of {dtype}")
+    start = view.tensor.storage_offset() * view.dtype.itemsize
+    if start + size > storage.extent:
+        text = f"{size} bytes from {view} on, {start} bytes into an allocation of {storage.extent}"
+        m.findings.stop("out-of-bounds", text, (place,))
+    storage.alias()
+    return view.part(storage.bytes[start : start + size].view(dtype).reshape(tuple(shape)))
 
 
 # What a task does itself.

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import arith, ops_atomic, ops_memory, ops_random, ops_reduce, ops_tma, ptx
+from . import arith, ops_atomic, ops_block, ops_memory, ops_random, ops_reduce, ops_tma, ptx
 from .addresses import addresses
 from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
@@ -246,15 +246,19 @@ def inline_asm_elementwise(
 ) -> Any:
     """PTX for `pack` elements of each argument at a time; `dtype` a type, or a tuple of one for each result."""
     machine().here()
-    tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
+    if any(isinstance(x, Pointer) for x in args):
+        tensors: Sequence[Any] = [x if isinstance(x, Pointer) else _as_argument(x) for x in args]
+    else:
+        tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
     dtypes = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
-    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS)]
+    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS, ops_atomic.PTX)]
     return made[0] if isinstance(dtype, torch.dtype) else tuple(made)
 
 
 _EFFECTS: dict[str, ptx.Effect] = {
     "cp.async.bulk.wait_group": ops_tma.bulk_wait_group,
     "fence.proxy.async": ops_memory.fence_async_shared,
+    "nanosleep.u32": nothing,
 }
 
 
@@ -281,9 +285,15 @@ def dot(a: torch.Tensor, b: torch.Tensor, acc: Any = None, input_precision: Any 
 # Memory.
 
 
-def load(pointer: Any, mask: Any = None, other: Any = None, **options: Any) -> Any:
+def load(
+    pointer: Any, mask: Any = None, other: Any = None, boundary_check: Any = (), padding_option: Any = "",
+    **options: Any,
+) -> Any:  # fmt: skip
     """A tensor, or a scalar from one pointer."""
     m = machine()
+    if isinstance(pointer, ops_block.BlockPointer):
+        pointer, mask = pointer.pointers(boundary_check)
+        other = {"zero": 0, "nan": float("nan")}.get(padding_option)
     at, kept = addresses(pointer, mask, "tl.load")
     m.memory.observe(pointer.flat, at[kept], m.worker.cta.number, m.here())
     values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
@@ -292,7 +302,9 @@ def load(pointer: Any, mask: Any = None, other: Any = None, **options: Any) -> A
     return scalar(torch.where(kept, values, torch.as_tensor(fill).to(values.dtype)))
 
 
-def store(pointer: Any, value: Any, mask: Any = None, **options: Any) -> None:
+def store(pointer: Any, value: Any, mask: Any = None, boundary_check: Any = (), **options: Any) -> None:
+    if isinstance(pointer, ops_block.BlockPointer):
+        pointer, mask = pointer.pointers(boundary_check)
     at, kept = addresses(pointer, mask, "tl.store")
     values = torch.as_tensor(value).to(pointer.dtype).broadcast_to(at.shape)
     m = machine()
@@ -334,7 +346,8 @@ _OPS: dict[str, Any] = {
     "max_contiguous": hint, "max_constancy": hint, "view": reshape, "cast": arith.to, "to": arith.to,
     "fdiv": arith.div, "div_rn": arith.div,
     "gdc_wait": gdc_wait, "gdc_launch_dependents": nothing,
-    "make_tensor_descriptor": new_descriptor, "pointer_type": PointerType,
+    "make_tensor_descriptor": new_descriptor, "make_block_ptr": ops_block.make_block_ptr,
+    "advance": ops_block.advance, "pointer_type": PointerType,
 }  # fmt: skip
 for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "abs", "floor", "ceil"):
     _OPS[_name] = _elementwise(getattr(torch, _name))

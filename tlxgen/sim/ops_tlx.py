@@ -111,6 +111,7 @@ class Tasks:
             task = Worker(name, warps, clock | bit, bit, replica, loops=parent.loops, cta=parent.cta)
             self._tasks.append(task)
             self._running += 1
+            parent.cta.meeting.members.add(task)
             m.hub.spawn(task, lambda task=task: self._run(body, variables, task))  # type: ignore[misc]
 
     def _run(self, body: Callable[[Mapping[str, Any]], None], variables: Mapping[str, Any], task: Worker) -> None:
@@ -118,7 +119,9 @@ class Tasks:
         body(dict(variables))
         m.finish(task)
         self._running -= 1
-        if not self._running and self._parent.blocked:
+        last = not self._running and self._parent.blocked
+        task.cta.meeting.leave(task, heir=self._parent if last else None)
+        if last:
             m.hub.wake(self._parent)
 
     def join(self) -> None:
@@ -126,6 +129,7 @@ class Tasks:
         m = machine()
         m.here()
         if self._running:
+            self._parent.cta.meeting.leave(self._parent)
             m.hub.block(lambda: f"its tasks, of which {self._running} still run")
         for task in self._tasks:
             m.hub.follow(task)
@@ -139,6 +143,8 @@ def _readable(tensor: torch.Tensor) -> torch.Tensor:
 
 def argument(value: Any, constant: bool = False) -> Any:
     """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
+    if type(value).__name__ == "constexpr":
+        value = value.value
     if isinstance(value, torch.Tensor):
         raw = _readable(value)
         first = raw.storage_offset()

@@ -6,9 +6,9 @@ numbers too, besides the finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -21,24 +21,39 @@ from .ops_tcgen05 import check_shapes, mma
 
 @dataclass(eq=False)
 class Accumulator:
-    """The result of a wgmma that has not been waited for; only async_dot and async_dot_wait take one."""
+    """The result of a wgmma that has not been waited for; only async_dot and async_dot_wait take one.
+
+    What a kernel does with it after a wait whose result it does not take is done, and reported: the compiler keeps
+    only the uses of that result behind the wait.
+    """
 
     event: Event | None
     shape: tuple[int, int]
     place: Place
     value: torch.Tensor | None = None
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python's own protocols
             raise AttributeError(name)
-        self._used()
+        return getattr(self._value(), name)
 
-    def _used(self, *_: Any) -> NoReturn:
+    def _value(self) -> torch.Tensor:
         m = machine()
-        text = "an accumulator is used while its wgmma may still run: async_dot_wait comes first"
-        m.findings.stop("async-lifetime", text, (m.here(), self.place))
+        places = (m.here(), self.place)
+        if self.event is None or self.event in m.worker.undotted or self.value is None:
+            text = "an accumulator is used while its wgmma may still run: async_dot_wait comes first"
+            m.findings.stop("async-lifetime", text, places)
+        text = "an accumulator is used after async_dot_wait, but not what that gave back: nothing orders the two"
+        m.findings.add("async-lifetime", text, places)
+        return self.value
 
-    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __neg__ = __getitem__ = __len__ = _used
+
+def _operation(name: str) -> Callable[..., Any]:
+    return lambda self, *operands: getattr(self._value(), name)(*operands)
+
+
+for _name in ("add", "radd", "mul", "rmul", "sub", "rsub", "truediv", "neg", "getitem", "len"):
+    setattr(Accumulator, f"__{_name}__", _operation(f"__{_name}__"))
 
 
 def async_dot(

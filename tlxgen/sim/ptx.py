@@ -55,15 +55,27 @@ def parse(text: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def run(text: str, inputs: Sequence[Register], outputs: int, effects: Mapping[str, Effect] = NONE) -> list[Register]:
+def run(
+    text: str,
+    inputs: Sequence[Register],
+    outputs: int,
+    effects: Mapping[str, Effect] = NONE,
+    accesses: Sequence[tuple[str, Effect]] = (),
+) -> list[Register]:
     """Executes `text` with `inputs` as the operands after the `outputs` first ones; gives those. `effects` are of
-    instructions that write no register: functions of their operands, immediate integers."""
+    instructions that write no register: functions of their operands, immediate integers. `accesses` are to memory, by
+    a pattern of their name: functions of what it matched, of the address, in brackets, and of values."""
     registers: dict[str, Register] = {f"${outputs + i}": value for i, value in enumerate(inputs)}
     for line in parse(text):
         if line.name in effects:
             effects[line.name](*map(int, line.operands))
             continue
         taken = _guard(line.guard, registers)
+        if any(isinstance(x, str) and x.startswith("[") for x in line.operands):
+            if taken is not None:
+                raise _unsupported(f"a predicate on the PTX instruction {line.name}")
+            _access(line, registers, accesses)
+            continue
         if line.name == "trap":
             _trap(taken)
             continue
@@ -75,6 +87,18 @@ def run(text: str, inputs: Sequence[Register], outputs: int, effects: Mapping[st
     if missing:
         raise KernelFault(f"inline PTX does not write {', '.join(missing)}")
     return [registers[f"${i}"] for i in range(outputs)]
+
+
+def _access(line: Line, registers: dict[str, Register], accesses: Sequence[tuple[str, Effect]]) -> None:
+    for pattern, effect in accesses:
+        if found := re.fullmatch(pattern, line.name):
+            returns = not line.operands[0].startswith("[")
+            address, *values = (_value(x.strip("[]"), registers) for x in line.operands[returns:])
+            result = effect(found, address, *values)
+            if returns:
+                registers[line.operands[0]] = torch.as_tensor(result, dtype=torch.int32)
+            return
+    raise _unsupported(f"the PTX instruction {line.name}")
 
 
 def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:
@@ -276,9 +300,13 @@ def _instruction(name: str) -> Instruction:
     for pattern, function in _TABLE:
         if re.fullmatch(pattern, name):
             return function
+    raise _unsupported(f"the PTX instruction {name}")
+
+
+def _unsupported(what: str) -> UnsupportedOp:
     from .machine import machine  # the only thing that it is needed for is the line
 
-    raise UnsupportedOp(f"the PTX instruction {name}", machine().here())
+    return UnsupportedOp(what, machine().here())
 
 
 # From tensors to registers and back.
@@ -287,24 +315,29 @@ def _instruction(name: str) -> Instruction:
 def elementwise(
     text: str,
     constraints: str,
-    inputs: Sequence[torch.Tensor],
+    inputs: Sequence[Any],
     dtypes: Sequence[torch.dtype],
     pack: int,
     effects: Mapping[str, Effect] = NONE,
+    accesses: Sequence[tuple[str, Effect]] = (),
 ) -> list[torch.Tensor]:
     """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call.
 
-    With no inputs there is one call, for one element. `effects` as in `run`.
-    Elements of less than 32 bits share registers as far as `pack` goes.
+    With no inputs there is one call, for one element; so there is where one is a pointer, a register as it is.
+    `effects` and `accesses` as in `run`. Elements of less than 32 bits share registers as far as `pack` goes.
     """
-    shape = inputs[0].shape if inputs else torch.Size()
-    calls = [_grouped(x, pack) for x in inputs]
-    operands = [register for x in calls for register in _packed(x, pack)]
+    blocks = [x for x in inputs if isinstance(x, torch.Tensor)]
+    if len(blocks) < len(inputs) and (pack > 1 or any(x.dim() for x in blocks)):
+        raise _unsupported("inline PTX of several pointers")
+    shape = blocks[0].shape if blocks else torch.Size()
+    calls = [_grouped(x, pack) for x in blocks]
+    packed = iter(calls)
+    operands = [r for x in inputs for r in (_packed(next(packed), pack) if isinstance(x, torch.Tensor) else (x,))]
     counts = [-(-pack // _per_register(dtype, pack)) for dtype in dtypes]
     names = [c.strip() for c in constraints.split(",") if c.strip()]
     if sum(c.startswith("=") for c in names) != sum(counts) or len(names) != sum(counts) + len(operands):
         raise KernelFault(f"inline PTX: {constraints!r} for {sum(counts)} outputs and {len(operands)} inputs")
-    results = iter(run(text, operands, sum(counts), effects))
+    results = iter(run(text, operands, sum(counts), effects, accesses))
     made = []
     for dtype, count in zip(dtypes, counts, strict=True):
         grouped = _unpacked([next(results) for _ in range(count)], dtype, pack, calls[0].shape if calls else (1,))

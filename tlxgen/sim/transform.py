@@ -11,12 +11,16 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import linecache
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
+
+import torch
 
 from tlxgen.coverage import Coverage, Guard, Outline
 
@@ -65,6 +69,7 @@ _ALLOCATIONS = {
 
 
 REMOTE_ARRIVAL = "a remote arrival"
+ATOMIC_PTX = "atomic_ of inline PTX"
 # What makes the compiler let the CTAs of a cluster meet once their barriers are initialised. Stores into a peer's
 # memory do not, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier; and the PTX.)
 MEET_AT_START = frozenset({REMOTE_ARRIVAL, "remote_view", "multicast_targets", "two_ctas", "clc_create_context"})
@@ -113,9 +118,34 @@ class Runtime:
         return value
 
     @staticmethod
+    def is_block(value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    @staticmethod
+    def both(a: torch.Tensor, b: Any) -> torch.Tensor:
+        """`a and b` of a block: both sides are there."""
+        return _truth(a) & _truth(b)
+
+    @staticmethod
+    def either(a: torch.Tensor, b: Any) -> torch.Tensor:
+        return _truth(a) | _truth(b)
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        """`not value`."""
+        return ~_truth(value) if isinstance(value, torch.Tensor) else not value
+
+    @staticmethod
     def dtype(value: Any) -> Any:
         """`.type` and `.element_ty` of what has a type; a type is its own element type."""
         return getattr(value, "dtype", value)
+
+
+def _truth(value: Any) -> torch.Tensor:
+    """A block of int1, or a scalar."""
+    if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
+        raise KernelFault(f"and, or or not of a block of {value.dtype}, which is no truth value")
+    return torch.as_tensor(value, dtype=torch.bool)
 
 
 for _operation in (*_OPERATORS.values(), *_COMPARISONS.values()):
@@ -124,6 +154,11 @@ for _operation in (*_OPERATORS.values(), *_COMPARISONS.values()):
 
 def _runtime(name: str) -> ast.Attribute:
     return ast.Attribute(ast.Name("__sim__", ast.Load()), name, ast.Load())
+
+
+def _orders_memory(value: Any) -> bool:
+    """Whether it is PTX that reads or writes memory in an order."""
+    return isinstance(value, str) and re.search(r"\b(?:ld|st|red|atom)\.(?:relaxed|acq|release)", value) is not None
 
 
 def _arrives_remotely(call: ast.Call) -> bool:
@@ -244,6 +279,28 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Call(_runtime("call"), arguments, node.keywords), node)
         return node
 
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """`a and b` of blocks is that of each element; of anything else it is Python's, which may leave out `b`."""
+        self.generic_visit(node)
+        first, *rest = node.values
+        for second in rest:
+            name = f"__bool_{node.lineno}_{node.col_offset}__"
+            held = ast.NamedExpr(ast.Name(name, ast.Store()), first)
+            both = ast.Call(
+                _runtime("both" if isinstance(node.op, ast.And) else "either"),
+                [ast.Name(name, ast.Load()), copy.deepcopy(second)], [],
+            )  # fmt: skip
+            plain = ast.BoolOp(node.op, [ast.Name(name, ast.Load()), second])
+            first = ast.IfExp(ast.Call(_runtime("is_block"), [held], []), both, plain)
+            ast.copy_location(first, node)
+        return first
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.copy_location(ast.Call(_runtime("negated"), [node.operand], []), node)
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         name = _COMPARISONS.get(type(node.ops[0])) if len(node.ops) == 1 else None
@@ -313,6 +370,17 @@ def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
     raise KernelFault(f"no source for {name}")
 
 
+def _text(path: str) -> str:
+    """The text of a file, as it is now. What host code writes as text and compiles has no file but a name in `<>`, and
+    its lines are where Triton finds them, too."""
+    return "".join(linecache.getlines(path)) if path.startswith("<") else Path(path).read_text()
+
+
+def has_source(path: str) -> bool:
+    """Whether the lines of a file, or of what is named as if it were one, can be read."""
+    return not path.startswith("<") or bool(linecache.getlines(path))
+
+
 @dataclass(frozen=True)
 class _Source:
     """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
@@ -331,6 +399,7 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
     attributes = {n.attr for n in parts if isinstance(n, ast.Attribute)}
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
+    keywords |= {ATOMIC_PTX for n in parts if isinstance(n, ast.Constant) and _orders_memory(n.value)}
     keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
     marks = Marks(path, node)
     tree = ast.Module([_Rewriter(marks).visit(node)], [])
@@ -352,7 +421,7 @@ class Program:
         """The transformed form of the Python function of a kernel or helper."""
         if python not in self._made:
             path, line = place_of(python)
-            source = _source(path, Path(path).read_text(), line, python.__name__)
+            source = _source(path, _text(path), line, python.__name__)
             self.operations |= source.operations
             seen = self._coverage.function(source.outline)
             scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
