@@ -355,16 +355,11 @@ FAULTS = (
     Fault(
         "wheel: scores overwritten from the second item on",
         W_BFA,
-        (("tlx.barrier_wait(qk_empties[0], q_phase ^ 1)", "tlx.barrier_wait(qk_empties[0], q_phase ^ 1, pred=j < 1)"),),
+        (("tlx.barrier_wait(qk_empties[1], q_phase ^ 1)", "tlx.barrier_wait(qk_empties[1], q_phase ^ 1, pred=j < 1)"),),
     ),
     Fault(
         "wheel: the last products awaited in the first item alone",
         W_BFA,
         (("tlx.barrier_wait(acc_empties[cid], phase)", "tlx.barrier_wait(acc_empties[cid], phase, pred=i < 1)"),),
-    ),
-    Fault(
-        "wheel: Q given back before the products",
-        W_BFA,
-        (("tlx.tcgen05_commit(q_empties[q_bufIdx])", "tlx.barrier_arrive(q_empties[q_bufIdx])"),),
     ),
 )

@@ -16,9 +16,9 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     describe,
@@ -32,6 +32,7 @@ from ._host import (
     on_cuda,
     pick,
     positive,
+    prepared,
     sm_count,
     writable,
 )
@@ -463,27 +464,34 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     return Call(device, ("q", "k", "v", "out", "lse"), ("out", "lse"), made, [kernel], owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(q, k, v, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (
-            id(config),
-            layout(q),
-            layout(k),
-            layout(v),
-            scale,
-            out is None or layout(out),
-            lse is None or aligned(lse),
-        )
-        call = CALLS.get(key)
+        if out is lse is config is None and alike(q, k, v) and numbers == (scale,):
+            key = None
+        else:
+            key = (
+                id(config),
+                layout(q),
+                layout(k),
+                layout(v),
+                scale,
+                out is None or layout(out),
+                lse is None or layout(lse),
+            )
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(q, k, v, scale, out, lse, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(q, k, v, scale, out, lse, config))
+        tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse}
+        call = keep(CALLS, key, prepared(prepare, tensors, scale=scale, config=config))
+    elif key and out is lse is config is None:
+        CALLS.found(call, (scale,), q, k, v)
     return call(q, k, v, out, lse)
 
 

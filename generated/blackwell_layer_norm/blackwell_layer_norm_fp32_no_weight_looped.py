@@ -14,21 +14,25 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     index_of,
     is_compiling,
     is_grad_enabled,
     keep,
+    layout,
     missing,
     no_tensor,
     number,
     on_cuda,
     pick,
+    prepared,
     resident,
+    row_stride,
+    rows_of,
     sm_count,
     writable,
 )
@@ -42,11 +46,11 @@ CONFIGS = [
 
 
 @triton.jit
-def load_tile(x_ptr, stride_x, rows, columns, M, end):
+def load_tile(x_ptr, stride_x, rows, columns, M, end, HINT: tl.constexpr):
     """x (rows, columns), 0 where there is none."""
     inside = (rows < M)[:, None] & (columns < end)[None, :]
     at = rows[:, None] * stride_x + columns[None, :]
-    return tl.load(x_ptr + at, mask=inside, other=0.0)
+    return tl.load(x_ptr + at, mask=inside, other=0.0, eviction_policy=HINT)
 
 
 @triton.jit
@@ -87,7 +91,7 @@ def blackwell_layer_norm_fp32_no_weight_looped_kernel(
     columns = cta * share + tl.arange(0, BLOCK_N)
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    x = load_tile(x_ptr, stride_x, rows, columns, M, end).to(tl.float32)
+    x = load_tile(x_ptr, stride_x, rows, columns, M, end, "evict_last").to(tl.float32)
     if CLUSTER > 1:
         tlx.fence_mbarrier_init_cluster()
         tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
@@ -96,7 +100,7 @@ def blackwell_layer_norm_fp32_no_weight_looped_kernel(
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     squares = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(BLOCK_N, end - cta * share, BLOCK_N):
-        more = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
+        more = load_tile(x_ptr, stride_x, rows, columns + start, M, end, "evict_last").to(tl.float32)
         apart = tl.where((columns + start < end)[None, :], more - x, 0.0)
         total += apart
         squares += apart * apart
@@ -124,7 +128,7 @@ def blackwell_layer_norm_fp32_no_weight_looped_kernel(
             squares += own + distance * distance * (its - its * ratio)
     rstd = tl.rsqrt(squares / N + eps)
     for start in range(0, end - cta * share, BLOCK_N):
-        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
+        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end, "evict_first").to(tl.float32)
         y = (x - mean[:, None]) * rstd[:, None]
         inside = (rows < M)[:, None] & (columns + start < end)[None, :]
         tl.store(
@@ -138,11 +142,8 @@ def outputs(x, eps):
 
 
 def shape_of(x, eps):
-    """Rows and columns of x. Raises TypeError or ValueError."""
-    on_cuda(x, "x")
-    if not x.dim():
-        raise ValueError("x: expected a row, or rows")
-    return x.shape[:-1].numel(), x.shape[-1]
+    """Rows and columns of x."""
+    return rows_of(x, "x")
 
 
 def clocks(config, m, n, sms):
@@ -167,14 +168,6 @@ def items_of(config, m, n):
     """How many work items a config makes of a problem."""
     block_m = config.kwargs["BLOCK_M"]
     return triton.cdiv(m, block_m)
-
-
-def row_stride(tensor, name):
-    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
 def prepare(x, eps, out, config, outputs=outputs):
@@ -205,19 +198,26 @@ def prepare(x, eps, out, config, outputs=outputs):
     return Call(device, ("x", "out"), ("out",), made, [kernel], owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(x, eps, out, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (id(config), aligned(x), eps, out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is config is None and alike(x) and numbers == (eps,):
+            key = None
+        else:
+            key = (id(config), layout(x), eps, out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(x, eps, out, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(x, eps, out, config))
+        tensors = {"x": x, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors, eps=eps, config=config))
+    elif key and out is config is None:
+        CALLS.found(call, (eps,), x)
     return call(x, out)
 
 
@@ -226,7 +226,7 @@ OPERATOR = Operator(
     "(Tensor x, float eps, int config) -> Tensor",
     lambda x, eps, config: run(x, eps, None, CONFIGS[config] if config >= 0 else None),
     lambda x, eps, config: outputs(x, eps),
-    about={"norm": "layer", "dtype": "fp32", "weight": "none", "bias": False, "stats": False},
+    about={"norm": "layer", "dtype": "fp32", "weight": "none", "bias": False, "stats": False, "residual": False},
 )
 
 

@@ -7,7 +7,7 @@ spec      specs/blackwell_mx_gemm.yaml
 
 from importlib import import_module
 
-from ._host import Operator, aligned, is_compiling, is_grad_enabled, keep, no_tensor, on_cuda, sm_count
+from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
 from .blackwell_mx_gemm_e4m3_m1_persistent import OPERATOR as LEAD, outputs, shape_of
 from .blackwell_mx_gemm_e4m3_m1_persistent import pack_scales
 
@@ -21,7 +21,7 @@ MODULES = (
 
 
 def blackwell_mx_gemm(a, b, a_scale, b_scale, *, out=None):
-    """What the modules here compute, by the one, and its config, that suit the shape.
+    """Runs the module and the config that suit the shape; all modules here compute the same.
 
     a: (M, K) float8_e4m3fn, row-major, its leading stride a multiple of 16 bytes.
     b: (K, N) float8_e4m3fn, column-major, its leading stride a multiple of 16 bytes.
@@ -48,19 +48,26 @@ def blackwell_mx_gemm(a, b, a_scale, b_scale, *, out=None):
     return run(a, b, a_scale, b_scale, out)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(a, b, a_scale, b_scale, out):
     """Launches what `prepare` says of arguments like these."""
+    alike, _, call = CALLS.latest
     try:
-        key = (aligned(a), aligned(b), aligned(a_scale), aligned(b_scale), out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is None and alike(a, b, a_scale, b_scale):
+            key = None
+        else:
+            key = (layout(a), layout(b), layout(a_scale), layout(b_scale), out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(a, b, a_scale, b_scale, out)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(a, b, a_scale, b_scale, out))
+        tensors = {"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors))
+    elif key and out is None:
+        CALLS.found(call, (), a, b, a_scale, b_scale)
     return call(a, b, a_scale, b_scale, out)
 
 

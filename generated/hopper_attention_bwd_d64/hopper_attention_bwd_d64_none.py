@@ -17,9 +17,9 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     describe,
@@ -31,8 +31,11 @@ from ._host import (
     missing,
     no_tensor,
     on_cuda,
+    operator_of,
+    paired,
     pick,
     positive,
+    prepared,
     sm_count,
     tensor_of,
     writable,
@@ -414,31 +417,38 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     )
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (
-            id(config),
-            layout(q),
-            layout(k),
-            layout(v),
-            aligned(out),
-            aligned(lse),
-            aligned(dout),
-            scale,
-            dq is None or aligned(dq),
-            dk is None or layout(dk),
-            dv is None or layout(dv),
-        )
-        call = CALLS.get(key)
+        if dq is dk is dv is config is None and alike(q, k, v, out, lse, dout) and numbers == (scale,):
+            key = None
+        else:
+            key = (
+                id(config),
+                layout(q),
+                layout(k),
+                layout(v),
+                layout(out),
+                layout(lse),
+                layout(dout),
+                scale,
+                dq is None or layout(dq),
+                dk is None or layout(dk),
+                dv is None or layout(dv),
+            )
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config))
+        tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout, "dq": dq, "dk": dk, "dv": dv}
+        call = keep(CALLS, key, prepared(prepare, tensors, scale=scale, config=config))
+    elif key and dq is dk is dv is config is None:
+        CALLS.found(call, (scale,), q, k, v, out, lse, dout)
     return call(q, k, v, out, lse, dout, dq, dk, dv)
 
 
@@ -516,23 +526,6 @@ def hopper_attention_bwd_d64(q, k, v, out, lse, dout, *, scale=None, dq=None, dk
     return run(q, k, v, out, lse, dout, scale, dq, dk, dv, config)
 
 
-def operator_of(function, name, schema):
-    """The operator of a host function. Raises TypeError or ValueError for one that does not go with this module."""
-    operator = getattr(function, "operator", None)
-    if not isinstance(getattr(operator, "about", None), dict):
-        raise TypeError(f"{name}: expected the host function of a generated module")
-    wrong = [
-        f"{key} {operator.about.get(key)}, here {value}"
-        for key, value in OPERATOR.about.items()
-        if operator.about.get(key) != value
-    ]
-    if wrong or operator.schema.replace(", int config)", ")") != schema:
-        raise ValueError(
-            f"{name}: {operator.name} does not go with this backward: {'; '.join(wrong) or operator.schema}"
-        )
-    return operator
-
-
 def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
     """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
     if attn_mask is not None:
@@ -554,19 +547,15 @@ def attention(forward):
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    attend = operator_of(forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)")
+    attend = operator_of(
+        forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
+    )
 
     def gradients(how, q, k, v, scale, out, lse, dout, _):
         arguments = q, k, v, out, lse, dout, scale
         return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
 
-    operator = Operator(
-        f"{attend.name}_{OPERATOR.name}",
-        "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)",
-        lambda q, k, v, scale: attend.run(q, k, v, scale, *attend.picks),
-        lambda q, k, v, scale: attend.fake(q, k, v, scale, *attend.picks),
-        gradients,
-    )
+    operator = paired(attend, OPERATOR, gradients)
 
     def scaled_dot_product_attention(
         query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False

@@ -13,6 +13,7 @@ import operator
 import sys
 import threading
 import types
+from itertools import compress
 
 import torch
 import triton
@@ -27,8 +28,10 @@ MOST = 1024  # entries of a table of what is known
 data_ptr = torch.Tensor.data_ptr
 is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
 
-# What Inductor's code allocates with, on the current device: it takes half of torch.empty_strided's time.
+# What Inductor's code allocates with, on the current device: it takes half of torch.empty_strided's time. And what
+# Dynamo recognises tensors by, in a fifth of the time that a look into a table takes. A torch may lack both.
 empty_cuda = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
+TensorGuards = getattr(torch._C._dynamo.guards, "TensorGuards", None)
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
@@ -149,13 +152,8 @@ def index_of(config, configs):
 
 
 def layout(tensor):
-    """All of a tensor that a launch depends on but its address, which `describe` looks at wherever TMA is to use it."""
+    """All of a tensor that a launch depends on but its address."""
     return tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device()
-
-
-def aligned(tensor):
-    """The layout of a tensor whose address a kernel takes, and was compiled for."""
-    return tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device(), tensor.data_ptr() % 16
 
 
 def keep(known, key, value):
@@ -218,6 +216,22 @@ def _span(tensor, period):
         if step * size % period:
             reach += (extent - 1) * step * size
     return tensor.data_ptr(), tensor.data_ptr() + reach + size
+
+
+def rows_of(tensor, name):
+    """How many rows, and columns, a tensor of any leading dimensions has. Raises TypeError or ValueError."""
+    on_cuda(tensor, name)
+    if not tensor.dim():
+        raise ValueError(f"{name}: expected a row, or rows")
+    return tensor.shape[:-1].numel(), tensor.shape[-1]
+
+
+def row_stride(tensor, name):
+    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
+    try:
+        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
+    except RuntimeError:
+        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
 def empty_rows(like, rows, columns, dtype):
@@ -326,6 +340,44 @@ def _whole(tensor):
     return tensor
 
 
+class Calls(dict):
+    """Calls by layout. `latest` has one that came twice in a row, for which no key is made: what tells whether tensors
+    are like its own, the numbers that belong to it, and the call.
+    """
+
+    def __init__(self):
+        self.latest, self.before, self.row = (_unlike, None, None), None, 0
+
+    def found(self, call, numbers, *tensors):
+        """Hears of a call that was looked up: the second, fourth, eighth time in a row it is to be recognised."""
+        self.row = self.row + 1 if call is self.before else 1
+        self.before = call
+        if self.row > 1 and not self.row & (self.row - 1) and TensorGuards is not None:
+            sizes, strides = [list(t.shape) for t in tensors], [list(t.stride()) for t in tensors]
+            try:
+                alike = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
+            except (
+                RuntimeError,
+                SystemError,
+                TypeError,
+            ):  # of a torch that has them made otherwise: they are not public
+                return
+            if alike(*tensors):  # not where one tensor comes twice
+                self.latest, self.row = (alike, numbers, call), 0
+
+
+def _unlike(*tensors):
+    return False
+
+
+def prepared(prepare, tensors, **others):
+    """The call that `prepare` makes of arguments, tensors by name, and makes again of like ones aligned otherwise."""
+    call = prepare(**tensors, **others)
+    call.prepare, call.names = functools.partial(prepare, **others), [*tensors]
+    call.by_alignment[call.alignment(tensors.values())] = call
+    return call
+
+
 class Call:
     """What a host function does with arguments of one layout: allocate what is missing, then launch.
 
@@ -339,11 +391,12 @@ class Call:
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
         self.tensors = [*tensors, *(name for name in made if name not in tensors)]
         self.makers = [(self.tensors.index(name), *_maker(tensor)) for name, tensor in made.items()]
-        self.missing = (None,) * (len(self.tensors) - len(tensors))
+        self.made, self.missing = {*made}, (None,) * (len(self.tensors) - len(tensors))
         self.results = operator.itemgetter(*map(self.tensors.index, results))
         self.given = [name for name in results if name not in made]  # written, and somebody else's memory
         self.empty = functools.partial(_empty, device)
         self.launches, self.workspace, self.known = launches, workspace, {}
+        self.prepare, self.by_alignment = None, {}  # see `prepared`
         self.one_of_several = torch.cuda.device_count() > 1
         self.ready = False
 
@@ -357,14 +410,37 @@ class Call:
                 tensors[i] = empty(*like) if view is None else empty(*like).as_strided(*view)
         if self.workspace is not None:
             tensors += workspace(self.device, *self.workspace)
-        if by_triton:
-            with FIRST, torch.cuda.device(self.device):
-                self._by_triton(tensors, varying)
-        else:
+        if not by_triton:
             key = (self.stream(self.index), *map(data_ptr, tensors))
-            for told in self.known.get(key) or self._tell(key, tensors):
-                self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
+            known = self.known.get(key)
+        if by_triton or known is None:
+            call = self._for_these(tensors)
+            if call is not self:
+                return call(*tensors[: len(self.names)], varying=varying)
+            if by_triton:
+                with FIRST, torch.cuda.device(self.device):
+                    self._by_triton(tensors, varying)
+                return self.results(tensors)
+            known = self._tell(key, tensors)
+        for told in known:
+            self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
         return self.results(tensors)
+
+    def alignment(self, tensors):
+        """Of each tensor that was passed, or is made, how far it begins behind a multiple of 16 bytes."""
+        return tuple(0 if tensor is None else tensor.data_ptr() % 16 for tensor in tensors)
+
+    def _for_these(self, tensors):
+        """The call for tensors of this alignment, by which configs are picked, kernels compiled: this or another."""
+        if self.prepare is None:
+            return self
+        tensors = tensors[: len(self.names)]
+        at = self.alignment(tensors)
+        call = self.by_alignment.get(at)
+        if call is None:
+            given = {name: None if name in self.made else t for name, t in zip(self.names, tensors, strict=True)}
+            call = keep(self.by_alignment, at, self.prepare(**given))
+        return call
 
     def _by_triton(self, tensors, varying):
         in_this_thread()
@@ -479,7 +555,7 @@ def _one_of_several(name, functions):
 # --- operators of torch ---------------------------------------------------------------------------------------------
 
 
-NO_BACKWARD = "an input requires grad, and there is no backward: call it under torch.no_grad() or on detached tensors"
+NO_BACKWARD = "requires grad, and there is no backward: call it under torch.no_grad(), or detach the argument"
 
 
 class Operator:
@@ -495,6 +571,8 @@ class Operator:
         self.name, self.schema, self.about = name, schema, about or {}
         self.picks = (-1,) if ", int config)" in schema else ()  # the last argument, where it has the config picked
         self.run, self.fake, self.backward = run, fake, backward
+        self.are_tensors = ["Tensor" in argument for argument in schema.partition(")")[0].split(",")]
+        self.are_numbers = [not is_tensor for is_tensor in self.are_tensors]
         free = name
         while hasattr(torch.ops.tlxgen, free):  # a copy of this module has been imported
             free += "_"
@@ -502,12 +580,14 @@ class Operator:
         define.register_fake(fake)
         define.register_autograd(self._node_backward, setup_context=self._keep)
         self.node = getattr(torch.ops.tlxgen, free).default
+        self.names = [argument.name for argument in self.node._schema.arguments]
         once = torch.autograd.function.once_differentiable(self._backward)  # kernels have no gradients of gradients
         self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": once})
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
     def __call__(self, *arguments):
-        self.refuse_gradients(arguments)
+        if self.backward is None:
+            self.refuse_gradients(arguments)
         if is_compiling():
             return self.node(*arguments)
         if torch._C._are_functorch_transforms_active():
@@ -515,11 +595,11 @@ class Operator:
         return self.apply(*arguments)
 
     def refuse_gradients(self, arguments):
-        """Raises NotImplementedError where a gradient is asked for that nobody knows: at once, not on its way back."""
-        if self.backward is None and is_grad_enabled():
-            for value in arguments:
+        """Raises ValueError where a gradient is asked for that nobody knows: at once, not on its way back."""
+        if is_grad_enabled():
+            for name, value in zip(self.names, arguments, strict=True):
                 if isinstance(value, torch.Tensor) and value.requires_grad:
-                    raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+                    raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
 
     def _forward(self, ctx, *arguments):
         results = self.run(*arguments)
@@ -530,12 +610,12 @@ class Operator:
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
         if self.backward is None:  # of the node itself, which torch calls where an input requires grad
-            raise NotImplementedError(f"{self.name}: {NO_BACKWARD}")
+            name = next(name for name, needed in zip(self.names, ctx.needs_input_grad, strict=True) if needed)
+            raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
         ctx.set_materialize_grads(False)
-        held = [*inputs, *(output if isinstance(output, tuple) else (output,))]
-        ctx.places = [i for i, value in enumerate(held) if isinstance(value, torch.Tensor)]
-        ctx.save_for_backward(*[held[i] for i in ctx.places])
-        ctx.held = [None if isinstance(value, torch.Tensor) else value for value in held]
+        results = output if isinstance(output, tuple) else (output,)
+        ctx.save_for_backward(*compress(inputs, self.are_tensors), *results)
+        ctx.numbers = [*compress(inputs, self.are_numbers)]
 
     def _backward(self, ctx, *gradients):
         return self._gradients(ctx, gradients, "run")
@@ -544,7 +624,31 @@ class Operator:
         return self._gradients(ctx, gradients, "node")
 
     def _gradients(self, ctx, gradients, how):
-        held = [*ctx.held]
-        for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            held[i] = tensor
-        return self.backward(how, *held, *gradients)
+        tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
+        inputs = [next(tensors if is_tensor else numbers) for is_tensor in self.are_tensors]
+        return self.backward(how, *inputs, *tensors, *gradients)
+
+
+def operator_of(function, name, schema, about):
+    """The operator of a host function. Raises TypeError or ValueError unless it computes what a backward is `about`."""
+    operator = getattr(function, "operator", None)
+    if not isinstance(getattr(operator, "about", None), dict):
+        raise TypeError(f"{name}: expected the host function of a generated module")
+    wrong = [
+        f"{key} {operator.about.get(key)}, here {of}" for key, of in about.items() if operator.about.get(key) != of
+    ]
+    if wrong or operator.schema.replace(", int config)", ")") != schema:
+        wrong = "; ".join(wrong) or operator.schema
+        raise ValueError(f"{name}: {operator.name} does not go with this backward: {wrong}")
+    return operator
+
+
+def paired(forward, backward, gradients):
+    """The operator of a forward that has a backward; `gradients` is called as that of an `Operator`."""
+    return Operator(
+        f"{forward.name}_{backward.name}",
+        forward.schema.replace(", int config)", ")"),
+        lambda *given: forward.run(*given, *forward.picks),
+        lambda *given: forward.fake(*given, *forward.picks),
+        gradients,
+    )

@@ -8,9 +8,9 @@ spec      specs/hopper_attention_bwd_schedules.yaml
 import functools
 from importlib import import_module
 
-from ._host import Operator, aligned, is_compiling, is_grad_enabled, keep, no_tensor, on_cuda, sm_count
+from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
 from .hopper_attention_bwd_schedules_head_dim128_named_stages1 import OPERATOR as LEAD, addressable, outputs, shape_of
-from ._host import tensor_of
+from ._host import operator_of, paired, tensor_of
 
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
@@ -21,7 +21,7 @@ MODULES = (
 
 
 def hopper_attention_bwd_schedules(q, k, v, out, lse, dout, *, scale=None, dq=None, dk=None, dv=None):
-    """What the modules here compute, by the one, and its config, that suit the shape.
+    """Runs the module and the config that suit the shape; all modules here compute the same.
 
     q: (B, H, Nq, 128) bfloat16, as out and dout are; Hkv divides H. Rows are contiguous, all other strides multiples of
         16 bytes.
@@ -61,30 +61,37 @@ def hopper_attention_bwd_schedules(q, k, v, out, lse, dout, *, scale=None, dq=No
     return run(q, k, v, out, lse, dout, scale, dq, dk, dv)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(q, k, v, out, lse, dout, scale, dq, dk, dv):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (
-            aligned(q),
-            aligned(k),
-            aligned(v),
-            aligned(out),
-            aligned(lse),
-            aligned(dout),
-            scale,
-            dq is None or aligned(dq),
-            dk is None or aligned(dk),
-            dv is None or aligned(dv),
-        )
-        call = CALLS.get(key)
+        if dq is dk is dv is None and alike(q, k, v, out, lse, dout) and numbers == (scale,):
+            key = None
+        else:
+            key = (
+                layout(q),
+                layout(k),
+                layout(v),
+                layout(out),
+                layout(lse),
+                layout(dout),
+                scale,
+                dq is None or layout(dq),
+                dk is None or layout(dk),
+                dv is None or layout(dv),
+            )
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(q, k, v, out, lse, dout, scale, dq, dk, dv)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(q, k, v, out, lse, dout, scale, dq, dk, dv))
+        tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout, "dq": dq, "dk": dk, "dv": dv}
+        call = keep(CALLS, key, prepared(prepare, tensors, scale=scale))
+    elif key and dq is dk is dv is None:
+        CALLS.found(call, (scale,), q, k, v, out, lse, dout)
     return call(q, k, v, out, lse, dout, dq, dk, dv)
 
 
@@ -135,23 +142,6 @@ def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
         raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
 
 
-def operator_of(function, name, schema):
-    """The operator of a host function. Raises TypeError or ValueError for one that does not go with this module."""
-    operator = getattr(function, "operator", None)
-    if not isinstance(getattr(operator, "about", None), dict):
-        raise TypeError(f"{name}: expected the host function of a generated module")
-    wrong = [
-        f"{key} {operator.about.get(key)}, here {value}"
-        for key, value in OPERATOR.about.items()
-        if operator.about.get(key) != value
-    ]
-    if wrong or operator.schema.replace(", int config)", ")") != schema:
-        raise ValueError(
-            f"{name}: {operator.name} does not go with this backward: {'; '.join(wrong) or operator.schema}"
-        )
-    return operator
-
-
 @functools.cache
 def attention(forward):
     """An operator with the arguments of torch.nn.functional.scaled_dot_product_attention that knows its gradients.
@@ -160,19 +150,15 @@ def attention(forward):
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    attend = operator_of(forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)")
+    attend = operator_of(
+        forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
+    )
 
     def gradients(how, q, k, v, scale, out, lse, dout, _):
         arguments = q, k, v, out, lse, dout, scale
         return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
 
-    operator = Operator(
-        f"{attend.name}_{OPERATOR.name}",
-        "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)",
-        lambda q, k, v, scale: attend.run(q, k, v, scale, *attend.picks),
-        lambda q, k, v, scale: attend.fake(q, k, v, scale, *attend.picks),
-        gradients,
-    )
+    operator = paired(attend, OPERATOR, gradients)
 
     def scaled_dot_product_attention(
         query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False

@@ -18,9 +18,9 @@ from triton.tools.ragged_tma import create_ragged_descriptor, to_ragged_indices
 
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     describe,
@@ -34,6 +34,7 @@ from ._host import (
     on_cuda,
     pick,
     positive,
+    prepared,
     sm_count,
     whole,
     writable,
@@ -395,34 +396,53 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, ou
     )
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (
-            id(config),
-            layout(q),
-            layout(k),
-            layout(v),
-            aligned(cu_seqlens_q),
-            aligned(cu_seqlens_k),
-            max_seqlen_q,
-            window,
-            scale,
-            out is None or layout(out),
-            lse is None or aligned(lse),
-        )
-        call = CALLS.get(key)
+        if (
+            out is lse is config is None
+            and alike(q, k, v, cu_seqlens_q, cu_seqlens_k)
+            and numbers == (max_seqlen_q, window, scale)
+        ):
+            key = None
+        else:
+            key = (
+                id(config),
+                layout(q),
+                layout(k),
+                layout(v),
+                layout(cu_seqlens_q),
+                layout(cu_seqlens_k),
+                max_seqlen_q,
+                window,
+                scale,
+                out is None or layout(out),
+                lse is None or layout(lse),
+            )
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         # says what is wrong with it
         prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
         raise
     if call is None:
+        tensors = {
+            "q": q,
+            "k": k,
+            "v": v,
+            "cu_seqlens_q": cu_seqlens_q,
+            "cu_seqlens_k": cu_seqlens_k,
+            "out": out,
+            "lse": lse,
+        }
         call = keep(
-            CALLS, key, prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, scale, out, lse, config)
+            CALLS, key, prepared(prepare, tensors, max_seqlen_q=max_seqlen_q, window=window, scale=scale, config=config)
         )
+    elif key and out is lse is config is None:
+        CALLS.found(call, (max_seqlen_q, window, scale), q, k, v, cu_seqlens_q, cu_seqlens_k)
     return call(q, k, v, cu_seqlens_q, cu_seqlens_k, out, lse)
 
 

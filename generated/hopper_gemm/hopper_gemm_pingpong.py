@@ -14,6 +14,7 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
     check,
@@ -29,6 +30,7 @@ from ._host import (
     no_tensor,
     on_cuda,
     pick,
+    prepared,
     sm_count,
     writable,
 )
@@ -276,19 +278,26 @@ def prepare(a, b, out, config, outputs=outputs):
     return Call(device, ("a", "b", "out"), ("out",), made, launches, owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(a, b, out, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, _, call = CALLS.latest
     try:
-        key = (id(config), layout(a), layout(b), out is None or layout(out))
-        call = CALLS.get(key)
+        if out is config is None and alike(a, b):
+            key = None
+        else:
+            key = (id(config), layout(a), layout(b), out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(a, b, out, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(a, b, out, config))
+        tensors = {"a": a, "b": b, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors, config=config))
+    elif key and out is config is None:
+        CALLS.found(call, (), a, b)
     return call(a, b, out)
 
 

@@ -8,7 +8,19 @@ tuned     tuned/h200/hopper_gemm_fp8_exact_tuned.yaml
 
 from importlib import import_module
 
-from ._host import Operator, aligned, is_compiling, is_grad_enabled, keep, no_tensor, on_cuda, shape_class, sm_count
+from ._host import (
+    Calls,
+    Operator,
+    is_compiling,
+    is_grad_enabled,
+    keep,
+    layout,
+    no_tensor,
+    on_cuda,
+    prepared,
+    shape_class,
+    sm_count,
+)
 from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import OPERATOR as LEAD, outputs, shape_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -29,7 +41,7 @@ TUNED = {
 
 
 def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
-    """What the modules here compute, by the one, and its config, that suit the shape.
+    """Runs the module and the config that suit the shape; all modules here compute the same.
 
     a: (M, K) float8_e4m3fn, row-major, its leading stride a multiple of 16 bytes.
     b: (K, N) float8_e4m3fn, column-major, its leading stride a multiple of 16 bytes.
@@ -56,19 +68,26 @@ def hopper_gemm_fp8_exact_tuned(a, b, *, scale_a, scale_b, out=None):
     return run(a, b, scale_a, scale_b, out)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(a, b, scale_a, scale_b, out):
     """Launches what `prepare` says of arguments like these."""
+    alike, _, call = CALLS.latest
     try:
-        key = (aligned(a), aligned(b), aligned(scale_a), aligned(scale_b), out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is None and alike(a, b, scale_a, scale_b):
+            key = None
+        else:
+            key = (layout(a), layout(b), layout(scale_a), layout(scale_b), out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(a, b, scale_a, scale_b, out)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(a, b, scale_a, scale_b, out))
+        tensors = {"a": a, "b": b, "scale_a": scale_a, "scale_b": scale_b, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors))
+    elif key and out is None:
+        CALLS.found(call, (), a, b, scale_a, scale_b)
     return call(a, b, scale_a, scale_b, out)
 
 

@@ -14,21 +14,25 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     index_of,
     is_compiling,
     is_grad_enabled,
     keep,
+    layout,
     missing,
     no_tensor,
     number,
     on_cuda,
     pick,
+    prepared,
     resident,
+    row_stride,
+    rows_of,
     sm_count,
     writable,
 )
@@ -44,11 +48,11 @@ CONFIGS = [
 
 
 @triton.jit
-def load_tile(x_ptr, stride_x, rows, columns, M, end):
+def load_tile(x_ptr, stride_x, rows, columns, M, end, HINT: tl.constexpr):
     """x (rows, columns), 0 where there is none."""
     inside = (rows < M)[:, None] & (columns < end)[None, :]
     at = rows[:, None] * stride_x + columns[None, :]
-    return tl.load(x_ptr + at, mask=inside, other=0.0)
+    return tl.load(x_ptr + at, mask=inside, other=0.0, eviction_policy=HINT)
 
 
 @triton.jit
@@ -91,13 +95,13 @@ def hopper_rms_norm_looped_kernel(
     columns = cta * share + tl.arange(0, BLOCK_N)
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    x = load_tile(x_ptr, stride_x, rows, columns, M, end).to(tl.float32)
+    x = load_tile(x_ptr, stride_x, rows, columns, M, end, "evict_last").to(tl.float32)
     if CLUSTER > 1:
         tlx.fence_mbarrier_init_cluster()
         tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
     squares = x * x
     for start in range(BLOCK_N, end - cta * share, BLOCK_N):
-        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
+        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end, "evict_last").to(tl.float32)
         squares += x * x
     squares = tl.sum(squares, 1)
     if CLUSTER > 1:
@@ -110,7 +114,7 @@ def hopper_rms_norm_looped_kernel(
             squares += tl.reshape(tlx.local_load(sums_tiles[peer]), (BLOCK_M,))
     rstd = tl.rsqrt(squares / N + eps)
     for start in range(0, end - cta * share, BLOCK_N):
-        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end).to(tl.float32)
+        x = load_tile(x_ptr, stride_x, rows, columns + start, M, end, "evict_first").to(tl.float32)
         y = x * rstd[:, None]
         y *= load_vector(weight_ptr, columns + start, end)
         inside = (rows < M)[:, None] & (columns + start < end)[None, :]
@@ -125,11 +129,8 @@ def outputs(x, weight, eps):
 
 
 def shape_of(x, weight, eps):
-    """Rows and columns of x. Raises TypeError or ValueError."""
-    on_cuda(x, "x")
-    if not x.dim():
-        raise ValueError("x: expected a row, or rows")
-    return x.shape[:-1].numel(), x.shape[-1]
+    """Rows and columns of x."""
+    return rows_of(x, "x")
 
 
 def clocks(config, m, n, sms):
@@ -154,14 +155,6 @@ def items_of(config, m, n):
     """How many work items a config makes of a problem."""
     block_m = config.kwargs["BLOCK_M"]
     return triton.cdiv(m, block_m)
-
-
-def row_stride(tensor, name):
-    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
 def prepare(x, weight, eps, out, config, outputs=outputs):
@@ -193,19 +186,26 @@ def prepare(x, weight, eps, out, config, outputs=outputs):
     return Call(device, ("x", "weight", "out"), ("out",), made, [kernel], owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(x, weight, eps, out, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is config is None and alike(x, weight) and numbers == (eps,):
+            key = None
+        else:
+            key = (id(config), layout(x), layout(weight), eps, out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(x, weight, eps, out, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(x, weight, eps, out, config))
+        tensors = {"x": x, "weight": weight, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors, eps=eps, config=config))
+    elif key and out is config is None:
+        CALLS.found(call, (eps,), x, weight)
     return call(x, weight, out)
 
 
@@ -214,7 +214,7 @@ OPERATOR = Operator(
     "(Tensor x, Tensor weight, float eps, int config) -> Tensor",
     lambda x, weight, eps, config: run(x, weight, eps, None, CONFIGS[config] if config >= 0 else None),
     lambda x, weight, eps, config: outputs(x, weight, eps),
-    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": False},
+    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": False, "residual": False},
 )
 
 

@@ -14,21 +14,25 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     index_of,
     is_compiling,
     is_grad_enabled,
     keep,
+    layout,
     missing,
     no_tensor,
     number,
     on_cuda,
     pick,
+    prepared,
     resident,
+    row_stride,
+    rows_of,
     sm_count,
     writable,
 )
@@ -125,11 +129,8 @@ def outputs(x, weight, eps):
 
 
 def shape_of(x, weight, eps):
-    """Rows and columns of x. Raises TypeError or ValueError."""
-    on_cuda(x, "x")
-    if not x.dim():
-        raise ValueError("x: expected a row, or rows")
-    return x.shape[:-1].numel(), x.shape[-1]
+    """Rows and columns of x."""
+    return rows_of(x, "x")
 
 
 def clocks(config, m, n, sms):
@@ -151,14 +152,6 @@ def clocks(config, m, n, sms):
 def pick_config(m, n, sms):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
     return pick(CONFIGS, {}, clocks, (m, n), sms)
-
-
-def row_stride(tensor, name):
-    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
 def items_of(config, m, n):
@@ -204,19 +197,26 @@ def prepare(x, weight, eps, out, config, outputs=outputs):
     return Call(device, ("x", "weight", "out"), ("out",), made, [kernel], owner=config)
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(x, weight, eps, out, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, numbers, call = CALLS.latest
     try:
-        key = (id(config), aligned(x), aligned(weight), eps, out is None or aligned(out))
-        call = CALLS.get(key)
+        if out is config is None and alike(x, weight) and numbers == (eps,):
+            key = None
+        else:
+            key = (id(config), layout(x), layout(weight), eps, out is None or layout(out))
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(x, weight, eps, out, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(x, weight, eps, out, config))
+        tensors = {"x": x, "weight": weight, "out": out}
+        call = keep(CALLS, key, prepared(prepare, tensors, eps=eps, config=config))
+    elif key and out is config is None:
+        CALLS.found(call, (eps,), x, weight)
     return call(x, weight, out)
 
 
@@ -225,7 +225,7 @@ OPERATOR = Operator(
     "(Tensor x, Tensor weight, float eps, int config) -> Tensor",
     lambda x, weight, eps, config: run(x, weight, eps, None, CONFIGS[config] if config >= 0 else None),
     lambda x, weight, eps, config: outputs(x, weight, eps),
-    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": False},
+    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": False, "residual": False},
 )
 
 

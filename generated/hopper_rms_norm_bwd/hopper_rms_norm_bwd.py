@@ -16,19 +16,25 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from ._host import (
     Call,
+    Calls,
     Launch,
     Operator,
-    aligned,
     check,
     config_of,
     index_of,
     is_compiling,
     is_grad_enabled,
     keep,
+    layout,
     missing,
     no_tensor,
     on_cuda,
+    operator_of,
+    paired,
     pick,
+    prepared,
+    row_stride,
+    rows_of,
     sm_count,
     tensor_of,
     writable,
@@ -279,19 +285,8 @@ def outputs(dy, x, weight, rstd):
 
 
 def shape_of(dy, x, weight, rstd):
-    """Rows and columns of x. Raises TypeError or ValueError."""
-    on_cuda(x, "x")
-    if not x.dim():
-        raise ValueError("x: expected a row, or rows")
-    return x.shape[:-1].numel(), x.shape[-1]
-
-
-def row_stride(tensor, name):
-    """From one row of a tensor to the next. Raises ValueError where rows do not lie at one distance."""
-    try:
-        return tensor.view(tensor.shape[:-1].numel(), tensor.shape[-1]).stride(0)
-    except RuntimeError:
-        raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
+    """Rows and columns of x."""
+    return rows_of(x, "x")
 
 
 def clusters_of(config, m, sms):
@@ -399,27 +394,34 @@ def prepare(dy, x, weight, rstd, dx, dweight, config, outputs=outputs):
     )
 
 
-CALLS = {}  # by all of the arguments that launches depend on but addresses
+CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
 def run(dy, x, weight, rstd, dx, dweight, config):
     """Launches what `prepare` says of arguments like these."""
+    alike, _, call = CALLS.latest
     try:
-        key = (
-            id(config),
-            aligned(dy),
-            aligned(x),
-            aligned(weight),
-            aligned(rstd),
-            dx is None or aligned(dx),
-            dweight is None or aligned(dweight),
-        )
-        call = CALLS.get(key)
+        if dx is dweight is config is None and alike(dy, x, weight, rstd):
+            key = None
+        else:
+            key = (
+                id(config),
+                layout(dy),
+                layout(x),
+                layout(weight),
+                layout(rstd),
+                dx is None or layout(dx),
+                dweight is None or layout(dweight),
+            )
+            call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(dy, x, weight, rstd, dx, dweight, config)  # says what is wrong with it
         raise
     if call is None:
-        call = keep(CALLS, key, prepare(dy, x, weight, rstd, dx, dweight, config))
+        tensors = {"dy": dy, "x": x, "weight": weight, "rstd": rstd, "dx": dx, "dweight": dweight}
+        call = keep(CALLS, key, prepared(prepare, tensors, config=config))
+    elif key and dx is dweight is config is None:
+        CALLS.found(call, (), dy, x, weight, rstd)
     return call(dy, x, weight, rstd, dx, dweight)
 
 
@@ -441,7 +443,7 @@ OPERATOR = Operator(
         addressable(dy), x, weight, rstd, None, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda dy, x, weight, rstd, config: outputs(dy, x, weight, rstd),
-    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": True},
+    about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": True, "residual": False},
 )
 
 
@@ -478,23 +480,6 @@ def hopper_rms_norm_bwd(dy, x, weight, rstd, *, dx=None, dweight=None, config=No
     return run(dy, x, weight, rstd, dx, dweight, config)
 
 
-def operator_of(function, name, schema):
-    """The operator of a host function. Raises TypeError or ValueError for one that does not go with this module."""
-    operator = getattr(function, "operator", None)
-    if not isinstance(getattr(operator, "about", None), dict):
-        raise TypeError(f"{name}: expected the host function of a generated module")
-    wrong = [
-        f"{key} {operator.about.get(key)}, here {value}"
-        for key, value in OPERATOR.about.items()
-        if operator.about.get(key) != value
-    ]
-    if wrong or operator.schema.replace(", int config)", ")") != schema:
-        raise ValueError(
-            f"{name}: {operator.name} does not go with this backward: {'; '.join(wrong) or operator.schema}"
-        )
-    return operator
-
-
 @functools.cache
 def norm(forward):
     """An operator with the arguments of torch.nn.functional.rms_norm that knows its gradients.
@@ -503,19 +488,13 @@ def norm(forward):
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    of = operator_of(forward, "forward", "(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)")
+    of = operator_of(forward, "forward", "(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)", OPERATOR.about)
 
     def gradients(how, x, weight, eps, out, rstd, dy, *_):
         made = getattr(OPERATOR, how)(dy, x, weight, rstd, *OPERATOR.picks)
         return *made, None
 
-    operator = Operator(
-        f"{of.name}_{OPERATOR.name}",
-        of.schema.replace(", int config)", ")"),
-        lambda *given: of.run(*given, *of.picks),
-        lambda *given: of.fake(*given, *of.picks),
-        gradients,
-    )
+    operator = paired(of, OPERATOR, gradients)
 
     def functional(input, normalized_shape, weight=None, eps=None):
         tensor_of(input, "input")

@@ -77,7 +77,7 @@ def _family(name: str, monkeypatch: pytest.MonkeyPatch) -> Family:
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "first_family"))
     for known in [n for n in sys.modules if n.partition(".")[0] == name]:
         monkeypatch.delitem(sys.modules, known)
-    base._module.cache_clear()
+    base._where.cache_clear()
     found: Any = __import__(name).ScaleAdd()
     assert isinstance(found, Family)
     return found

@@ -95,6 +95,7 @@ LEFT = {
     *(f"tlxgen.families.gemm.{name}" for name in ("cost", "facts", "ops")),  # estimates, and texts of the source
     "tlxgen.check",  # runs kernels on a GPU
     "tlxgen.verify.skeleton",  # writes cases of hand-written kernels
+    "tlxgen.verify.varied",  # runs hand-written kernels on several numbers of SMs
     "tlxgen.verify.targets",  # reads the command line
     "tlxgen.digest",  # of what digests are made of
 }

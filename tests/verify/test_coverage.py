@@ -157,6 +157,7 @@ def test_a_summary_travels_as_json() -> None:
 FULL = (
     "hopper_gemm_pingpong/hopper_gemm_pingpong_mbarrier_in_flight1_separate",
     "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent",
+    "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_grid_cooperative",
     "hopper_attention_fwd/hopper_attention_fwd_causal",
     "hopper_attention_bwd/hopper_attention_bwd_causal",
     "hopper_rms_norm/hopper_rms_norm_grid",

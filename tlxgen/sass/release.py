@@ -81,8 +81,9 @@ def check_code(code: Code) -> Releases:
     early = [_early(code, f.release, f.load, OF_OTHERS if f.others else IN_FLIGHT) for f in flying if not f.in_order]
     early += [_early(code, b.release, b.load, BEHIND) for b in read_behind(code)]
     unseen = sum(position not in seen for position in (*loads, *releases))
-    ordered = tuple(sorted(early, key=_place)), tuple(sorted(unfenced, key=_place))
-    return Releases(len(loads), len(releases), *ordered, unseen)
+    early.sort(key=_place)
+    unfenced.sort(key=_place)
+    return Releases(len(loads), len(releases), tuple(early), tuple(unfenced), unseen)
 
 
 def _early(code: Code, release: int, load: int, where: str) -> Early:

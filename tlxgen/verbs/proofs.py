@@ -11,7 +11,7 @@ from typing import Any
 from tlxgen import lock
 from tlxgen.build import subject_digest
 from tlxgen.errors import TlxgenError
-from tlxgen.families import Kernels
+from tlxgen.families import Kernels, Structure
 from tlxgen.files import read_regular
 from tlxgen.loading import HOST
 from tlxgen.proof import SECTION, Finding, Record, Simulator, State, Want, read, simulator_of, state_of
@@ -21,18 +21,21 @@ from tlxgen.working import Working
 
 @dataclass(frozen=True)
 class _Known:
+    """Of a structure; not the whole of its spec, whose points may be many thousands."""
+
     work: Working
-    kernels: Kernels
+    structure: Structure
+    judged_by: tuple[str, ...]
 
     @property
     def simulator(self) -> Simulator | None:
-        return simulator_of(*self.kernels.family.judged_by)
+        return simulator_of(*self.judged_by)
 
-    def subject(self, structure: str, module: Path) -> str:
+    def subject(self, module: Path) -> str:
         """The digest of what is run of a structure; empty for a module that is no Python."""
         try:
             code, host = read_regular(module), read_regular(module.with_name(HOST))
-            return subject_digest(code, host, self.kernels.structure(structure))
+            return subject_digest(code, host, self.structure)
         except (OSError, SyntaxError, ValueError):
             return ""
 
@@ -47,14 +50,15 @@ class Proofs:
     _fault: TlxgenError | None = None
 
     def add(self, jobs: Sequence[StructureJob], work: Working, kernels: Kernels) -> None:
-        self._known |= dict.fromkeys(jobs, _Known(work, kernels))
+        for job in jobs:
+            self._known[job] = _Known(work, kernels.structure(job.structure), kernels.family.judged_by)
 
     def recorded(self, job: StructureJob) -> Record | None:
         """The record that the lock has; None where there is none that can be believed."""
         return read(_entry(self._known[job].work, job.structure))
 
     def subject(self, job: StructureJob) -> str:
-        return self._known[job].subject(job.structure, job.module)
+        return self._known[job].subject(job.module)
 
     def state(self, job: StructureJob, want: Want) -> State:
         return state_of(self.recorded(job), self.subject(job), self._known[job].simulator, want)

@@ -534,7 +534,7 @@ ARGUED: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         "The columns of a CTA are a multiple of 8, and a part of them has more: one less leaves out no part.",
-        (("bound", r"for start in range: (.*) -> \1 - 1"),),
+        (("bound", r"for start in range: end - cta \* share -> end - cta \* share - 1"),),
         at=r"layer_norm_staged",
     ),
     Equivalent(
@@ -592,6 +592,10 @@ REMARKS: tuple[tuple[str, str], ...] = (
     (
         r"attention_bwd.* tiles = tl\.cdiv",
         "wrong where the heads do not fit into L2 together, 65,536 / N_K of them: the simulated shapes have fewer",
+    ),
+    (
+        r"_norm.* mask: tl\.load: other=0\.0 dropped",
+        "of a weight or a bias: the results that it goes into are not stored. Of rows it is a fault, and found",
     ),
     (
         r"layer_norm_looped.* bound: for start in range: BLOCK_N -> BLOCK_N - 1",

@@ -68,7 +68,8 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
     yield _runnable(spec, (1, 1, k))
     yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
-    yield _runnable(spec, (m + 1, columns * n - 16, min(parts, 2) * (stages + 1) * k - 8))
+    share = min(parts, 2) * spec.cluster.k  # of K, that a CTA has, so many times its own
+    yield _runnable(spec, (m + 1, columns * n - 16, share * (stages + 1) * k - 8))
     if spec.schedule.tail == "split":  # one tile more than the CTAs get; and fewer than there are CTAs, K ending early
         slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
         many, more = max(24, math.ceil(26000 / slot)), max(33, math.ceil(39000 / slot))  # enough to be cut
