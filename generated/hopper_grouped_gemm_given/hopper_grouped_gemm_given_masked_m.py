@@ -32,7 +32,6 @@ from ._host import (
     on_cuda,
     pick,
     prepared,
-    rows_of,
     sm_count,
     tensor_of,
     writable,
@@ -273,7 +272,7 @@ def pick_config(g, m, n, k, sms):
     return pick(CONFIGS, {}, clocks, (g, m, n, k), sms)
 
 
-def rows_of(tensor):
+def stacked_rows(tensor):
     """The rows of all matrices, as one matrix. Raises ValueError where they do not lie at one distance."""
     if len(tensor) > 1 and tensor.stride(0) != tensor.shape[1] * tensor.stride(1):
         raise ValueError(
@@ -328,7 +327,7 @@ def prepare(a, b, masked_m, out, config, outputs=outputs):
                 (
                     "a",
                     lambda t: describe(
-                        rows_of(t), "a", [block_m, block_k], "; this kernel takes a row-major: a.contiguous() is"
+                        stacked_rows(t), "a", [block_m, block_k], "; this kernel takes a row-major: a.contiguous() is"
                     ),
                 ),
                 (
@@ -337,7 +336,7 @@ def prepare(a, b, masked_m, out, config, outputs=outputs):
                         t.mT, "b", [1, block_n, block_k], "; this kernel takes b column-major: b.mT.contiguous().mT is"
                     ),
                 ),
-                ("out", lambda t: describe_ragged(rows_of(t), "out", [1, 1, block_m, block_n // 2])),
+                ("out", lambda t: describe_ragged(stacked_rows(t), "out", [1, 1, block_m, block_n // 2])),
             ],
             ["masked_m"],
             (all_m, n, k, g, most),

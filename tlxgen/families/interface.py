@@ -96,6 +96,9 @@ class FullBenchmarkModule(BenchmarkModule, Protocol):
     def peers(self, spec: Any, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Tensors]]:
         """Torch's own kernels by name; each call returns results by name. One that refuses raises RuntimeError."""
 
+    def results(self, spec: Any, tensors: Tensors, out: Any) -> Tensors:
+        """Of what a call returned, ours or a baseline's, the results by name; without this, in `reference`'s order."""
+
     def drawn(self, spec: Any, rng: random.Random) -> Shape | None:
         """A random shape as the family's users have them, by `rng` alone; None for one that is too large to time."""
 

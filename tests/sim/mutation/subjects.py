@@ -45,6 +45,8 @@ GENERATED = (
     "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent",
     "hopper_gemm_split_k/hopper_gemm_split_k_persistent",
     "hopper_gemm_tail/hopper_gemm_tail_pingpong_bias_relu_subtiles2",
+    "hopper_grouped_gemm/hopper_grouped_gemm_row_pingpong",
+    "hopper_grouped_gemm_weights/hopper_grouped_gemm_weights",
     "hopper_gemm_epilogue/hopper_gemm_epilogue_scale_bias_gelu_subtiles4_direct",
     "hopper_gemm_epilogue/hopper_gemm_epilogue_relu_residual_subtiles2_tma",
     "hopper_gemm_layouts/hopper_gemm_layouts_col_col_replicate2_separate",

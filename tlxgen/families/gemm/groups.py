@@ -102,7 +102,7 @@ class Groups:
         """How the host describes a, b or c to TMA: by which function, with which box, and of which view."""
         view = "t" if row_major else "t.mT" if name in self.stacked else "t.T"
         if self.given == "masked_m" and name in "ac":
-            view = view.replace("t", "rows_of(t)", 1)
+            view = view.replace("t", "stacked_rows(t)", 1)
         if name in self.clipped:
             return "describe_ragged", (1, 1, *box), view
         return "describe", ((1, *box) if name in self.stacked else box), view

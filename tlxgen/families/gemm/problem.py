@@ -235,7 +235,9 @@ def launched(
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or columns * dtype.bytes % 16 == 0
     with (
-        mock.patch.dict(module.__dict__, {"empty_rows": rows_apart, "CALLS": {}}),  # what is known is of other rows
+        mock.patch.dict(
+            module.__dict__, {"empty_rows": rows_apart, "CALLS": type(module.CALLS)()}
+        ),  # what is known is of other rows
         mock.patch.dict(shared.__dict__, {"_empty": empty, "workspace": workspace}),
     ):
         out = poisoned(all_rows, columns, stride(columns, kind), kind, exact=True).unflatten(0, rows) if exact else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.gemm import benchmark as gemm
+from tlxgen.families.kit.draw import log_uniform
 
 from .problem import Shape, Tensors, groups_of, of_groups, parts
 from .spec import GroupedGemmSpec
@@ -37,18 +40,27 @@ def baselines(spec: GroupedGemmSpec) -> Mapping[str, Baseline]:
     return found | {"loop of torch.mm": lambda t: _loop(spec, t)}
 
 
-def peers(spec: GroupedGemmSpec, shape: Shape, t: Tensors) -> Mapping[str, Callable[[], Mapping[str, torch.Tensor]]]:
+def peers(
+    spec: GroupedGemmSpec, shape: Shape, tensors: Tensors
+) -> Mapping[str, Callable[[], Mapping[str, torch.Tensor]]]:
     """A product at a time by torch, for these arguments."""
     if spec.epilogue.ops or DTYPES[spec.problem.a.dtype].is_fp8:
         return {}
-    return {"torch.mm": lambda: results(spec, t, _loop(spec, t)())}
+    return {"torch.mm": lambda: results(spec, tensors, _loop(spec, tensors)())}
 
 
-def results(spec: GroupedGemmSpec, t: Tensors, made: Any) -> Mapping[str, torch.Tensor]:
+def results(spec: GroupedGemmSpec, tensors: Tensors, out: Any) -> Mapping[str, torch.Tensor]:
     """Of what a call returns what each group has of C, by name."""
-    if isinstance(made, list):
-        return {f"c[{i}]": c for i, c in enumerate(made) if c.numel()}
-    return of_groups(spec, t, made)
+    if isinstance(out, list):
+        return {f"c[{i}]": c for i, c in enumerate(out) if c.numel()}
+    return of_groups(spec, tensors, out)
+
+
+def drawn(spec: GroupedGemmSpec, rng: random.Random) -> Shape | None:
+    """A random shape as users have them: 2 to 128 groups of 16 to 4096 rows, by the weights of a language model."""
+    found = gemm.drawn(spec, rng)
+    g, m = 2 ** rng.randint(1, 7), log_uniform(rng, 16, 4096)
+    return (g, m, *found[1:]) if found and 2.0 * g * m * found[1] * found[2] < gemm.LARGEST else None
 
 
 def _torch(t: Tensors) -> Run:

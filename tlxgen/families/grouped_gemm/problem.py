@@ -15,7 +15,7 @@ import torch
 from tlxgen.arch import DTYPES
 from tlxgen.families.gemm import problem as gemm
 from tlxgen.families.gemm.groups import EXTENTS, Groups
-from tlxgen.families.gemm.problem import tolerance
+from tlxgen.families.gemm.problem import tolerance, unseen
 
 from .spec import GroupedGemmSpec
 
@@ -204,4 +204,4 @@ def parts(spec: GroupedGemmSpec, t: Tensors) -> Iterator[Tensors]:
         yield part
 
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
