@@ -373,6 +373,8 @@ def _unlike(*tensors):
 def prepared(prepare, tensors, **others):
     """The call that `prepare` makes of arguments, tensors by name, and makes again of like ones aligned otherwise."""
     call = prepare(**tensors, **others)
+    if not isinstance(call, Call):  # a function that calls with other operands: for a K of 0, zeros
+        return call
     call.prepare, call.names = functools.partial(prepare, **others), [*tensors]
     call.by_alignment[call.alignment(tensors.values())] = call
     return call
