@@ -19,7 +19,8 @@ LIBRARY = {
     *("mm", "matmul", "bmm", "addmm", "baddbmm", "einsum", "linear", "_scaled_mm", "scaled_dot_product_attention"),
     *("layer_norm", "rms_norm", "native_layer_norm", "softmax", "logsumexp"),
 }
-COPIES = {"contiguous": "addressable", "clone": "", "copy_": "addressable", "pad": "", "to": ""}  # and the one function that may
+# Ways to copy, and the one function that may use them.
+COPIES = {"contiguous": "addressable", "clone": "", "copy_": "addressable", "pad": "", "to": ""}
 
 
 def names(tree: ast.AST) -> set[str]:
