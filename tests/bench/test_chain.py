@@ -97,7 +97,9 @@ def test_what_is_no_record_is_refused(tmp_path: Path, text: str) -> None:
         summary.read(path)
 
 
-@pytest.mark.parametrize("spec", ["hopper_gemm_tuned", "hopper_attention_fwd", "hopper_attention_bwd"])
+@pytest.mark.parametrize(
+    "spec", ["hopper_gemm_tuned", "hopper_attention_fwd", "hopper_attention_bwd", "hopper_rms_norm_bwd"]
+)
 def test_drawn_shapes_are_the_family_s_and_the_same_for_a_seed(spec: str) -> None:
     pytest.importorskip("triton.language.extra.tlx")
     from tlxgen.bench.spec import Bench

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from tlxgen.families.kit.matrices import Baselines, Tensors
-from tlxgen.families.norm_fwd.benchmark import Run, against, call, dense
+from tlxgen.families.norm_fwd.benchmark import Run, against, call, dense, drawn
 
 from .spec import NormBwdSpec
 
-__all__ = ["baselines", "call"]
+__all__ = ["baselines", "call", "drawn"]
 
 
 def baselines(spec: NormBwdSpec) -> Baselines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import random
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 
 from tlxgen.families.kit import matrices
+from tlxgen.families.kit.draw import log_uniform
 from tlxgen.families.kit.matrices import Baselines, Shape, Tensors
 
 from .problem import EPS
@@ -23,6 +25,23 @@ torch._dynamo.config.recompile_limit = 64  # each shape of a baseline is a compi
 def call(module: ModuleType, spec: Any, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function; rows lie end to end, as in the baselines."""
     return matrices.call(module, spec, shape, {**tensors, **dense(tensors)}, config)
+
+
+LARGEST = 2**28  # elements: some half a millisecond
+
+
+def drawn(spec: Any, rng: random.Random) -> Shape | None:
+    """A random shape as users have them, or None for one that is too large.
+
+    Columns are those of a model (half) or log-uniform from 64 to 131,072 in multiples of 1, 8 or 128; rows are
+    log-uniform from 1 to 65,536.
+    """
+    if rng.random() < 0.5:
+        columns = rng.choice((512, 1024, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 12288, 16384))
+    else:
+        columns = log_uniform(rng, 64, 131072, rng.choice((1, 8, 128)))
+    rows = log_uniform(rng, 1, 65536)
+    return (rows, columns) if rows * columns <= LARGEST else None
 
 
 def dense(tensors: Tensors) -> Tensors:
