@@ -52,6 +52,7 @@ SCENARIOS = {
     ("bench", 2): "bench good.yaml",
     ("tune", 2): "tune good.yaml",
     ("diff", 0): "diff good.yaml slow.yaml",
+    ("diff", 1): "diff good.yaml slow.yaml --exit-code",
     ("diff", 2): "diff good.yaml none.yaml",
     ("init", 0): "init --name new",
     ("init", 2): "init --kernel nothing",
@@ -62,7 +63,7 @@ SCENARIOS = {
     ("doctor", 2): "doctor --for nothing",
     ("schema", 0): "schema",
 }
-ON_A_GPU = {("check", 0), ("check", 1), ("bench", 0), ("tune", 0), ("tune", 1)}
+ON_A_GPU = {("check", 0), ("check", 1), ("bench", 0), ("bench", 1), ("tune", 0), ("tune", 1)}
 
 
 @pytest.fixture
