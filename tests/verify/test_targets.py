@@ -147,7 +147,7 @@ def test_outputs_are_looked_at_before_anything_is_run(folder: Path, option: str,
 def test_output_that_is_full_is_one_line_and_the_record_is_kept(tmp_path: Path) -> None:
     script = (
         "from tlxgen.cli import main\nfrom tlxgen.verbs import verify as verb\nfrom tlxgen.verify import Result\n"
-        "verb.verify_all = lambda *_: (r for r in [Result('x', runs=3)])\n"
+        "verb.verify_all = lambda *_, **__: (r for r in [Result('x', runs=3)])\n"
         "verb._jobs = lambda *_: ([None], None)\nmain()\n"
     )
     command = [sys.executable, "-c", script, "verify", "x.py", "--json", str(tmp_path / "record.json")]

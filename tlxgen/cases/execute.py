@@ -52,7 +52,7 @@ def verify_case(
         before = {name: tensor.clone() for name, tensor in tensors.items()}
         with attributed(session):
             returned = launch(tensors)
-        session.refuse_idle(asked)
+        session.refuse_idle(asked or None)  # the first is that of a kernel that has only one
         with torch._C.DisableTorchFunction():
             outputs = _outputs(case, session, tensors, returned)
             for name, expected in reference.values(before, outputs).items():

@@ -62,7 +62,7 @@ class Handler:
         try:
             with session.active(), _comparing_nothing():
                 program(session)
-            session.refuse_idle(session.only)
+            session.refuse_idle(session.only or None)
         finally:
             for key, found in session.recorded.items():
                 self._recorded.setdefault(key, found)

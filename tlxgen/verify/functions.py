@@ -47,7 +47,7 @@ def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> C
             call(session)
             if not session.launches:
                 raise ForeignError(f"{name} launched no kernel: nothing was verified", location=where)
-            session.refuse_idle(config)
+            session.refuse_idle(config or None)
 
         return program
 
