@@ -9,23 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tlxgen.build import Built, Prepared, Step, build, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.orphans import Orphan, orphans
 from tlxgen.project import from_here
-from tlxgen.proof import State, read, simulator_of, state_of
 from tlxgen.record import head
 from tlxgen.words import counted, printable
 
+if TYPE_CHECKING:
+    from tlxgen.proof import State
+
 T = TypeVar("T")
 NAMED = 6  # modules; of more the number is said, and --json names them
-REMEDIES = {
-    State.FAULTY: " (tlxgen verify --changed {})",
-    State.UNPROVEN: " (tlxgen verify --changed {})",
-    State.ELSEWHERE: "",
-}
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,7 @@ def states_of(built: Built) -> dict[str, State]:
     """What the records say of each module of a check, by structure; at the settings that `verify` has by default."""
     if not built.entries:
         return {}
+    from tlxgen.proof import read, simulator_of, state_of
     from tlxgen.verbs.verify import Options as Defaults
 
     simulator, want = simulator_of(*built.judged_by), Defaults().want
@@ -84,7 +82,12 @@ def states_of(built: Built) -> dict[str, State]:
 
 def _proof_lines(built: Built, states: Mapping[str, State]) -> Iterator[str]:
     """A line for each state that is not the best, with the modules that are in it."""
-    for state, remedy in REMEDIES.items():
+    if not states:
+        return
+    from tlxgen.proof import State
+
+    verify = " (tlxgen verify --changed {})"
+    for state, remedy in ((State.FAULTY, verify), (State.UNPROVEN, verify), (State.ELSEWHERE, "")):
         if names := [name for name, one in states.items() if one is state]:
             some = ", ".join(names) if len(names) <= NAMED else f"{len(names)} of {counted(len(states), 'module')}"
             yield printable(f"  {state.value}: {some}{remedy.format(built.spec)}")
