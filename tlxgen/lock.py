@@ -154,6 +154,15 @@ def sealed(entry: Mapping[str, Any], found: Mapping[str, Any], section: str = "c
     return {**plain, "seal": digest.of_text(json.dumps([entry.get(_SECTIONS[section]), plain]))}
 
 
+def put(entry: dict[str, Any], section: str, result: Mapping[str, Any] | None) -> None:
+    """Puts a result into a structure's entry, or takes it out: sections come last, in the order that builds have."""
+    found = {name: entry.pop(name) for name in _SECTIONS if name in entry}
+    found.pop(section, None)
+    if result is not None:
+        found[section] = dict(result)
+    entry.update({name: found[name] for name in _SECTIONS if name in found})
+
+
 def holds(entry: Mapping[str, Any], old: Mapping[str, Any], section: str) -> bool:
     """Whether a section of the entry `old` is as it was written, and is of what the structure `entry` has."""
     found, of = old[section], _SECTIONS[section]

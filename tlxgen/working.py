@@ -89,9 +89,7 @@ class Working:
                 held, before = lock.made(entry), lock.to_bytes(entry)
                 for name, result in results.items():
                     if self._is_there(f"{name}.py", held) and self._is_there(HOST, held):
-                        entry["structures"][name].pop(section, None)
-                        if result is not None:
-                            entry["structures"][name][section] = dict(result)
+                        lock.put(entry["structures"][name], section, result)
                 if lock.to_bytes(entry) != before:
                     lock.write(self.generated, entry)
                     stamp.renew(self.spec, self.generated, self.generated / lock.NAME)

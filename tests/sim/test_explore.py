@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.sim import litmus
 from tests.sim.support import run_case, source
+from tlxgen.coverage import Coverage
 from tlxgen.sim import DEVICE, Budget, Session, verify
 from tlxgen.sim.actors import Event, Task
 from tlxgen.sim.barriers import Mbarrier, NamedBarrier
@@ -210,6 +211,7 @@ def test_two_tasks_in_one_queue_are_not_claimed_to_be_searched() -> None:
                 bit = hub.new_bit()
                 hub.spawn(Task(f"t{number}", 1, bit, bit), body)
             hub.run()
-            return SimpleNamespace(findings=findings, steps=hub.steps, noticed={}, synchronised=False)
+            facts = {"noticed": {}, "synchronised": False, "coverage": Coverage()}
+            return SimpleNamespace(findings=findings, steps=hub.steps, **facts)
 
     assert explore(Case()).limit == "two tasks in one queue"  # type: ignore[arg-type]
