@@ -113,7 +113,7 @@ def test_a_part_of_what_there_is_to_run_proves_nothing(lab: Lab) -> None:
 
 def test_another_simulator_proves_it_otherwise(proven: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     other = Simulator("0" * 64, {"torch": "2.13.0"})
-    for place in ("tlxgen.verbs.proofs", "tlxgen.verbs.build"):
+    for place in ("tlxgen.verbs.proofs", "tlxgen.proof"):  # build imports it where it is asked for
         monkeypatch.setattr(f"{place}.simulator_of", lambda *judges: other)
     status, output = check(proven, "--proven")
     assert status == 0 and f"  proven by another simulator: {A}, {B}\n" in output
@@ -130,7 +130,7 @@ def test_without_a_digest_of_the_simulator_nothing_is_proven_or_recorded(
     proven: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = proven.entry(A)["verified"]
-    for place in ("tlxgen.verbs.proofs", "tlxgen.verbs.build"):
+    for place in ("tlxgen.verbs.proofs", "tlxgen.proof"):  # build imports it where it is asked for
         monkeypatch.setattr(f"{place}.simulator_of", lambda *judges: None)
     assert check(proven, "--proven")[0] == 1
     proven.invoke(*CHANGED, "--any-simulator")
