@@ -1,0 +1,446 @@
+"""Packages beside the generated modules that they stand for, on one H200: bits, kernel time, host time, first result.
+
+    python benchmarks/package_gpu.py --make     with no GPU: makes .packages/ (about 6 MB; git ignores it)
+    python benchmarks/package_gpu.py            on the H200, where .packages/ has come along: under 200 s
+
+Child processes in which importing triton and tlxgen raises run the packages: time from import to a first result,
+digests of results, graphs, streams, threads, and the error for each thing that is wrong. Another one runs packages and
+generated modules in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import importlib
+import importlib.util
+import json
+import math
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ROOT / ".packages"
+SPECS = ("hopper_gemm", "hopper_gemm_tuned", "hopper_layer_norm", "hopper_attention_fwd", "hopper_attention_bwd")
+
+MADE = [spec for spec in SPECS if (PACKAGES / spec).is_dir()]
+
+Make = Callable[[], tuple[Any, ...]]
+
+
+def cases() -> Iterator[tuple[str, str, str, Make]]:
+    """Of packages that were made: spec, function, shape, and what makes the arguments."""
+    return (case for case in all_cases() if case[0] in MADE)
+
+
+def all_cases() -> Iterator[tuple[str, str, str, Make]]:
+    import torch
+
+    def randn(*shape: int, dtype: Any = torch.bfloat16) -> Any:
+        return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+    def matrices(m: int, n: int, k: int) -> tuple[Any, ...]:
+        whole = -n % 8  # rows of b begin at multiples of 16 bytes
+        return randn(m, k + -k % 8)[:, :k], randn(k, n + whole)[:, :n]
+
+    def norm(rows: int, columns: int) -> tuple[Any, ...]:
+        return randn(rows, columns), randn(columns), randn(columns)
+
+    def attention(b: int, h: int, kv: int, n: int) -> tuple[Any, ...]:
+        return randn(b, h, n, 128), randn(b, kv, n, 128), randn(b, kv, n, 128)
+
+    def backward(b: int, h: int, kv: int, n: int, causal: bool) -> tuple[Any, ...]:
+        q, k, v = attention(b, h, kv, n)
+        k_all, v_all = (x.float().repeat_interleave(h // kv, 1) for x in (k, v))
+        scores = q.float() @ k_all.mT / math.sqrt(128)
+        if causal:
+            scores.masked_fill_(torch.ones(n, n, dtype=torch.bool, device="cuda").triu(1), -math.inf)
+        lse = scores.logsumexp(-1)
+        out = ((scores - lse[..., None]).exp_() @ v_all).to(torch.bfloat16)
+        return q, k, v, out, lse, randn(b, h, n, 128)
+
+    for m, n, k in ((4096, 4096, 4096), (1000, 1111, 520), (1, 8, 8)):
+        yield "hopper_gemm", "hopper_gemm", f"{m}x{n}x{k}", lambda m=m, n=n, k=k: matrices(m, n, k)
+    for m, n, k in ((4096, 4096, 4096), (8192, 8192, 1024), (64, 8192, 4096), (1000, 1001, 999)):
+        yield "hopper_gemm_tuned", "hopper_gemm_tuned", f"{m}x{n}x{k}", lambda m=m, n=n, k=k: matrices(m, n, k)
+    for rows, columns in ((8192, 8192), (3000, 5000), (999, 1001), (77, 20000)):
+        yield "hopper_layer_norm", "hopper_layer_norm", f"{rows}x{columns}", lambda r=rows, c=columns: norm(r, c)
+    for shape in ((4, 32, 8, 2048), (1, 1, 1, 333), (2, 16, 16, 1000)):
+        for mask in ("none", "causal"):
+            name = f"hopper_attention_fwd_{mask}"
+            yield "hopper_attention_fwd", name, f"{mask} {shape}", lambda s=shape: attention(*s)
+    for shape in ((2, 16, 4, 2048), (1, 1, 1, 333), (2, 16, 16, 1000)):
+        for mask in ("none", "causal"):
+            name, causal = f"hopper_attention_bwd_{mask}", mask == "causal"
+            yield "hopper_attention_bwd", name, f"{mask} {shape}", lambda s=shape, c=causal: backward(*s, c)
+
+
+SMALL = {  # by spec: arguments whose kernel is short, so that the host is what a call takes
+    "hopper_gemm": "1x8x8",
+    "hopper_gemm_tuned": "64x8192x4096",
+    "hopper_layer_norm": "999x1001",
+    "hopper_attention_fwd": "causal (1, 1, 1, 333)",
+    "hopper_attention_bwd": "causal (1, 1, 1, 333)",
+}
+
+
+def packaged(spec: str, folder: Path = PACKAGES) -> Any:
+    """A package, imported under its own name."""
+    path = str(folder / spec)
+    if path not in sys.path:
+        sys.path.insert(0, path)
+    return importlib.import_module(spec)
+
+
+def generated(spec: str) -> Any:
+    """The folder of generated/ as a package."""
+    init = ROOT / "generated" / spec / "__init__.py"
+    found = importlib.util.spec_from_file_location(
+        f"of_generated_{spec}", init, submodule_search_locations=[str(init.parent)]
+    )
+    assert found and found.loader
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def each(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def digests(results: Any) -> list[str]:
+    """A digest of each result's bits."""
+    import torch
+
+    torch.cuda.synchronize()
+    return [hashlib.sha256(r.contiguous().cpu().view(torch.uint8).numpy().tobytes()).hexdigest() for r in each(results)]
+
+
+def arguments(index: int, make: Make) -> tuple[Any, ...]:
+    import torch
+
+    torch.manual_seed(index)
+    return make()
+
+
+def host_us(function: Callable[..., Any], given: tuple[Any, ...]) -> float:
+    """Microseconds of the host a call: the median of short rounds, which the GPU's queue takes as they come."""
+    import torch
+
+    rounds = []
+    for _ in range(30):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(100):
+            function(*given)
+        rounds.append((time.perf_counter() - start) / 100 * 1e6)
+    torch.cuda.synchronize()
+    return statistics.median(rounds)
+
+
+# --- packages alone -------------------------------------------------------------------------------------------------
+
+
+def refuse() -> None:
+    """From here on nobody in this process can import triton or tlxgen, and torch does not find them either."""
+    sys.modules["triton"] = sys.modules["tlxgen"] = None  # type: ignore[assignment]
+
+
+def first(spec: str) -> float:
+    """Seconds from the import of a package, cuda-bindings and all, to a first result; torch has a context."""
+    refuse()
+    import torch
+
+    index, name, make = next((i, n, m) for i, (s, n, _, m) in enumerate(cases()) if s == spec)
+    given = arguments(index, make)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    getattr(packaged(spec), name)(*given)
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def alone() -> dict[str, Any]:
+    refuse()
+    import torch
+    from cuda.bindings import driver
+
+    seen: dict[str, Any] = {"bits": {}, "host": {}}
+    torch.cuda.synchronize()
+    seen["driver"] = int(driver.cuDriverGetVersion()[1])
+    seen["bindings"] = importlib.import_module("cuda.bindings").__version__
+    for index, (spec, name, shape, make) in enumerate(cases()):
+        given = arguments(index, make)
+        seen["bits"][f"{name} {shape}"] = digests(getattr(packaged(spec), name)(*given))
+        if shape == SMALL[spec]:
+            seen["host"][spec] = host_us(getattr(packaged(spec), name), given)
+    seen["uses"] = uses()
+    seen["errors"] = errors()
+    seen["triton"] = [name for name in sys.modules if name.partition(".")[0] in ("triton", "tlxgen")]
+    return seen
+
+
+def uses() -> dict[str, str]:
+    """Graphs, streams, threads: "right", or what went wrong."""
+    import torch
+
+    gemm = packaged("hopper_gemm").hopper_gemm
+    a, b = torch.randn(512, 512, device="cuda").bfloat16(), torch.randn(512, 384, device="cuda").bfloat16()
+    wanted = gemm(a, b)
+    torch.cuda.synchronize()
+
+    def graph() -> bool:
+        out = torch.zeros_like(wanted)
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            gemm(a, b, out=out)
+        captured.replay()
+        torch.cuda.synchronize()
+        return torch.equal(out, wanted)
+
+    def first_in_graph() -> bool:
+        """A shape, and a kernel, whose first launch is the capture."""
+        x = torch.randn(2048, 2048, device="cuda").bfloat16()
+        out = torch.zeros(2048, 2048, device="cuda", dtype=torch.bfloat16)
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            gemm(x, x, out=out)
+        captured.replay()
+        torch.cuda.synchronize()
+        return torch.equal(out, gemm(x, x))
+
+    def streams() -> bool:
+        made = []
+        for stream in [torch.cuda.Stream() for _ in range(4)]:
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                made += [gemm(a, b) for _ in range(20)]
+        torch.cuda.synchronize()
+        return all(torch.equal(one, wanted) for one in made)
+
+    def threads() -> bool:
+        wrong: list[object] = []
+
+        def work() -> None:
+            try:
+                with torch.cuda.stream(torch.cuda.Stream()):
+                    for _ in range(200):
+                        out = gemm(a, b)
+                    torch.cuda.current_stream().synchronize()
+                    if not torch.equal(out, wanted):
+                        wrong.append("other bits")
+            except Exception as error:
+                wrong.append(error)
+
+        workers = [threading.Thread(target=work) for _ in range(8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(30)
+        if wrong:
+            raise RuntimeError(wrong[0])
+        return True
+
+    def compiled() -> bool:
+        """One node under torch.compile; Dynamo itself may want triton, so its eager backend."""
+        function = torch.compile(lambda x, y: gemm(x, y) + 1, backend="eager", fullgraph=True)
+        return torch.equal(function(a, b), wanted + 1)
+
+    told = {}
+    for use in (graph, first_in_graph, streams, threads, compiled):
+        try:
+            told[use.__name__] = "right" if use() else "wrong"
+        except Exception as error:
+            told[use.__name__] = f"{type(error).__name__}: {error}"[:200]
+    return told
+
+
+def errors() -> dict[str, str]:
+    """What is said of a damaged cubin, of cubins for another architecture, of an old driver."""
+    import torch
+
+    a = torch.zeros(64, 64, device="cuda", dtype=torch.bfloat16)
+    told = {}
+
+    def spoil(what: str, name: str, change: Callable[[Path], None]) -> None:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary) / name
+            shutil.copytree(PACKAGES / "hopper_gemm" / "hopper_gemm", folder)
+            change(folder)
+            sys.path.insert(0, temporary)
+            try:
+                importlib.import_module(name).hopper_gemm(a, a)
+                told[what] = "NO ERROR"
+            except Exception as error:
+                told[what] = f"{type(error).__name__}: {error}"
+            finally:
+                sys.path.remove(temporary)
+
+    def damage(folder: Path) -> None:
+        for cubin in (folder / "cubins").iterdir():
+            data = bytearray(cubin.read_bytes())
+            data[len(data) // 2] ^= 1
+            cubin.write_bytes(data)
+
+    def manifest(**changes: Any) -> Callable[[Path], None]:
+        def change(folder: Path) -> None:
+            path = folder / "manifest.json"
+            path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+        return change
+
+    spoil("damaged cubin", "spoilt_cubin", damage)
+    spoil("another architecture", "spoilt_arch", manifest(arch="sm100", capability=[10, 0]))
+    spoil("old driver", "spoilt_driver", manifest(driver=99000))
+    return told
+
+
+# --- beside generated modules ---------------------------------------------------------------------------------------
+
+
+def beside(bits: dict[str, list[str]]) -> dict[str, Any]:
+    import torch
+
+    rows, host = {}, {}
+    for index, (spec, name, shape, make) in enumerate(cases()):
+        given = arguments(index, make)
+        ours, theirs = getattr(packaged(spec), name), getattr(modules(spec), name)
+        result, again = theirs(*given), theirs(*given)
+        wanted, repeated = digests(result), digests(again)
+        found = bits[f"{name} {shape}"]
+        same = [f == w for f, w in zip(found, wanted, strict=True)]
+        unsteady = [w != r for w, r in zip(wanted, repeated, strict=True)]  # of sums in no fixed order
+        near = [
+            torch.allclose(x.float(), y.float(), rtol=2e-2, atol=2e-2)
+            for x, y in zip(each(result), each(ours(*given)), strict=True)
+        ]
+        verdict = (
+            "same bits"
+            if all(same)
+            else "same, but for sums in any order"
+            if all(s or (u and n) for s, u, n in zip(same, unsteady, near, strict=True))
+            else "OTHER BITS"
+        )
+        rows[f"{name} {shape}"] = [
+            verdict,
+            *kernel_us(functools.partial(ours, *given), functools.partial(theirs, *given)),
+        ]
+        if shape == SMALL[spec]:
+            host[spec] = host_us(theirs, given)
+    return {"rows": rows, "host": host}
+
+
+_modules: dict[str, Any] = {}
+
+
+def modules(spec: str) -> Any:
+    if spec not in _modules:
+        _modules[spec] = generated(spec)
+    return _modules[spec]
+
+
+def kernel_us(*functions: Callable[[], Any]) -> list[float]:
+    """Microseconds of the GPU a call of each, by graphs of many calls that are replayed in turns: medians."""
+    import torch
+
+    graphs = []
+    for function in functions:
+        function()
+        torch.cuda.synchronize()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(5):
+            function()
+        end.record()
+        torch.cuda.synchronize()
+        count = max(5, min(200, int(4000 / max(start.elapsed_time(end) * 1000 / 5, 1))))
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            for _ in range(count):
+                function()
+        graphs.append((captured, count))
+    times: list[list[float]] = [[] for _ in graphs]
+    for _ in range(25):
+        for kept, (captured, count) in zip(times, graphs, strict=True):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            captured.replay()
+            end.record()
+            torch.cuda.synchronize()
+            kept.append(start.elapsed_time(end) * 1000 / count)
+    return [statistics.median(kept[3:]) for kept in times]
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def child(what: str, given: Any = None, timeout: float = 120) -> Any:
+    """What this file, run with `what`, answers; a text where it fails or takes too long."""
+    command = [sys.executable, __file__, what]
+    try:
+        run = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return f"{what}: not done in {timeout} s"
+    if run.returncode:
+        return f"{what}: " + run.stderr[-3000:]
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def make() -> None:
+    """Makes the packages anew."""
+    for spec in SPECS:
+        command = [sys.executable, "-m", "tlxgen", "package", f"specs/{spec}.yaml", "--out", str(PACKAGES / spec)]
+        subprocess.run(command, cwd=ROOT, check=True)
+
+
+def report() -> None:
+    seen = child("alone")
+    if isinstance(seen, str):
+        sys.exit(seen)
+    firsts = {spec: child("first", spec, 60) for spec in MADE}
+    firsts = {spec: f"{took:.3f}" if isinstance(took, float) else took[-300:] for spec, took in firsts.items()}
+    told = child("beside", seen["bits"], 140)
+    print(
+        f"driver {seen['driver']}, cuda-bindings {seen['bindings']}; modules of triton in the process: {seen['triton']}"
+    )
+    for what, text in {**seen["uses"], **seen["errors"]}.items():
+        print(f"{what:22} {text}")
+    if isinstance(told, str):
+        sys.exit(told)
+    print(f"\n{'call':48} {'package us':>10} {'generated':>10} {'ratio':>6}  bits")
+    for what, (verdict, ours, theirs) in told["rows"].items():
+        print(f"{what:48} {ours:10.2f} {theirs:10.2f} {ours / theirs:6.3f}  {verdict}")
+    print(f"\n{'spec':24} {'host us':>8} {'generated':>10} {'first result s':>15}")
+    for spec in MADE:
+        print(f"{spec:24} {seen['host'][spec]:8.2f} {told['host'][spec]:10.2f} {firsts[spec]:>15}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "what", nargs="?", choices=("alone", "first", "beside"), help="a part, as a child process runs it"
+    )
+    parser.add_argument("--make", action="store_true", help="make .packages/; needs no GPU")
+    options = parser.parse_args()
+    if options.make:
+        make()
+    elif options.what:
+        given = json.load(sys.stdin)
+        parts = {"alone": lambda told: alone(), "first": first, "beside": beside}
+        print(json.dumps(parts[options.what](given)))
+    else:
+        report()
+
+
+if __name__ == "__main__":
+    main()

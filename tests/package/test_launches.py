@@ -1,0 +1,78 @@
+"""What the driver is told by a package is what Triton's launcher tells it for the generated module, to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.package.conftest import Made, lacking
+
+HERE = Path(__file__).resolve().parent
+
+pytestmark = [pytest.mark.compiles, pytest.mark.skipif(bool(lacking()), reason=lacking())]
+
+
+@pytest.mark.parametrize("which", ["gemm", "pdl", "layer_norm", "attention_bwd"])
+def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> None:
+    """The code's digest, grid, block, shared memory, stream, attributes and every parameter, encoded descriptors among
+    them: at the first launch of a layout, and at the next by what was kept."""
+    it = made(which)
+    module = next(path for path in it.generated.glob("small_*.py"))
+    seen = it.start(HERE / "beside.py", module, it.package, which)["seen"]
+    assert len(seen) >= 3
+    for what, (at_first, kept, packaged_first, packaged) in seen.items():
+        assert at_first == kept, what
+        assert packaged_first == at_first, what
+        assert packaged == at_first, what
+    launched = [launch for runs in seen.values() for launch in runs[0]]
+    assert all(launch["stream"] == 77 and launch["parameters"] for launch in launched)
+    assert {bool(launch["attributes"]) for launch in launched} == {which == "pdl"}
+
+
+def test_what_it_says_and_refuses_alone(made: Callable[[str], Made]) -> None:
+    it = made("gemm")
+    seen = it.start(HERE / "alone.py", it.package, it.name)
+    assert seen["modules"] == []  # of triton and tlxgen
+    assert seen["launches"] == [1, 1]
+    assert seen["thread"] == "launched"
+    kernel, package = "small_gemm_kernel", "small_gemm"
+    expected = {
+        "other type": "TypeError: a: torch.float32, expected torch.bfloat16",
+        "other shape": "ValueError: a (64, 64) @ b (128, 64): expected (M, K) @ (K, N)",
+        "misaligned": "ValueError: a: data_ptr() is 2 bytes past a multiple of 16; TMA needs one; a.clone() has one",
+        "another package's config": "ValueError: config: Config, expected an entry of this",
+        "another architecture": f"RuntimeError: {package} holds cubins for sm90, compute capability 9.0; device",
+        "old driver": f"RuntimeError: {package} needs an NVIDIA driver for CUDA 12.0 or newer; the one here",
+        "damaged": f"RuntimeError: {package}: CUBIN is damaged: its SHA-256 is another; install it anew",
+        "missing": f"RuntimeError: {package}: cannot read CUBIN: No such file or directory; install it anew",
+        "refused": f"RuntimeError: {package}: {kernel}: CUDA_ERROR_INVALID_IMAGE, a reason",
+        "too little shared memory": f"RuntimeError: {package}: {kernel} takes",
+        "wide integer": f"ValueError: {kernel}: M is 4294967296; the cubins of {package} take 32 bits",
+        "other element": f"TypeError: {kernel}: a_desc is of torch.float16; the cubins",
+        "unknown config": f"ValueError: {kernel}: {package} has no cubin for",
+    }
+    for what, text in expected.items():
+        assert seen["errors"][what].startswith(text), what
+    assert {*seen["errors"]} == {*expected}
+
+
+def test_the_wheel_holds_all_that_runs(made: Callable[[str], Made], tmp_path: Path) -> None:
+    """Built by hatchling, as pip would."""
+    import os
+    import zipfile
+
+    wheel_of = pytest.importorskip("hatchling.build").build_wheel
+    it = made("gemm")
+    here = os.getcwd()
+    os.chdir(it.package)
+    try:
+        name = wheel_of(str(tmp_path))
+    finally:
+        os.chdir(here)
+    held = {*zipfile.ZipFile(tmp_path / name).namelist()}
+    for path in (it.package / it.name).rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert path.relative_to(it.package).as_posix() in held
+    assert any(file.endswith(".cubin") for file in held)

@@ -1,0 +1,73 @@
+"""`tlxgen package`: the modules and the cubins of a spec as a Python package that runs without Triton."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tlxgen import digest, lock
+from tlxgen.compile import check_triton, tools
+from tlxgen.errors import TlxgenError, ToolchainError
+from tlxgen.package import Compiler, Compiling, Cubin, Row, Source, cubins_of, write
+from tlxgen.project import from_here
+from tlxgen.review.progress import bar
+from tlxgen.verbs.compile import Kernel, all_kernels
+from tlxgen.words import counted
+from tlxgen.working import Working, of_spec
+
+
+def run(spec: Path, arch: Sequence[str], out: Path, workers: int | None, timeout_s: float) -> int:
+    """Writes the package into `out`, and prints what it holds. Returns 0; raises TlxgenError."""
+    version = check_triton()
+    with of_spec(spec) as work, TemporaryDirectory(prefix="tlxgen-") as keep:
+        kernels = all_kernels(work)
+        source = _source(work, kernels, arch)
+        rows = [Row(k.job, tuple(a.name for a in k.launch.arguments if a.specialized)) for k in kernels]
+        with bar(0, "compiling") as shown:
+            compiling = Compiling(
+                Path(keep),
+                workers,
+                timeout_s,
+                on_found=shown.expect,
+                on_done=lambda done: shown.advance(done.job.split(" | ")[0]),
+            )
+            cubins = cubins_of(rows, compiling)
+        size = write(out, source, rows, cubins, Compiler(version, _release(source.arch)))
+    _print(out, source, rows, cubins, size)
+    return 0
+
+
+def _source(work: Working, kernels: Sequence[Kernel], arch: Sequence[str]) -> Source:
+    """What the package is made of. Raises TlxgenError for another architecture than the spec's."""
+    own = kernels[0].plan.arch.name
+    if others := [name for name in arch if name != own]:
+        raise TlxgenError(
+            f"{work.spec} is for {own}, and has no kernels for {', '.join(others)}",
+            remedy=f"--arch {own}; a spec for {others[0]} makes a package of its own",
+        )
+    modules = {path.name: path.read_text(encoding="utf-8") for path in sorted(work.folder.glob("*.py"))}
+    digests = {"lock": digest.of_file(work.generated / lock.NAME), **work.digests}
+    return Source(work.folder.name, from_here(work.spec).as_posix(), own, modules, digests)
+
+
+def _release(arch: str) -> tuple[int, int]:
+    """The CUDA release of the ptxas that compiles for an architecture."""
+    found = tools().ptxas if arch == "sm90" else tools().ptxas_blackwell
+    if found is None:
+        raise ToolchainError(f"fbtriton's wheel lacks the ptxas for {arch}")
+    said = subprocess.run([found, "--version"], check=True, capture_output=True, text=True, timeout=60).stdout
+    release = re.search(r"release (\d+)\.(\d+)", said)
+    if release is None:
+        raise ToolchainError(f"{found.name} --version does not say of which release it is")
+    return int(release[1]), int(release[2])
+
+
+def _print(out: Path, source: Source, rows: Sequence[Row], cubins: Sequence[Sequence[Cubin]], size: int) -> None:
+    distinct = len({cubin.sha256 for some in cubins for cubin in some})
+    kernels = len({row.job.kernel for row in rows})
+    held = f"{counted(kernels, 'kernel')} in {counted(len(rows), 'config')}, {counted(distinct, 'cubin')}"
+    print(f"{from_here(out)}: {source.name} for {source.arch}: {held}, {size / 1e6:.1f} MB")
+    print(f"pip install {from_here(out)}")
