@@ -1,0 +1,137 @@
+"""What instrumented kernels of this folder share: stamps of the clock, and the buffer that they go to.
+
+Written by tlxgen, the same for every folder; imports torch and triton only. Each task of each CTA has an area of its
+own in one buffer of int32: HEADER words, room for `records` records, and SLACK words more, into which a task writes
+over and over when its records are full. A record is the number of a stamp of the task in the lower 8 bits, and the
+lower 24 bits of the SM's clock above it: intervals of less than 2**24 clocks are told exactly. The numbers begin with
+1; a zero follows the last record, and after it come the global timer and the clock at the end, lower halves first.
+
+    with collect() as launches:
+        hopper_gemm(a, b)
+    launches[0].buffer
+"""
+
+import contextlib
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import triton
+import triton.language as tl
+
+HEADER = tl.constexpr(8)  # words: 1 for a task that has begun, the SM, the global timer and the clock at the beginning
+SLACK = tl.constexpr(72)  # stamps that follow each other without a look at whether there is room, and what ends them
+RECORDS = 65536  # of a task at most, where nobody says how many
+WORDS = 1 << 26  # 256 MiB: of a buffer at most, where nobody says how many records
+
+
+@triton.jit
+def stamp(stamps_ptr, place, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
+    """Records that the clock is at the stamp `NUMBER` of a task. One thread stores, and nobody waits for that."""
+    clock = tl.inline_asm_elementwise("mov.u32 $0, %clock;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    tl.store(stamps_ptr + place + OFFSET, (clock << 8) + NUMBER)
+
+
+@triton.jit
+def stamps_time(stamps_ptr, place, OFFSET: tl.constexpr):
+    """Stores the global timer and the clock, in halves."""
+    time = tl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+    clock = tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+    tl.store(stamps_ptr + place + OFFSET, time.to(tl.int32))
+    tl.store(stamps_ptr + place + (OFFSET + 1), (time >> 32).to(tl.int32))
+    tl.store(stamps_ptr + place + (OFFSET + 2), clock.to(tl.int32))
+    tl.store(stamps_ptr + place + (OFFSET + 3), (clock >> 32).to(tl.int32))
+
+
+@triton.jit
+def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr):
+    """Where the first record of a task goes, and where the room for its records ends."""
+    cta = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
+    area = (cta * TASKS + task) * (HEADER + records + SLACK)
+    sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    tl.store(stamps_ptr + area, 1)
+    tl.store(stamps_ptr + area + 1, sm)
+    stamps_time(stamps_ptr, area, 2)
+    return area + HEADER, area + HEADER + records
+
+
+@triton.jit
+def stamps_next(place, COUNT: tl.constexpr, end):
+    """Where the record after the next COUNT ones goes: from `end` on, the slack, for all that find no room."""
+    return min(place + COUNT, end)
+
+
+@triton.jit
+def stamps_finish(stamps_ptr, place):
+    """Ends the records of a task."""
+    tl.store(stamps_ptr + place, 0)
+    stamps_time(stamps_ptr, place, 1)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of an instrumented kernel: `buffer` has an area for each task of each of `ctas` CTAs. `stamps` is what
+    the file beside the module says of its stamps."""
+
+    kernel: str
+    ctas: int
+    cluster: int
+    records: int
+    stamps: dict
+    buffer: torch.Tensor
+
+
+COLLECTING = []  # for each `collect` that is under way, its launches and how many records it wants
+
+
+@contextlib.contextmanager
+def collect(records=None):
+    """The launches while it lasts, each with a buffer of its own, as a list; `records`: of each task of each CTA."""
+    launches = []
+    COLLECTING.append((launches, records))
+    try:
+        yield launches
+    finally:
+        COLLECTING.pop()
+
+
+def stamped(module):
+    """Makes of a kernel, in the file `module`, one that gets a buffer for its stamps with each launch."""
+    stamps = json.loads(Path(module).with_suffix(".stamps.json").read_text(encoding="utf-8"))
+    return lambda kernel: Stamped(kernel, stamps)
+
+
+class Stamped:
+    """A kernel that is launched as the plain one is. Outside of `collect` launches share a buffer; nobody reads it."""
+
+    def __init__(self, fn, stamps):
+        self.fn, self.stamps, self.buffers = fn, stamps, {}
+
+    def __getitem__(self, grid):
+        return lambda *arguments, **options: self.launch(grid, arguments, options)
+
+    def __getattr__(self, name):
+        return getattr(self.fn, name)
+
+    def launch(self, grid, arguments, options):
+        """Returns nothing, so that a host function comes here again with the next call. Raises ValueError where the
+        buffer would be larger than what 32 bits count."""
+        areas = math.prod(grid) * len(self.stamps["tasks"])
+        launches, wanted = COLLECTING[-1] if COLLECTING else (None, None)
+        records = wanted or min(RECORDS, WORDS // areas - HEADER.value - SLACK.value)
+        records = max(16, records // 16 * 16)  # Triton compiles once for all multiples of 16
+        words = areas * (HEADER.value + records + SLACK.value)
+        if words >= 1 << 31:
+            raise ValueError(f"{records} records for each of {areas} tasks of CTAs are too many for one buffer")
+        buffer = None if launches is not None else self.buffers.get(words)
+        if buffer is None:
+            buffer = torch.zeros(words, dtype=torch.int32, device="cuda")
+        if launches is None:
+            self.buffers = {words: buffer}
+        else:
+            torch.cuda.synchronize()  # a kernel that is launched early does not wait for the zeros
+            cluster = math.prod(options.get("ctas_per_cga") or (1,))
+            launches.append(Launch(self.fn.fn.__name__, math.prod(grid), cluster, records, self.stamps, buffer))
+        self.fn[grid](*arguments, buffer, records, **options)

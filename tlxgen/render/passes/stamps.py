@@ -1,0 +1,203 @@
+"""Stamps of the clock, between the statements of a kernel's tasks.
+
+A stamp stands where an interval ends and the next begins: before and after each operation, one for both where two of
+them follow each other. Stamps in a row are numbered from one place of the buffer on, which moves on behind the last.
+Whole lines come in, and nothing else changes: without them the module is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from tlxgen.render.passes._tree import dotted, functions, walk
+
+MOST_IN_A_ROW = 64
+IMPORT = "from ._stamps import stamp, stamped, stamps_begin, stamps_finish, stamps_next\n"
+PARAMETERS = ("stamps_ptr", "stamps_records")
+
+
+@dataclass(frozen=True)
+class Area:
+    """A task's areas in the buffer: the number of the first, and of how many replicas there are some."""
+
+    first: int
+    replicas: int
+    of: int  # areas of all tasks
+
+
+# What is to be told of an operation of a task, by its statement; None for a statement that is none.
+Tell = Callable[[str], "str | None"]
+
+
+@dataclass(eq=False)
+class StampTasks:
+    """Puts stamps into the tasks of `kernel`, or into all of it where it has none; `tells` and `areas` are one a task.
+
+    `opened` gets, for each stamp, the number of the task and what was told of the operation that begins there; an empty
+    text for what lies between operations. Those of a task count from 1 in the source.
+    """
+
+    kernel: str
+    tells: Sequence[Tell]
+    areas: Sequence[Area]
+    specialized: bool = True
+    opened: list[tuple[int, str]] = field(default_factory=list)
+
+    def __call__(self, module: cst.Module) -> cst.Module:
+        function = functions(module)[self.kernel]
+        stamped = self._signature(self._tasks(function))
+        body = [stamped if node is function else node for node in module.body]
+        last = max(i for i, node in enumerate(body) if _is_import(node))
+        body.insert(last + 1, _statement(IMPORT))
+        return module.with_changes(body=body)
+
+    def _signature(self, function: cst.FunctionDef) -> cst.FunctionDef:
+        parameters = list(function.params.params)
+        at = next((i for i, p in enumerate(parameters) if _is_constant(p)), len(parameters))
+        like = parameters[at - 1]
+        if not isinstance(like.comma, cst.Comma):  # the last on a line of its own kind
+            like = like.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+            parameters[at - 1] = like
+        plain = like.with_changes(annotation=None, default=None)
+        parameters[at:at] = [plain.with_changes(name=cst.Name(name)) for name in PARAMETERS]
+        decorator = cst.Decorator(cst.parse_expression("stamped(__file__)"))
+        params = function.params.with_changes(params=parameters)
+        return function.with_changes(params=params, decorators=[decorator, *function.decorators])
+
+    def _tasks(self, function: cst.FunctionDef) -> cst.FunctionDef:
+        if not self.specialized:
+            head = 1 if function.get_docstring() is not None else 0
+            return function.with_changes(body=self._task(function.body, 0, head))
+        found = iter(range(len(self.tells)))
+
+        def visit(node: Any) -> Any:
+            if isinstance(node, cst.With) and is_task(node):
+                return node.with_changes(body=self._task(node.body, next(found), 0))
+            body = getattr(node, "body", None)
+            changes: dict[str, Any] = {}
+            if isinstance(body, cst.IndentedBlock):
+                changes["body"] = body.with_changes(body=[visit(s) for s in body.body])
+            if isinstance(node, cst.If) and node.orelse is not None:
+                changes["orelse"] = visit(node.orelse)
+            return node.with_changes(**changes) if changes else node
+
+        stamped: cst.FunctionDef = visit(function)
+        return stamped
+
+    def _task(self, block: Any, number: int, head: int) -> Any:
+        area = self.areas[number]
+        task = f"{area.first} + tlx.async_task_replica_id()" if area.replicas > 1 else str(area.first)
+        begin = f"stamps_at, stamps_end = stamps_begin(stamps_ptr, stamps_records, {task}, {area.of})\n"
+        writer = _Writer(self, number)
+        inside = writer.block(list(block.body[head:]), whole=True)
+        finish = "stamps_finish(stamps_ptr, stamps_at)\n"
+        return block.with_changes(body=[*block.body[:head], _statement(begin), *inside, _statement(finish)])
+
+
+class _Writer:
+    """Writes the stamps of one task."""
+
+    def __init__(self, owner: StampTasks, task: int) -> None:
+        self._owner, self._task = owner, task
+        self._tell = owner.tells[task]
+
+    def block(self, statements: list[Any], whole: bool = False) -> list[Any]:
+        """The statements of a block with stamps among them; `whole`: with one at its begin and one at its end."""
+        row = _Row(self._owner.opened, self._task)
+        if whole:
+            row.stamp("")
+        for statement in statements:
+            told = self._told(statement)
+            if told is not None:
+                row.begins(told)
+                row.keep(statement)
+                row.stamp("")
+            elif self._stamped_within(statement):
+                row.end()
+                row.keep(self._inside(statement))
+            else:
+                row.keep(statement)
+        if whole:
+            row.stamp("")
+        row.end()
+        return row.body
+
+    def _told(self, statement: Any) -> str | None:
+        if not isinstance(statement, cst.SimpleStatementLine):
+            return None
+        return self._tell(cst.Module([statement.with_changes(leading_lines=[])]).code)
+
+    def _stamped_within(self, statement: Any) -> bool:
+        return any(self._told(node) is not None for node in walk(statement))
+
+    def _inside(self, node: Any) -> Any:
+        changes: dict[str, Any] = {}
+        if isinstance(node.body, cst.IndentedBlock):
+            changes["body"] = node.body.with_changes(body=self.block(list(node.body.body)))
+        if getattr(node, "orelse", None) is not None:
+            changes["orelse"] = self._inside(node.orelse)
+        return node.with_changes(**changes)
+
+
+class _Row:
+    """Statements of a block, and the stamps among them since the place in the buffer last moved on."""
+
+    def __init__(self, opened: list[tuple[int, str]], task: int) -> None:
+        self._opened, self._task = opened, task
+        self.body: list[Any] = []
+        self._count = 0
+        self._last = -1  # where in the body the last stamp is
+
+    def keep(self, statement: Any) -> None:
+        self.body.append(statement)
+
+    def begins(self, told: str) -> None:
+        """An operation begins: the stamp just before, if there is one, is also its own."""
+        if self._last >= 0 and self._last == len(self.body) - 1:
+            self._opened[-1] = (self._task, told)
+            self.body[-1] = self._written(self._count - 1, told)
+        else:
+            self.stamp(told)
+
+    def stamp(self, told: str) -> None:
+        if self._last >= 0 and self._last == len(self.body) - 1 and not told:
+            return  # nothing lies between
+        if self._count == MOST_IN_A_ROW:
+            self.end()
+        self._opened.append((self._task, told))
+        self._last = len(self.body)
+        self.body.append(self._written(self._count, told))
+        self._count += 1
+
+    def _written(self, offset: int, told: str) -> Any:
+        """The stamp that was opened last."""
+        number = sum(task == self._task for task, _ in self._opened)
+        return _statement(f"stamp(stamps_ptr, stamps_at, {offset}, {number})" + (f"  # {told}" if told else "") + "\n")
+
+    def end(self) -> None:
+        if self._count:
+            moved = _statement(f"stamps_at = stamps_next(stamps_at, {self._count}, stamps_end)\n")
+            self.body.insert(self._last + 1, moved)
+        self._count, self._last = 0, -1
+
+
+def is_task(node: cst.With) -> bool:
+    """Whether a `with` is a task."""
+    item = node.items[0].item
+    return isinstance(item, cst.Call) and dotted(item.func) == "tlx.async_task"
+
+
+def _is_import(node: Any) -> bool:
+    return isinstance(node, cst.SimpleStatementLine) and isinstance(node.body[0], (cst.Import, cst.ImportFrom))
+
+
+def _is_constant(parameter: cst.Param) -> bool:
+    return parameter.annotation is not None and dotted(parameter.annotation.annotation) == "tl.constexpr"
+
+
+def _statement(text: str) -> Any:
+    return cst.parse_statement(text)
