@@ -37,7 +37,7 @@ Said = Callable[..., str]
 def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
     command = ["git", "-C", str(folder), *identity, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=1800).stdout
 
 
 def commit(folder: Path) -> None:

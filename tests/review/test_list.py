@@ -53,7 +53,7 @@ def test_the_spec_with_the_most_variants_plans_only_those_that_its_conditions_le
     print_variants(largest, Wanted())
     kernels = kernels_of(largest)
     capsys.readouterr()
-    assert len(kernels.expansion) > 50_000 and len(kernels.expansion.judged) < 2_000 and len(planned) < 4_000
+    assert len(kernels.expansion) > 50_000 and len(kernels.expansion.judged) < 3_000 and len(planned) < 4_000
     assert "points" not in vars(kernels.expansion) and "rejected" not in vars(kernels)
 
 

@@ -223,7 +223,7 @@ def _facts(plan: Plan, name: str) -> dict[str, Facts]:
             m.name: {"role": m.role, "replicas": m.replicas, "id": m.id, "threads": m.threads} for m in plan.meetings
         },
         "Signals": {s.name: {"": s.means, "scope": s.scope, "words a tile": s.words} for s in plan.signals},
-        "Work list": {"": {"kind": plan.work.kind, "last wave": plan.work.tail, "CTAs an item": plan.work.cluster}},
+        "Work list": {"": {"kind": plan.work.name, "last wave": plan.work.tail, "CTAs an item": plan.work.cluster}},
         "Parameters": {
             p.name: {"": p.value, "in the source": "constant (baked)" if p.baked else "tl.constexpr (kept)"}
             for p in plan.parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +67,56 @@ class Repository:
         if found.returncode:
             raise ReviewError(f"git cannot list a folder of {self.top}: {_said(found)}")
         return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
+
+    def objects(self, revision: str, folder: str) -> dict[str, str]:
+        """The files of a revision in a folder (from the top) and in those below: path from the folder -> object id."""
+        below = [f"{folder}/"] if folder else []
+        found = _git(self.top, "ls-tree", "-r", "-z", "--full-tree", str(self._commit(revision)), *below)
+        if found.returncode:
+            raise ReviewError(f"git cannot list {revision}: {_said(found)}")
+        objects = {}
+        for line in found.stdout.split(b"\0")[:-1]:
+            head, _, name = line.partition(b"\t")
+            mode, kind, oid = head.split()
+            if kind == b"blob" and mode != b"120000":  # a link is what it leads to
+                objects[os.fsdecode(name)[len(below[0]) if below else 0 :]] = oid.decode()
+        return objects
+
+    def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of files by their object ids, by one process."""
+        wanted = sorted(oids)
+        found = _git(self.top, "cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
+        if found.returncode:
+            raise ReviewError(f"git cannot read files of {self.top}: {_said(found)}")
+        contents, at = {}, 0
+        for oid in wanted:
+            end = found.stdout.index(b"\n", at)
+            there = _OBJECT.fullmatch(found.stdout[at:end])
+            if there is None:
+                raise ReviewError(f"{self.top} has no object {oid}", remedy="a shallow or partial clone lacks files")
+            first = end + 1
+            at = first + int(there["size"]) + 1
+            contents[oid] = found.stdout[first : at - 1]
+        return contents
+
+    def known(self, folder: Path) -> list[str]:
+        """The files of the working tree below a folder that git does not ignore, by their paths from there."""
+        found = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+        if found.returncode:
+            raise ReviewError(f"git cannot list {folder}: {_said(found)}")
+        return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
+
+    def short(self, revision: str) -> str:
+        """The abbreviated name of a revision's commit, with the first line of its message."""
+        found = _git(self.top, "log", "-1", "--format=%h: %s", str(self._commit(revision)))
+        return found.stdout.decode(errors="replace").strip()
+
+    def archive(self, revision: str, paths: Sequence[str]) -> bytes:
+        """A tar file of what a revision has of some paths (from the top)."""
+        found = _git(self.top, "archive", "--format=tar", str(self._commit(revision)), "--", *paths)
+        if found.returncode:
+            raise ReviewError(f"git cannot archive {revision}: {_said(found)}")
+        return found.stdout
 
     def from_top(self, path: str) -> str:
         """`path` as git reads it after `REV:`, from the top of the repository; ./ and ../ start at the folder."""

@@ -9,22 +9,36 @@ from typing import Any
 
 from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, kernels_of
+from tlxgen.files import require_outputs, write_atomic
 from tlxgen.plan import Plan
 from tlxgen.plan.budget import register_split, task_registers
 from tlxgen.record import head
+from tlxgen.words import counted
 
 from .choose import Shown, choose
+from .extra import require
+from .plans import facts
 from .registers import per_task, register_file
 from .tables import Table, key, show
 
 
-def print_plans(spec: Path, only: str | None = None, settings: Sequence[str] = (), *, as_json: bool = False) -> None:
-    """Prints roles, rings, barriers and budgets of each structure, for its first config.
+def print_plans(
+    spec: Path,
+    only: str | None = None,
+    settings: Sequence[str] = (),
+    *,
+    as_json: bool = False,
+    svg: Path | None = None,
+) -> None:
+    """Prints roles, rings, barriers and budgets of each structure, for its first config; or draws them into `svg`.
 
     With `settings` (`tile.m=128`): for its first that agrees with them, or a rejected variant that does. Where no
     variant is left, of the first that has a plan. Raises NoVariantError then, after it has printed, and ReviewError for
     a structure or variant that there is not.
     """
+    if svg:
+        require_outputs({"--svg": svg})
+        require("networkx", "pictures of plans")
     kernels, chosen = choose(spec, settings) if settings else _first(spec)
     names = [s.name for s in kernels.structures]
     if only is not None and only not in names:
@@ -34,7 +48,11 @@ def print_plans(spec: Path, only: str | None = None, settings: Sequence[str] = (
         if one.variant.plan is None:
             text = f"{one.variant.label} has no plan: {'; '.join(one.variant.reasons)}"
             raise ReviewError(text, remedy="keys that do not go together have no plan to show")
-    if as_json:
+    if svg:
+        write_atomic(svg, _picture(kernels.name, chosen))
+        told = counted(len(chosen), "picture") + f" of {kernels.name}"
+        print(f"wrote {svg}: {told}")
+    elif as_json:
         print(json.dumps({**head("show"), "name": kernels.name, "plans": [_record(c) for c in chosen]}, default=str))
     else:
         for one in chosen:
@@ -43,6 +61,17 @@ def print_plans(spec: Path, only: str | None = None, settings: Sequence[str] = (
             show(plan_tables(one.variant.plan))
     if not settings:
         kernels.some()
+
+
+def _picture(name: str, chosen: Sequence[Shown]) -> bytes:
+    from .picture.draw import page  # draws with networkx, which comes with an extra
+
+    plans = []
+    for one in chosen:
+        assert one.variant.plan
+        heading, _, note = _heading(one).partition("; the numbers: " if one.structure else "\n")
+        plans.append((heading, note or one.variant.label, facts(one.variant.plan)))
+    return page(f"tlxgen show: {name}", plans)
 
 
 def _first(spec: Path) -> tuple[Kernels, list[Shown]]:
