@@ -49,6 +49,7 @@ DTYPES = {
         DType("e5m2", "float8e5", "float8_e5m2", "fp8e5", 8),
         DType("e2m1", "uint8", "uint8", "u8", 8, values=2),  # the value of lower K in the low half
         DType("e8m0", "uint8", "uint8", "u8", 8),  # an MX scale, as its byte
+        DType("i32", "int32", "int32", "i32", 32),  # the number of a work item
     )
 }
 

@@ -238,7 +238,7 @@ def _there(spec: Path, folder: Path, made: Made, any_lock: bool) -> Folder:
 def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: bool = False) -> Made:
     """The files of one spec, in memory, that are to lie in `folder`. `any_lock`: also beside a lock that is none."""
     from tlxgen import families
-    from tlxgen.render.module import shared_host
+    from tlxgen.render.module import shared_files
     from tlxgen.spec import load
 
     document = load(spec)
@@ -251,7 +251,7 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     sources = _render_all([context.job(s) for s in kernels.structures], on_step)
     files = {f"{s.name}.py": text.encode() for s, text in zip(kernels.structures, sources, strict=True)}
     modules = tuple(files)
-    files[HOST] = shared_host().encode()
+    files |= {name: text.encode() for name, text in shared_files(family).items()}
     files |= {name: text.encode() for name, text in context.package().items()}
     entry = context.lock(files)
     files[lock.NAME] = lock.to_bytes(lock.carry_over(entry, locks))
@@ -278,6 +278,7 @@ class _Job:
     provenance: dict[str, str]
     templates: Path
     template: str
+    related: Mapping[str, object]
 
     def render(self) -> str:
         from tlxgen.render.module import render
@@ -288,6 +289,7 @@ class _Job:
             provenance=self.provenance,
             templates=self.templates,
             template=self.template,
+            related=self.related,
         )
 
 
@@ -300,6 +302,7 @@ class _Context:
 
         self.kernels, self.templates, self.root = kernels, templates, root_of(spec)
         self.functions = families.functions(kernels)
+        self.related = {f.module: kernels.family.related(f, self.functions) for f in self.functions}
         self.inputs = {self._shown(s.path): digest.of_text(s.text) for s in kernels.document.files}
         used = environment.closure(templates, kernels.family.template) | environment.closure(templates, module.PACKAGE)
         if kernels.family.dispatcher and any(f.chooses for f in self.functions):
@@ -322,7 +325,7 @@ class _Context:
         what = next(iter(str(self.kernels.document.data.get("description") or "").strip().splitlines()), family.name)
         what = what.rstrip(".").replace("\\", "\\\\").replace('"', "'")  # it stands in a docstring
         title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
-        return _Job(structure, title, provenance, self.templates, family.template)
+        return _Job(structure, title, provenance, self.templates, family.template, self.related.get(structure.name, {}))
 
     def package(self) -> dict[str, str]:
         """The file that makes the folder a package, and those of functions that choose among structures."""
@@ -338,7 +341,12 @@ class _Context:
             if function.chooses and template is not None:
                 title = f"{function.name}: for each shape the fastest of the modules here that compute it."
                 made[f"{function.module}.py"] = module.dispatcher(
-                    function, title=title, provenance=provenance, templates=self.templates, template=template
+                    function,
+                    title=title,
+                    provenance=provenance,
+                    templates=self.templates,
+                    template=template,
+                    related=self.related[function.module],
                 )
         return made
 

@@ -2,87 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from tlxgen import __version__, streams, terminal
-from tlxgen.errors import SpecError, SpecErrors, SpecNote, TlxgenError
+from tlxgen.arguments import (
+    LONGEST_S,
+    OfShapes,
+    Out,
+    Shapes,
+    Specs,
+    Verbs,
+    files_of,
+    kernels_for,
+    seconds_of,
+    shapes_of,
+    verbs_for,
+    words_for,
+)
+from tlxgen.errors import SpecErrors, SpecNote, TlxgenError
 from tlxgen.words import printable
-
-
-class _Verbs(TyperGroup):
-    """The verbs. No argument is empty: it would be taken for the current folder, or for an option not given."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        for word in args:
-            if not word.strip() or re.fullmatch(r"--[a-z-]+=\s*", word):
-                of = f" {word.rstrip().rstrip('=')}" if word.strip() else ""
-                raise typer.BadParameter(f"an empty argument{of}; is a variable of the shell not set?")
-        return super().parse_args(ctx, args)
-
 
 app = typer.Typer(
     name="tlxgen",
-    cls=_Verbs,
+    cls=Verbs,
     help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-LONGEST_S = 1_000_000  # of a limit of time: what waits can count so far
-
-Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Spec files, or folders of them.")]
-Shapes = Annotated[
-    Optional[list[str]],
-    typer.Option("--shapes", help="A problem, such as 4096x4096x4096 (repeatable, or by commas); see below."),
-]
-Out = Annotated[Optional[Path], typer.Option("--out", help="Folder for generated/NAME. Default: beside specs/.")]
-
-
-def _words(incomplete: str) -> list[str]:
-    """What a shell offers for `explain`."""
-    from tlxgen.verbs.explain import complete
-
-    return complete(incomplete)
-
-
-def _verbs(incomplete: str) -> list[str]:
-    """What a shell offers for a verb."""
-    from tlxgen.doctor import NEEDS
-
-    return [name for name in NEEDS if name.startswith(incomplete)]
-
-
-def _kernels(incomplete: str) -> list[str]:
-    """What a shell offers for a kernel family."""
-    from tlxgen import families
-
-    return [name for name in families.names() if name.startswith(incomplete)]
-
-
-class _OfShapes(TyperCommand):
-    """A command whose help ends with what the extents of a shape are, family by family."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        from tlxgen import families
-        from tlxgen.families.kit.extents import meaning
-
-        rows = []
-        for name in families.names():
-            with contextlib.suppress(Exception):  # a plug-in that does not load is told of where it is used
-                rows += [(name, meaning(found))] if (found := families.load(name).problem_extents) else []
-        with formatter.section("Shapes"):
-            formatter.write_dl(rows)
 
 
 @app.command()
@@ -105,11 +59,18 @@ def build(
         bool, typer.Option("--prune", help="Also remove folders in generated/ whose spec is gone.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    instrument: Annotated[
+        bool,
+        typer.Option("--instrument", help="With --out: write modules with stamps of the clock there, as profile runs."),
+    ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
     from tlxgen.build import refuse_shared
     from tlxgen.project import root_of
     from tlxgen.verbs import build as verb
+
+    if instrument:
+        _build_instrumented(specs, out, [check, proven, verify, force, prune, as_json])
 
     if proven and not check:
         raise typer.BadParameter("--proven goes with --check, which looks at records; --verify makes them")
@@ -120,7 +81,7 @@ def build(
     if verify and (prune or as_json):
         raise typer.BadParameter("--verify prints what the simulator finds; --prune and --json go with a build alone")
     folders = [path for path in specs if os.path.isdir(path)]
-    files = _files([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
+    files = files_of([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
     refuse_shared(files, out)
     if check and verify:
         raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
@@ -129,6 +90,20 @@ def build(
         raise typer.Exit(verb.run_verified(files, out, force))
     roots = () if out else tuple(dict.fromkeys(map(root_of, [*files, *(path / "any.yaml" for path in folders)])))
     raise typer.Exit(verb.run(files, verb.Options(out, check, proven, force, prune, as_json, roots)))
+
+
+def _build_instrumented(specs: list[Path], out: Path | None, others: list[bool]) -> None:
+    """`build --instrument`, which goes with --out alone."""
+    from tlxgen.build import refuse_shared
+    from tlxgen.verbs import profile as verb
+
+    if out is None:
+        raise typer.BadParameter("--instrument needs --out: instrumented modules never go into generated/")
+    if any(others):
+        raise typer.BadParameter("--instrument goes with --out alone: no build is checked, verified or recorded")
+    files = files_of(specs)
+    refuse_shared(files, out)
+    raise typer.Exit(verb.instrument(files, out))
 
 
 @app.command(name="list")
@@ -165,11 +140,16 @@ def show_plan(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    svg: Annotated[
+        Optional[Path], typer.Option("--svg", help="Draw the plans into this file instead: tasks, rings, memory maps.")
+    ] = None,
 ) -> None:
     """Print roles, rings, barriers and budgets of a spec's plan."""
     from tlxgen.review import show
 
-    show.print_plans(spec, structure, settings or (), as_json=as_json)
+    if as_json and svg:
+        raise typer.BadParameter("--json prints the plans and --svg draws them; one is made at a time")
+    show.print_plans(spec, structure, settings or (), as_json=as_json, svg=svg)
 
 
 @app.command(name="compile")
@@ -192,7 +172,7 @@ def compile_specs(
     ] = None,
     arch: Annotated[
         Optional[Literal["sm90", "sm100"]],
-        typer.Option("--arch", help="What a FILE.py:function is compiled for (default sm90); others say it."),
+        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets name theirs."),
     ] = None,
 ) -> None:
     """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
@@ -209,6 +189,23 @@ def compile_specs(
 
 
 @app.command()
+def package(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write: a project that pip installs.")],
+    arch: Annotated[
+        Optional[str], typer.Option("--arch", help="Architectures, by commas; a spec has kernels for its own.")
+    ] = None,
+    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
+) -> None:
+    """Compile a spec's kernels into a Python package that runs without Triton."""
+    from tlxgen.verbs import package as verb
+
+    [file] = files_of([spec])
+    raise typer.Exit(verb.run(file, [a for a in (arch or "").split(",") if a], out, workers, timeout))
+
+
+@app.command()
 def check(
     specs: Specs,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each case; all must give the same bits.")] = 20,
@@ -216,14 +213,14 @@ def check(
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a structure may take.")] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 0,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Also: no error is twice that of torch's own kernel on the same inputs.")
+        bool, typer.Option("--peers", help="Fail also if an error is twice that of torch's kernel on the same inputs.")
     ] = False,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every case here.")] = None,
 ) -> None:
     """Check the numbers of each spec on a GPU."""
     from tlxgen.verbs import check as verb
 
-    raise typer.Exit(verb.run(_files(specs), repeats, workers, timeout, seed, peers, results))
+    raise typer.Exit(verb.run(files_of(specs), repeats, workers, timeout, seed, peers, results))
 
 
 @app.command()
@@ -248,7 +245,7 @@ def verify(
     ] = None,
     arch: Annotated[
         Optional[Literal["sm90", "sm100"]],
-        typer.Option("--arch", help="What a FILE.py:function runs on (default sm90); others say it."),
+        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets name theirs."),
     ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
     coverage: Annotated[
@@ -304,7 +301,7 @@ def verify(
         from tlxgen.verbs import audit as auditing
 
         wanted = auditing.Options(audit, seed or "", since, workers, Limits(timeout, memory), every)
-        raise typer.Exit(auditing.run(_files([Path(t) for t in targets or ()]), wanted, results))
+        raise typer.Exit(auditing.run(files_of([Path(t) for t in targets or ()]), wanted, results))
     if not targets:
         raise typer.BadParameter("say what to verify; --audit alone goes without", param_hint="TARGET")
     if skeleton:
@@ -336,7 +333,7 @@ def _specs_of(target: str) -> list[str]:
     folder = Path(target)
     if os.path.isdir(folder) and any(folder.glob("*.verify.yaml")):
         return [str(p) for p in sorted(folder.glob("*.yaml")) if not p.name.endswith(".verify.yaml")]
-    return [str(p) for p in _files([folder])]
+    return [str(p) for p in files_of([folder])]
 
 
 def _require_simulator() -> None:
@@ -347,7 +344,7 @@ def _require_simulator() -> None:
     check_triton()
 
 
-@app.command(cls=_OfShapes)
+@app.command(cls=OfShapes)
 def bench(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
@@ -364,7 +361,7 @@ def bench(
     random: Annotated[
         Optional[int], typer.Option("--random", min=1, help="Time this many random shapes, drawn as the family says.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random shapes.")] = 0,
+    seed: Annotated[Optional[int], typer.Option(help="With --random: the seed of the shapes. Default: 0.")] = None,
     against: Annotated[
         Optional[Path],
         typer.Option(
@@ -392,21 +389,64 @@ def bench(
     wanted = None if baseline is None else [name for name in baseline if name != "none"]
     drawn = verb.Drawn(random, seed)
     raise typer.Exit(
-        verb.run(spec, _shapes(shapes, spec), wanted, every_config, turns, outputs, workers, drawn, against)
+        verb.run(spec, shapes_of(shapes, spec), wanted, every_config, turns, outputs, workers, drawn, against)
     )
 
 
-@app.command(cls=_OfShapes)
+@app.command(cls=OfShapes)
+def profile(
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="Spec file, or a generated module as it is.")],
+    shapes: Shapes = None,
+    structure: Annotated[
+        Optional[str], typer.Option("--structure", help="One structure, by name. Default: the first.")
+    ] = None,
+    config: Annotated[
+        Optional[int],
+        typer.Option(min=0, help="This config of its table. Default: what is picked; in the simulator, the first."),
+    ] = None,
+    simulate: Annotated[
+        Optional[bool],
+        typer.Option("--simulate/--gpu", help="In the simulator, in its own time. Default: where there is no GPU."),
+    ] = None,
+    trace: Annotated[Optional[Path], typer.Option("--trace", help="Write a timeline for Perfetto here.")] = None,
+    results: Annotated[Optional[Path], typer.Option("--json", help="Also write the tables here.")] = None,
+    ctas: Annotated[int, typer.Option(min=1, help="CTAs in the timeline; the tables are of all.")] = 4,
+    records: Annotated[
+        Optional[int], typer.Option(min=16, max=1 << 20, help="Stamps a task can record. Default: up to 65536.")
+    ] = None,
+    turns: Annotated[int, typer.Option(min=3, help="Replays of the plain kernel and of the instrumented one.")] = 30,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs and, in the simulator, of the order.")] = 0,
+) -> None:
+    """Say where each task of a kernel waits, for whom and how long, by stamps of the clock; and draw a timeline."""
+    _require_simulator()
+    from tlxgen.verbs import profile as verb
+
+    options = verb.Options(
+        shapes=tuple(shapes or ()),
+        structure=structure,
+        config=config,
+        simulate=simulate,
+        records=records,
+        ctas=ctas,
+        seed=seed,
+        turns=turns,
+        trace=trace,
+        json=results,
+    )
+    raise typer.Exit(verb.run(target, options))
+
+
+@app.command(cls=OfShapes)
 def tune(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
     budget: Annotated[
-        Optional[str], typer.Option("--budget", help="Wall time at most, such as 60s or 10m. Default: what it takes.")
+        Optional[str], typer.Option("--budget", help="Most wall time, such as 60s or 10m. Default: no limit.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of inputs, orders and the candidates drawn at random.")] = 0,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     candidates: Annotated[
-        Optional[int], typer.Option(min=1, help="Candidates by estimate a shape class; a third more at random.")
+        Optional[int], typer.Option(min=1, help="Candidates for each shape by the estimate; a third more are drawn.")
     ] = None,
     exhaustive: Annotated[bool, typer.Option("--exhaustive", help="Measure every candidate.")] = False,
     dry_run: Annotated[
@@ -419,6 +459,12 @@ def tune(
     out: Annotated[
         Optional[Path], typer.Option("--out", help="File to write. Default: tuned/DEVICE/SPEC.yaml.")
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only", help="Of a spec that computes several things, which: problem.b.layout=col. Default: all."
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
@@ -426,8 +472,8 @@ def tune(
 
     options = verb.Options(
         as_json=as_json,
-        shapes=tuple(_shapes(shapes, spec)),
-        budget_s=None if budget is None else _seconds(budget),
+        shapes=tuple(shapes_of(shapes, spec)),
+        budget_s=None if budget is None else seconds_of(budget),
         seed=seed,
         workers=workers,
         candidates=candidates,
@@ -435,6 +481,7 @@ def tune(
         dask=dask,
         out=out,
         timeout_s=timeout,
+        only=only,
     )
     raise typer.Exit(verb.dry_run(spec, options) if dry_run else verb.run(spec, options))
 
@@ -466,12 +513,50 @@ def diff(
 
 
 @app.command()
+def review(
+    given: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[A [B]]",
+            help="Two revisions of git or folders, or A..B. By default HEAD and the working tree.",
+        ),
+    ] = None,
+    html: Annotated[Optional[Path], typer.Option("--html", help="Write a page here, which needs no network.")] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a short form, for a comment on a pull request.")
+    ] = False,
+) -> None:
+    """Say what a change of specs, templates or generator means for the kernels: a page with pictures and source."""
+    from tlxgen.verbs import review as verb
+
+    if html is None and not markdown:
+        raise typer.BadParameter("say what to make: --html FILE, --markdown, or both")
+    verb.run(given or (), html, markdown=markdown)
+
+
+@app.command()
+def watch(
+    specs: Specs,
+    out: Out = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Build alone; run no kernel.")] = False,
+    no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+) -> None:
+    """After each save of a spec, its parents, its winners or its templates: print what differs, build, and verify
+    the modules that no record proves. Ctrl-C ends it."""
+    from tlxgen.verbs import watch as verb
+
+    if not no_verify:
+        _require_simulator()
+    raise typer.Exit(verb.run(files_of(specs), verb.Options(out, verify=not no_verify, source=not no_source)))
+
+
+@app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to write specs/NAME.yaml into.")] = Path("."),
     kernel: Annotated[
         Optional[str],
         typer.Option(
-            "--kernel", help="Kernel family (default gemm); tlxgen explain lists them.", autocompletion=_kernels
+            "--kernel", help="Kernel family (default gemm); tlxgen explain lists them.", autocompletion=kernels_for
         ),
     ] = None,
     arch: Annotated[
@@ -494,8 +579,8 @@ def explain(
         Optional[list[str]],
         typer.Argument(
             metavar="[WORD]",
-            help="A key (tasks.mma.order), the end of one (order), a value, a rule, or a word such as 'shape class'.",
-            autocompletion=_words,
+            help="A key (tasks.mma.order), the end of one (order), a value, a rule, or a word such as 'tuned file'.",
+            autocompletion=words_for,
         ),
     ] = None,
     kernel: Annotated[Optional[str], typer.Option("--kernel", help="Only keys of this kernel family.")] = None,
@@ -510,11 +595,11 @@ def explain(
 @app.command()
 def doctor(
     verb: Annotated[
-        Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=_verbs)
+        Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=verbs_for)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is none."""
+    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is not one."""
     from tlxgen.verbs import doctor as command
 
     raise typer.Exit(command.run(verb, as_json))
@@ -526,41 +611,6 @@ def schema() -> None:
     from tlxgen.verbs import schema as verb
 
     raise typer.Exit(verb.run())
-
-
-def _shapes(texts: list[str] | None, spec: Path) -> list[tuple[int, ...]]:
-    """Shapes of a spec's problem as the command line has them. Raises TlxgenError for another form."""
-    if not texts:
-        return []
-    from tlxgen import families
-    from tlxgen.spec import load
-
-    return families.of(load(spec, tuned=False)).read_shapes(texts)
-
-
-def _seconds(text: str) -> float:
-    """A time as the command line has it: 60, 60s, 10m, 1h. Raises TlxgenError for another form."""
-    number, unit = (text[:-1], text[-1]) if text[-1:].isalpha() else (text, "s")
-    scale = {"s": 1, "m": 60, "h": 3600}.get(unit)
-    try:
-        seconds = float(number) * (scale or 0)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < float("inf"):
-        raise TlxgenError(f"{text!r} is not a time", remedy="write 60s, 10m or 1h")
-    return seconds
-
-
-def _files(specs: list[Path]) -> list[Path]:
-    """The files among `specs`, and those in its folders, in a fixed order. Raises SpecError for a folder without."""
-    files: list[Path] = []
-    for path in specs:
-        inside = path.glob("*.yaml") if os.path.isdir(path) else [path]
-        found = sorted(p for p in inside if p == path or not p.name.endswith(".verify.yaml"))
-        if not found:
-            raise SpecError(f"no spec in the folder {path}: it has no *.yaml")
-        files += found
-    return files
 
 
 @app.callback(invoke_without_command=True)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 DEVICE = torch.device("cuda", 0)
+# What says something of a tensor and makes none. Host functions ask for little else, and often.
+_FACTS = {
+    torch.Tensor.shape.__get__, torch.Tensor.dtype.__get__, torch.Tensor.requires_grad.__get__,
+    torch.Tensor.size, torch.Tensor.stride, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.element_size,
+    torch.Tensor.data_ptr, torch.Tensor.storage_offset, torch.Tensor.is_contiguous,
+}  # fmt: skip
 
 
 class CudaLike(torch.Tensor):  # type: ignore[misc]
@@ -20,3 +28,11 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
     @property
     def is_cuda(self) -> bool:
         return True
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """As torch has it; but a fact is not searched for tensors that have to be made of this class."""
+        if func not in _FACTS:
+            return super().__torch_function__(func, types, args, kwargs)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))

@@ -109,6 +109,10 @@ class StepError(TemplateFault):
     """A task of a rendered kernel does not synchronise as its plan says. A fault of a family, not of a spec."""
 
 
+class ProfileError(TlxgenError):
+    """A module that cannot be instrumented, or whose stamps cannot be read."""
+
+
 class LockError(TlxgenError):
     """A lock.json that no build wrote, or that a merge left in conflict."""
 

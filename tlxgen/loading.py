@@ -1,7 +1,7 @@
 """Imports generated modules and other files by path, each anew. LEAF module: imports nothing of tlxgen.
 
-A generated module imports `_host.py` from beside it, as a member of the package that its folder is. Each load makes a
-package of its own, so that two loads share no state.
+A generated module imports `_host.py` from beside it, and `_model.py` where there is one, as a member of the package
+that its folder is. Each load makes a package of its own, so that two loads share no state.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 HOST = "_host.py"  # what the modules of a folder import from beside them
+MODEL = "_model.py"  # the same, of a family that has a model of time
 
 _numbers = itertools.count()
 

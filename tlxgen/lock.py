@@ -68,6 +68,14 @@ def sides(folder: Path) -> tuple[Lock, ...]:
     return (found[0], found[-1])
 
 
+def parsed(data: bytes) -> Lock:
+    """The lock that a file's bytes are. Raises ValueError for what is none."""
+    found = json.loads(data)
+    if fault := _fault(found):
+        raise ValueError(fault)
+    return found  # type: ignore[no-any-return]
+
+
 def conflicts(data: bytes) -> bool:
     """Whether a merge left a conflict in a file."""
     return _CONFLICT.search(data.decode(errors="replace").replace("\r\n", "\n")) is not None

@@ -21,7 +21,7 @@ from tlxgen.files import try_to_write, write_atomic
 from tlxgen.project import real
 
 PACKAGE = Path(__file__).resolve().parent
-GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "render/**/*.py")
+GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "families/**/*.json", "render/**/*.py")
 KEPT = 8  # of the digests that builds gave a file, the last ones
 CACHE_BYTES = 4 << 20  # that a verb which cannot do without its cache wants to find room for
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")

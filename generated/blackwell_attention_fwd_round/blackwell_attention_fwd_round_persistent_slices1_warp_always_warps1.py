@@ -24,6 +24,7 @@ from ._host import (
     check,
     config_of,
     describe,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -424,9 +425,9 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 4096 + 2000)
 
 
-def pick_config(batches, heads, kv_heads, n_q, n_k, sms):
+def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), sms)
+    return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
 def heads_together(n_k, heads, kv_heads):
@@ -459,7 +460,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
             [],
             instead=lambda *tensors: (tensors[-2].zero_(), tensors[-1].fill_(float("-inf"))),
         )
-    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))

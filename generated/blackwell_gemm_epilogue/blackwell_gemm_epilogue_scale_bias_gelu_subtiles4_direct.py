@@ -21,6 +21,8 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    fastest,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -29,11 +31,12 @@ from ._host import (
     missing,
     no_tensor,
     on_cuda,
-    pick,
+    pitch,
     prepared,
     sm_count,
     writable,
 )
+from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
@@ -215,28 +218,23 @@ def operands_of_zeros(a, b):
     )
 
 
-def clocks(config, m, n, k, sms):
-    """Estimated clocks of a launch: rounds of tiles over the SMs, epilogues and reduction.
-
-    By arithmetic alone (4096 multiply-adds and 48 bytes from L2 a clock and SM): it times nothing.
-    """
-    block_m = config.kwargs["BLOCK_M"]
-    block_n = config.kwargs["BLOCK_N"]
-    block_k = config.kwargs["BLOCK_K"]
-    items = triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
-    multiply = block_m * block_n / 4096
-    load = (block_m + block_n) * 2 / 48
-    slot = block_k * max(multiply, load)
-    stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
-    tile = k_tiles * (slot + stall) + 1000
-    rounds = triton.cdiv(items, sms)
-    return rounds * tile
+# CONFIGS as the model of time knows them.
+KERNELS = [
+    # fmt: off
+    Kernel(tile=(128, 128, 64), stages=4, overlap=True, pdl=False, direct=True),
+    # fmt: on
+]
+TIMES = Times(KERNELS, Types(a=2, b=2, c=4, a_along_k=True, b_along_k=False, rows=128), RATES)
 
 
-def pick_config(m, n, k, sms):
-    """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n, k), sms)
+def pick_config(m, n, k, gpu, pitches=None):
+    """The entry of CONFIGS for the shape: that of the least estimated time."""
+    return fastest(CONFIGS, {}, TIMES((m, n, k), gpu, pitches), (m, n, k))
+
+
+def pitches_of(a, b):
+    """From one row of A, and of B, to the next: in bytes, modulo a line of L2."""
+    return pitch(a, 0), pitch(b, 0)
 
 
 def reciprocal(divisor):
@@ -263,7 +261,7 @@ def prepare(a, b, scale, bias, out, config, outputs=outputs):
         return Call(
             device, ("a", "b", "scale", "bias", "out"), ("out",), made, [], instead=lambda *tensors: tensors[4].zero_()
         )
-    config = config or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, gpu_of(device.index), pitches_of(a, b))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]

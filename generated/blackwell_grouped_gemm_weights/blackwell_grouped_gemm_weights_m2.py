@@ -20,10 +20,12 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    addressable_by_tma,
     check,
     config_of,
     describe,
     empty_rows,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -297,9 +299,9 @@ def clocks(config, g, m, n, k, sms):
     return rounds * tile
 
 
-def pick_config(g, m, n, k, sms):
+def pick_config(g, m, n, k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (g, m, n, k), sms)
+    return pick(CONFIGS, {}, clocks, (g, m, n, k), gpu.sms)
 
 
 def describe_ragged(tensor, name, box, remedy="", turned=""):
@@ -326,7 +328,7 @@ def prepare(a, b, offs, out, config, outputs=outputs):
     made = missing(("out",), outputs(a, b, offs), (out,))
     if not g * m * n:
         return Call(device, ("a", "b", "offs", "out"), ("out",), made, [])
-    config = config or pick_config(g, m, n, k, sm_count(device.index))
+    config = config or pick_config(g, m, n, k, gpu_of(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -427,8 +429,8 @@ def blackwell_grouped_gemm_weights(a, b, offs, *, out=None, config=None):
 
 
 def products_of(functions):
-    """The operators of host functions, by what varies and how B lies. Raises TypeError or ValueError for others."""
-    found = {("k", "row"): OPERATOR}
+    """The operators of host functions, by what varies, and how B lies. Raises TypeError or ValueError for others."""
+    own, found = ("vary", "b"), {}
     for function in functions:
         operator = getattr(function, "operator", None)
         if "vary" not in getattr(operator, "about", ()):
@@ -436,28 +438,43 @@ def products_of(functions):
         wrong = [
             f"{key} {operator.about.get(key)}, here {value}"
             for key, value in OPERATOR.about.items()
-            if operator.about.get(key) != value and key not in ("vary", "b")
+            if operator.about.get(key) != value and key not in own
         ]
         if wrong:
             raise ValueError(f"{operator.name} does not go with this module: {'; '.join(wrong)}")
-        found[operator.about["vary"], operator.about["b"]] = operator
+        found[tuple(operator.about[key] for key in own)] = operator
     return found
-
-
-def addressable(tensor, traced):
-    """`tensor`, or a copy where TMA cannot address its rows: gradients come expanded, or from whatever computed them.
-
-    Where torch traces, there are no addresses; what its code allocates begins at a multiple of 16 bytes.
-    """
-    fits = tensor.stride(1) == 1 and tensor.stride(0) > 0 and not tensor.stride(0) * tensor.element_size() % 16
-    if fits and (traced or not tensor.data_ptr() % 16):
-        return tensor
-    return empty_rows(tensor, *tensor.shape, tensor.dtype).copy_(tensor)
 
 
 def order_of(matrices):
     """Whether B is row-major or column-major."""
     return "col" if matrices.stride(-2) == 1 and matrices.stride(-1) != 1 else "row"
+
+
+def which(mat_a, mat_b, offs):
+    """What varies, and how B lies. Raises TypeError or ValueError for what is no product of groups."""
+    tensor_of(mat_a, "mat_a"), tensor_of(mat_b, "mat_b")
+    vary = {(2, 3): "m", (3, 2): "n", (2, 2): "k", (3, 3): "none"}.get((mat_a.dim(), mat_b.dim()))
+    if vary is not None and (offs is None) is not (vary == "none"):
+        raise ValueError(
+            f"offs: {'expected' if offs is None else 'given'} for operands of ranks {mat_a.dim()} and {mat_b.dim()}"
+        )
+    return vary, order_of(mat_b) if vary else ""
+
+
+def refused(mat_a, mat_b):
+    """What is raised where no function multiplies them."""
+    return ValueError(
+        f"mat_a {tuple(mat_a.shape)}, mat_b {tuple(mat_b.shape)} at strides {mat_b.stride()}: no function here multiplies them"
+    )
+
+
+def without(bias, out_dtype):
+    """Raises ValueError for what torch's operator may be given, and these kernels do not do."""
+    if bias is not None:
+        raise ValueError("bias: expected None, as torch's has it; an epilogue with bias is a host function of its own")
+    if out_dtype not in (None, torch.bfloat16):
+        raise ValueError(f"out_dtype: {out_dtype}; these kernels give torch.bfloat16")
 
 
 @functools.cache
@@ -471,14 +488,16 @@ def grouped_mm(*functions):
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
-    products = products_of(functions)
+    products = {("k", "row"): OPERATOR, **products_of(functions)}
 
-    def gradients(how, a, b, offs, out, dout, *_):
+    def gradients(how, needed, a, b, offs, out, dout, *_):
         if dout is None:
             return None, None, None
-        dout, order = addressable(dout, how == "node"), order_of(b)
+        dout, order = addressable_by_tma(dout, how == "node"), order_of(b)
         by_a = products["m", "row" if order == "col" else "col"]
-        of_a = getattr(by_a, how)(dout, b.mT, offs, *by_a.picks)
+        of_a = getattr(by_a, how)(dout, b.mT, offs, *by_a.picks) if needed[0] else None
+        if not needed[1]:
+            return of_a, None, None
         if order == "row":
             return of_a, getattr(OPERATOR, how)(a.T, dout, offs, *OPERATOR.picks), None
         return of_a, getattr(OPERATOR, how)(dout.T, a, offs, *OPERATOR.picks).mT, None  # lies as B does
@@ -490,29 +509,18 @@ def grouped_mm(*functions):
             lambda a, b, offs: of.run(a, b, offs, *of.picks),
             lambda a, b, offs: of.fake(a, b, offs, *of.picks),
             gradients,
+            saved=("a", "b", "offs"),
         )
 
     both = {("m", "col"), ("m", "row")} <= products.keys()
     operators = {key: differentiable(of) if both and key[0] == "m" else of for key, of in products.items()}
 
     def functional(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
-        tensor_of(mat_a, "mat_a"), tensor_of(mat_b, "mat_b")
-        vary = {(2, 3): "m", (3, 2): "n", (2, 2): "k", (3, 3): "none"}.get((mat_a.dim(), mat_b.dim()))
-        of = operators.get((vary, order_of(mat_b)) if vary else None)
+        vary, order = which(mat_a, mat_b, offs)
+        of = operators.get((vary, order))
         if of is None:
-            raise ValueError(
-                f"mat_a {tuple(mat_a.shape)}, mat_b {tuple(mat_b.shape)} at strides {mat_b.stride()}: no function here multiplies them"
-            )
-        if bias is not None:
-            raise ValueError(
-                "bias: expected None, as torch's has it; an epilogue with bias is a host function of its own"
-            )
-        if out_dtype not in (None, torch.bfloat16):
-            raise ValueError(f"out_dtype: {out_dtype}; these kernels give torch.bfloat16")
-        if (offs is None) is not (vary == "none"):
-            raise ValueError(
-                f"offs: {'expected' if offs is None else 'given'} for operands of ranks {mat_a.dim()} and {mat_b.dim()}"
-            )
+            raise refused(mat_a, mat_b)
+        without(bias, out_dtype)
         given = (mat_a, mat_b) if offs is None else (mat_a, mat_b, offs)
         return of(*given) if both and vary == "m" else of(*given, *of.picks)
 

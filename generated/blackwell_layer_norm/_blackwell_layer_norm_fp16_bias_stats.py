@@ -7,7 +7,19 @@ spec      specs/blackwell_layer_norm.yaml
 
 from importlib import import_module
 
-from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
+from ._host import (
+    Call,
+    Calls,
+    Operator,
+    gpu_of,
+    is_compiling,
+    is_grad_enabled,
+    keep,
+    layout,
+    no_tensor,
+    on_cuda,
+    prepared,
+)
 from .blackwell_layer_norm_fp16_bias_stats_grid import OPERATOR as LEAD, outputs, shape_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -95,25 +107,31 @@ OPERATOR = Operator(
 blackwell_layer_norm.operator = OPERATOR
 
 
-def pick(shape, sms):
+def pick(shape, gpu):
     """The module and the config for a shape: those with the least estimated clocks."""
-    return next(choices(shape, sms))
+    return next(choices(shape, gpu))
 
 
-def choices(shape, sms):
+def choices(shape, gpu):
     """What `pick` says, and what else to try where that cannot take the arguments."""
     modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    picked = [(module, module.pick_config(*shape, gpu)) for module in modules]
+    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, gpu.sms))
 
 
 def prepare(x, weight, bias, eps, out, mean, rstd):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(x, weight, bias, eps)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(x, "x").index)):
+    gpu = gpu_of(on_cuda(x, "x").index)
+    for module, config in choices(shape, gpu):
         try:
-            return module.prepare(x, weight, bias, eps, out, mean, rstd, config, outputs)
+            call = module.prepare(x, weight, bias, eps, out, mean, rstd, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable(
+                    {"x": x, "weight": weight, "bias": bias, "out": out, "mean": mean, "rstd": rstd}
+                )
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused

@@ -21,6 +21,7 @@ from ._host import (
     Operator,
     check,
     config_of,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -258,9 +259,9 @@ def clocks(config, m, n, sms):
     return rounds * (block_m * columns * clusters * 6 / (18 * sms) + (500 if stages else 4000))
 
 
-def pick_config(m, n, sms):
+def pick_config(m, n, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n), sms)
+    return pick(CONFIGS, {}, clocks, (m, n), gpu.sms)
 
 
 def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config, outputs=outputs):
@@ -294,7 +295,7 @@ def prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config, outputs=outpu
         )
     sms, stored = sm_count(device.index), made.get("dx", dx)
     strides = [row_stride(tensor, name) * 2 for tensor, name in ((x, "x"), (dy, "dy"), (stored, "dx"))]
-    configs = [config or pick_config(m, n, sms)]
+    configs = [config or pick_config(m, n, gpu_of(device.index))]
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr())):  # then only loads take them, not copies
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
     config = min(configs, key=lambda config: clocks(config, m, n, sms), default=None)
@@ -454,7 +455,7 @@ def norm(forward):
         OPERATOR.about,
     )
 
-    def gradients(how, x, weight, bias, eps, out, mean, rstd, dy, *_):
+    def gradients(how, needed, x, weight, bias, eps, out, mean, rstd, dy, *_):
         made = getattr(OPERATOR, how)(dy, x, weight, mean, rstd, *OPERATOR.picks)
         return *made, None
 

@@ -8,8 +8,21 @@ spec      specs/hopper_attention_bwd_schedules.yaml
 import functools
 from importlib import import_module
 
-from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
-from .hopper_attention_bwd_schedules_head_dim128_named_stages1 import OPERATOR as LEAD, addressable, outputs, shape_of
+from ._host import (
+    Call,
+    Calls,
+    Operator,
+    addressable_by_tma,
+    gpu_of,
+    is_compiling,
+    is_grad_enabled,
+    keep,
+    layout,
+    no_tensor,
+    on_cuda,
+    prepared,
+)
+from .hopper_attention_bwd_schedules_head_dim128_named_stages1 import OPERATOR as LEAD, outputs, shape_of
 from ._host import operator_of, paired, tensor_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -98,32 +111,38 @@ def run(q, k, v, out, lse, dout, scale, dq, dk, dv):
 OPERATOR = Operator(
     "hopper_attention_bwd_schedules",
     "(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, float? scale) -> (Tensor, Tensor, Tensor)",
-    lambda q, k, v, out, lse, dout, scale: run(q, k, v, out, lse, addressable(dout), scale, None, None, None),
+    lambda q, k, v, out, lse, dout, scale: run(q, k, v, out, lse, addressable_by_tma(dout), scale, None, None, None),
     lambda q, k, v, out, lse, dout, scale: outputs(q, k, v, out, lse, dout, scale),
     about=LEAD.about,
 )
 hopper_attention_bwd_schedules.operator = OPERATOR
 
 
-def pick(shape, sms):
+def pick(shape, gpu):
     """The module and the config for a shape: those with the least estimated clocks."""
-    return next(choices(shape, sms))
+    return next(choices(shape, gpu))
 
 
-def choices(shape, sms):
+def choices(shape, gpu):
     """What `pick` says, and what else to try where that cannot take the arguments."""
     modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    picked = [(module, module.pick_config(*shape, gpu)) for module in modules]
+    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, gpu.sms))
 
 
 def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(q, k, v, out, lse, dout, scale)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(q, "q").index)):
+    gpu = gpu_of(on_cuda(q, "q").index)
+    for module, config in choices(shape, gpu):
         try:
-            return module.prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs)
+            call = module.prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable(
+                    {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout, "dq": dq, "dk": dk, "dv": dv}
+                )
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused
@@ -154,7 +173,7 @@ def attention(forward):
         forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
     )
 
-    def gradients(how, q, k, v, scale, out, lse, dout, _):
+    def gradients(how, needed, q, k, v, scale, out, lse, dout, _):
         arguments = q, k, v, out, lse, dout, scale
         return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
 

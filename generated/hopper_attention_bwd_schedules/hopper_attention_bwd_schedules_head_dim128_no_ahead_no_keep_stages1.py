@@ -21,9 +21,11 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    addressable_by_tma,
     check,
     config_of,
     describe,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -37,7 +39,6 @@ from ._host import (
     pick,
     positive,
     prepared,
-    sm_count,
     tensor_of,
     writable,
 )
@@ -304,9 +305,9 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     )
 
 
-def pick_config(batches, heads, kv_heads, n_q, n_k, sms):
+def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), sms)
+    return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
 def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs):
@@ -340,7 +341,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
             [],
             instead=lambda *tensors: [tensor.zero_() for tensor in tensors[-3:]],
         )
-    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, sm_count(device.index))
+    config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
     made["total"] = lse.new_empty((batches, heads, n_q, 128))
@@ -436,19 +437,12 @@ def run(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
     return call(q, k, v, out, lse, dout, dq, dk, dv)
 
 
-def addressable(tensor):
-    """`tensor`, or a copy of it if TMA cannot address it: gradients come expanded, or from whatever computed them."""
-    strides, size = tensor.stride(), tensor.element_size()
-    fits = strides[-1] == 1 and all(s > 0 and s * size % 16 == 0 for s in strides[:-1]) and tensor.data_ptr() % 16 == 0
-    return tensor if fits else tensor.contiguous()
-
-
 OPERATOR = Operator(
     "hopper_attention_bwd_schedules_head_dim128_no_ahead_no_keep_stages1",
     "(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, float? scale, int config) -> (Tensor, "
     "Tensor, Tensor)",
     lambda q, k, v, out, lse, dout, scale, config: run(
-        q, k, v, out, lse, addressable(dout), scale, None, None, None, CONFIGS[config] if config >= 0 else None
+        q, k, v, out, lse, addressable_by_tma(dout), scale, None, None, None, CONFIGS[config] if config >= 0 else None
     ),
     lambda q, k, v, out, lse, dout, scale, config: outputs(q, k, v, out, lse, dout, scale),
     about={
@@ -535,7 +529,7 @@ def attention(forward):
         forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
     )
 
-    def gradients(how, q, k, v, scale, out, lse, dout, _):
+    def gradients(how, needed, q, k, v, scale, out, lse, dout, _):
         arguments = q, k, v, out, lse, dout, scale
         return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
 

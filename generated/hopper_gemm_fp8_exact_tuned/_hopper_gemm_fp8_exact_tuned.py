@@ -6,11 +6,14 @@ spec      specs/hopper_gemm_fp8_exact_tuned.yaml
 tuned     tuned/h200/hopper_gemm_fp8_exact_tuned.yaml
 """
 
+import functools
 from importlib import import_module
 
 from ._host import (
+    Call,
     Calls,
     Operator,
+    gpu_of,
     is_compiling,
     is_grad_enabled,
     keep,
@@ -18,25 +21,31 @@ from ._host import (
     no_tensor,
     on_cuda,
     prepared,
-    shape_class,
-    sm_count,
 )
-from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import OPERATOR as LEAD, outputs, shape_of
+from ._model import RATES, Kernel, Times, Types
+from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
-# The modules that compute this; each is imported when it is first needed.
-MODULES = (
-    "hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole",
-    "hopper_gemm_fp8_exact_tuned_m1_subtiles2_split",
-    "hopper_gemm_fp8_exact_tuned_m2_subtiles2_whole",
-    "hopper_gemm_fp8_exact_tuned_pingpong_m1_subtiles2_split",
+# The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
+# A module is imported when one of its kernels is first picked.
+KERNELS = (
+    # fmt: off
+    (Kernel(tile=(128, 128, 256), stages=3, group_m=4), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole", 0),
+    (Kernel(tile=(128, 128, 256), stages=3, group_m=16), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole", 1),
+    (Kernel(tile=(128, 64, 256), stages=4, group_m=4, tail="split", ahead=8), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_split", 0),
+    (Kernel(tile=(128, 128, 256), stages=3, group_m=16, tail="split", ahead=8), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_split", 1),
+    (Kernel(tile=(128, 128, 256), stages=3, group_m=16, cluster=(1, 2, 1)), "hopper_gemm_fp8_exact_tuned_n2_subtiles2_whole", 0),
+    # fmt: on
 )
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True), RATES
+)
+MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
 
-# Shape class (m, n, k, each rounded up to a power of two) -> the module, and the entry of its
-# CONFIGS, that were measured to be fastest.
+# Shape (m, n, k) -> the entry of KERNELS that was measured to be fastest there.
 TUNED = {
-    (4096, 4096, 4096): ("hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole", 0),
-    (8192, 8192, 8192): ("hopper_gemm_fp8_exact_tuned_m1_subtiles2_split", 1),
-    (16384, 4096, 4096): ("hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole", 1),
+    (4096, 4096, 4096): 0,
+    (8192, 8192, 8192): 3,
+    (16384, 4096, 4096): 1,
 }
 
 
@@ -101,31 +110,38 @@ OPERATOR = Operator(
 hopper_gemm_fp8_exact_tuned.operator = OPERATOR
 
 
-def pick(shape, sms):
-    """The module and the config for a shape: the tuned ones; outside of all classes, those with the least estimated clocks."""
-    return next(choices(shape, sms))
+def pick(shape, gpu, pitches=None):
+    """The module and the config to take for a shape; `pitches` as `pitches_of` has them, None of contiguous operands."""
+    return next(choices(shape, gpu, pitches))
 
 
-def choices(shape, sms):
+def choices(shape, gpu, pitches=None):
     """What `pick` says, and what else to try where that cannot take the arguments."""
-    tuned = TUNED.get(shape_class(shape))
-    if tuned is not None:
-        module = import_module(f".{tuned[0]}", __package__)
-        config = module.CONFIGS[tuned[1]]
-        if module.clocks(config, *shape, sms) < float("inf"):  # it can take all of the class, or this one at least
-            yield module, config
-    modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    for index in order(shape, gpu, pitches):
+        _, name, config = KERNELS[index]
+        module = import_module(f".{name}", __package__)
+        yield module, module.CONFIGS[config]
+
+
+@functools.lru_cache(1024)
+def order(shape, gpu, pitches):
+    """All entries of KERNELS, the least estimated time first; before them, where it was measured, the fastest."""
+    times = TIMES(shape, gpu, pitches)
+    tuned = TUNED.get(shape) if gpu[:2] == MEASURED_ON and TIMES.are_contiguous(shape, pitches) else None
+    return sorted(range(len(times)), key=lambda index: (index != tuned, times[index]))
 
 
 def prepare(a, b, scale_a, scale_b, out):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(a, b, scale_a, scale_b)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(a, "a").index)):
+    gpu = gpu_of(on_cuda(a, "a").index)
+    for module, config in choices(shape, gpu, pitches_of(a, b)):
         try:
-            return module.prepare(a, b, scale_a, scale_b, out, config, outputs)
+            call = module.prepare(a, b, scale_a, scale_b, out, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable({"a": a, "b": b, "scale_a": scale_a, "scale_b": scale_b, "out": out})
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused

@@ -21,6 +21,8 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    fastest,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -29,11 +31,12 @@ from ._host import (
     missing,
     no_tensor,
     on_cuda,
-    pick,
+    pitch,
     prepared,
     sm_count,
     writable,
 )
+from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
@@ -243,35 +246,33 @@ def operands_of_zeros(a, b):
     )
 
 
-def clocks(config, m, n, k, sms):
-    """Estimated clocks of a launch: rounds of tiles over the SMs, epilogues and reduction.
+MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
 
-    By arithmetic alone (4096 multiply-adds and 48 bytes from L2 a clock and SM): it times nothing.
-    """
-    block_m = config.kwargs["BLOCK_M"]
-    block_n = config.kwargs["BLOCK_N"]
-    block_k = config.kwargs["BLOCK_K"]
-    items = triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
-    multiply = block_m * block_n / 4096
-    load = (block_m + block_n) / 48
-    slot = block_k * max(multiply, load) + 110  # until its products have been added
-    stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
-    tile = k_tiles * (slot + stall) + 1000 + block_m * block_n / 16
-    rounds = triton.cdiv(items, sms)
-    return rounds * tile
+# CONFIGS as the model of time knows them.
+KERNELS = [
+    # fmt: off
+    Kernel(tile=(128, 128, 256), stages=3, group_m=4),
+    Kernel(tile=(128, 128, 256), stages=3, group_m=16),
+    # fmt: on
+]
+TIMES = Times(KERNELS, Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True), RATES)
 
-
-# Shape class (m, n, k, each rounded up to a power of two) -> the entry of CONFIGS that was measured to be fastest.
+# Shape (m, n, k) -> the entry of CONFIGS that was measured to be fastest there.
 TUNED = {
     (4096, 4096, 4096): 0,
     (16384, 4096, 4096): 1,
 }
 
 
-def pick_config(m, n, k, sms):
-    """The entry of CONFIGS for the shape: the tuned one; outside of all classes, that with the least estimated clocks."""
-    return pick(CONFIGS, TUNED, clocks, (m, n, k), sms)
+def pick_config(m, n, k, gpu, pitches=None):
+    """The entry of CONFIGS for the shape: where it was tuned, the fastest; else that of the least estimated time."""
+    tuned = TUNED if gpu[:2] == MEASURED_ON and TIMES.are_contiguous((m, n, k), pitches) else {}
+    return fastest(CONFIGS, tuned, TIMES((m, n, k), gpu, pitches), (m, n, k))
+
+
+def pitches_of(a, b):
+    """From one row of A, and of B, to the next: in bytes, modulo a line of L2."""
+    return pitch(a, 0), pitch(b, 1)
 
 
 def first_extents(items, tiles_m, tiles_n, group_m):
@@ -311,7 +312,7 @@ def prepare(a, b, scale_a, scale_b, out, config, outputs=outputs):
             [],
             instead=lambda *tensors: tensors[4].zero_(),
         )
-    config = config or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, gpu_of(device.index), pitches_of(a, b))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]

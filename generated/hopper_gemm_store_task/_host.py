@@ -5,6 +5,7 @@ arguments up in a table of calls. The first call of a layout checks everything a
 hands Triton's launcher what it was told before.
 """
 
+import ctypes
 import functools
 import importlib
 import math
@@ -14,6 +15,7 @@ import sys
 import threading
 import types
 from itertools import compress
+from typing import NamedTuple
 
 import torch
 import triton
@@ -191,6 +193,21 @@ def describe(tensor, name, box, remedy="", turned=""):
     return TensorDescriptor(tensor, list(tensor.shape), [*strides, 1], list(box))
 
 
+def copied_at_once(rows, name, remedy):
+    """How many elements of a matrix, whose rows must be contiguous, a copy of 16, 8 or 4 bytes takes; or 1.
+
+    All rows begin at multiples of them, and end there.
+    """
+    size, (count, length) = rows.element_size(), rows.shape
+    if length > 1 and rows.stride(1) != 1:
+        raise ValueError(f"{name}: stride {rows.stride(1)} where the kernel needs 1; {remedy} has it")
+    step = rows.stride(0) * size if count > 1 else 16
+    if not 0 <= step < 1 << 23:
+        raise ValueError(f"{name}: rows are {step} bytes apart, expected 0 to {(1 << 23) - 1}")
+    width = math.gcd(16, rows.data_ptr(), step, length * size)
+    return width // size if width >= 4 else 1
+
+
 def overlap(one, other):
     """Whether two tensors may have memory in common: exact for rows, columns and heads of one tensor.
 
@@ -234,6 +251,28 @@ def row_stride(tensor, name):
         raise ValueError(f"{name}: rows at strides {tensor.stride()[:-1]}; the kernel needs one distance") from None
 
 
+def addressable_by_tma(tensor, traced=False, dtype=None, step=16):
+    """`tensor`, or a copy of it where TMA cannot address it or it is not of `dtype`.
+
+    Kernels that load otherwise ask that rows begin at multiples of `step` bytes.
+
+    Gradients come expanded, or from whatever computed them. Where torch traces, there are no addresses; what its code
+    allocates begins at a multiple of 16 bytes.
+    """
+    *leading, last = tensor.stride()
+    fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
+    if fits and tensor.dtype == (dtype or tensor.dtype) and (traced or not tensor.data_ptr() % step):
+        return tensor
+    dtype, columns = dtype or tensor.dtype, tensor.shape[-1]
+    rows = tensor.new_empty((*tensor.shape[:-1], columns + -columns % (16 // dtype.itemsize)), dtype=dtype)
+    return rows[..., :columns].copy_(tensor)
+
+
+def column_sums(tensor, like):
+    """The sums of a matrix's columns, added up in fp32, in the type of `like`: the gradient by a bias."""
+    return tensor.sum(0, dtype=torch.float32).to(like.dtype)
+
+
 def empty_rows(like, rows, columns, dtype):
     """An uninitialised matrix where `like` is, whose rows are whole chunks of 16 bytes: TMA stores nothing less."""
     stride = columns + -columns % (16 // dtype.itemsize)
@@ -247,24 +286,60 @@ def sm_count(device_index):
     return torch.cuda.get_device_properties(device_index).multi_processor_count
 
 
+class Gpu(NamedTuple):
+    """A device as estimates of time know it: clock in GHz, bytes a microsecond from memory and bytes of L2 by its data
+    sheet; None where torch does not say."""
+
+    name: str
+    sms: int
+    ghz: float = None
+    memory: float = None
+    l2: int = None
+
+
+def pitch(matrix, axis):
+    """Bytes from one row of a matrix to the next, along `axis`, modulo a line of L2; 0 of one row, which has none."""
+    return matrix.stride(axis) * matrix.element_size() % 128 if matrix.shape[axis] > 1 else 0
+
+
+@functools.cache
+def gpu_of(device_index):
+    """The device of that index."""
+    told = torch.cuda.get_device_properties(device_index)
+    khz, memory_khz, bits = (getattr(told, x, None) for x in ("clock_rate", "memory_clock_rate", "memory_bus_width"))
+    memory = memory_khz * 2 * bits / 8e3 if memory_khz and bits else None
+    l2 = getattr(told, "L2_cache_size", None)
+    return Gpu(getattr(told, "name", ""), told.multi_processor_count, khz / 1e6 if khz else None, memory, l2 or None)
+
+
 def resident(config):
     """How many CTAs of a config the registers of an SM are enough for, where it says how many a thread has."""
     return 65536 // (32 * config.num_warps * config.maxnreg)
 
 
 WORKSPACES = {}  # by device, stream and size: the kernels of a stream have it one after the other
-ZEROS = {}  # by device: zeros, and how many of them some stream or some launch of a graph has for good
+CAPTURED = {}  # by device and stream: its latest capture, and the words of that one by their number
+ZEROS = {}  # by device: zeros, and how many of them some stream or some graph has for good
 
 
 def workspace(device, elements, words):
     """Memory for `elements` fp32, which holds anything, and `words` int32 that are 0, until the next kernel has ended.
 
-    Kernels leave the words 0. All that is the stream's. The capture of a graph, which any stream may replay, has its
-    own.
+    Kernels leave the words 0. All that is the stream's. A graph, which any stream may replay, has its own: its launches
+    in one stream share the words.
     """
+    stream = driver.active.get_current_stream(device.index)
     if torch.cuda.is_current_stream_capturing():
-        return torch.empty(elements, dtype=torch.float32, device=device), zeros(device, words)
-    key = device.index, driver.active.get_current_stream(device.index), elements, words
+        capture, own = capture_of(stream), {}
+        known, shared = CAPTURED.get((device.index, stream), (None, own))
+        if capture is not None and capture == known:
+            own = shared
+        else:
+            CAPTURED[device.index, stream] = capture, own
+        if words not in own:
+            own[words] = zeros(device, words)
+        return torch.empty(elements, dtype=torch.float32, device=device), own[words]
+    key = device.index, stream, elements, words
     kept = WORKSPACES.get(key)
     if kept is None:
         kept = torch.empty(elements, dtype=torch.float32, device=device), zeros(device, words)
@@ -272,14 +347,26 @@ def workspace(device, elements, words):
     return kept
 
 
+def capture_of(stream):
+    """A number for the graph that a stream is capturing now; None where the driver does not tell."""
+    status, capture = ctypes.c_int(), ctypes.c_uint64()
+    try:
+        query = ctypes.CDLL("libcuda.so.1").cuStreamGetCaptureInfo_v2
+    except (OSError, AttributeError):
+        return None
+    failed = query(ctypes.c_void_p(stream), ctypes.byref(status), ctypes.byref(capture), None, None, None)
+    return None if failed else capture.value
+
+
 def zeros(device, words):
     """`words` zeros for good: not made in a capture, where every replay of the graph would set them again."""
     with FIRST:
         stock, used = ZEROS.get(device.index, (None, 0))
         if stock is None or used + words > len(stock):
-            stock, used = torch.zeros(max(words, 1 << 18), dtype=torch.int32, device=device), 0
-            if torch.cuda.is_current_stream_capturing():
-                return stock[:words]
+            capturing = torch.cuda.is_current_stream_capturing()
+            stock, used = torch.zeros(words if capturing else max(words, 1 << 18), dtype=torch.int32, device=device), 0
+            if capturing:
+                return stock
             torch.cuda.synchronize(device.index)  # other streams will have of them
         ZEROS[device.index] = stock, used + words
         return stock[used : used + words]
@@ -356,12 +443,8 @@ class Calls(dict):
             sizes, strides = [list(t.shape) for t in tensors], [list(t.stride()) for t in tensors]
             try:
                 alike = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
-            except (
-                RuntimeError,
-                SystemError,
-                TypeError,
-            ):  # of a torch that has them made otherwise: they are not public
-                return
+            except (RuntimeError, SystemError, TypeError):
+                return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
                 self.latest, self.row = (alike, numbers, call), 0
 
@@ -427,6 +510,13 @@ class Call:
         for told in known:
             self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
         return self.results(tensors)
+
+    def refuse_unaddressable(self, tensors):
+        """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
+        for launch in self.launches:
+            for name, view in launch.described:
+                if tensors.get(name) is not None:
+                    view(tensors[name])
 
     def alignment(self, tensors):
         """Of each tensor that was passed, or is made, how far it begins behind a multiple of 16 bytes."""
@@ -497,20 +587,18 @@ def _maker(like):
 
 
 def pick(configs, tuned, clocks, shape, sms):
-    """The tuned entry of `configs` for the shape; outside of all classes, the one with the least estimated clocks.
-
-    A class is a shape with every extent rounded up to a power of two. Its entry is not for those of its shapes that it
-    cannot take, for which its clocks are infinite.
-    """
-    index = tuned.get(shape_class(shape))
+    """The entry of `configs` that was measured to be fastest for just this shape; else the one with the least estimated
+    clocks. One that cannot take the shape, for which its clocks are infinite, is neither."""
+    index = tuned.get(shape)
     if index is not None and clocks(configs[index], *shape, sms) < float("inf"):
         return configs[index]
     return min(configs, key=lambda config: clocks(config, *shape, sms))
 
 
-def shape_class(shape):
-    """Every extent rounded up to a power of two: which shapes share what was measured to be fastest."""
-    return tuple(1 << (extent - 1).bit_length() for extent in shape)
+def fastest(configs, tuned, times, shape):
+    """The entry of `configs` that was measured to be fastest for just this shape; else that of the least of `times`."""
+    index = tuned.get(shape)
+    return configs[min(range(len(configs)), key=[*times].__getitem__) if index is None else index]
 
 
 class Package(types.ModuleType):
@@ -558,19 +646,25 @@ def _one_of_several(name, functions):
 
 
 NO_BACKWARD = "requires grad, and there is no backward: call it under torch.no_grad(), or detach the argument"
+NO_GRADIENT = "requires grad, and no gradient by it is known: detach it"
 
 
 class Operator:
     """A host function as torch sees it: one node under torch.compile, and one of autograd.
 
     `run(*arguments)` launches and `fake(*arguments)` makes its results uninitialised; `schema` is that of a
-    torch.library operator. `backward(how, *arguments, *results, *gradients)` gives a gradient or None for each
-    argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch traces.
-    `about` is what the host function computes, for those that go together with it.
+    torch.library operator. `backward(how, needed, *arguments, *results, *gradients)` gives a gradient or None for each
+    argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch traces;
+    `needed` says of which arguments one is asked for. It gets the arguments named in `saved`, and the results if that
+    names "results"; by default all. `constants` names those by which no gradient is known, `refusal` says why there is
+    none at all. `about` is what the host function computes, for those that go together with it.
     """
 
-    def __init__(self, name, schema, run, fake, backward=None, about=None):
+    def __init__(
+        self, name, schema, run, fake, backward=None, about=None, saved=None, constants=(), refusal=NO_BACKWARD
+    ):
         self.name, self.schema, self.about = name, schema, about or {}
+        self.saved, self.constants, self.refusal = saved, constants, refusal
         self.picks = (-1,) if ", int config)" in schema else ()  # the last argument, where it has the config picked
         self.run, self.fake, self.backward = run, fake, backward
         self.are_tensors = ["Tensor" in argument for argument in schema.partition(")")[0].split(",")]
@@ -588,7 +682,7 @@ class Operator:
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
     def __call__(self, *arguments):
-        if self.backward is None:
+        if self.backward is None or self.constants:
             self.refuse_gradients(arguments)
         if is_compiling():
             return self.node(*arguments)
@@ -601,7 +695,10 @@ class Operator:
         if is_grad_enabled():
             for name, value in zip(self.names, arguments, strict=True):
                 if isinstance(value, torch.Tensor) and value.requires_grad:
-                    raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
+                    if self.backward is None:
+                        raise ValueError(f"{self.name}: {name} {self.refusal}")
+                    if name in self.constants:
+                        raise ValueError(f"{self.name}: {name} {NO_GRADIENT}")
 
     def _forward(self, ctx, *arguments):
         results = self.run(*arguments)
@@ -613,9 +710,13 @@ class Operator:
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
         if self.backward is None:  # of the node itself, which torch calls where an input requires grad
             name = next(name for name, needed in zip(self.names, ctx.needs_input_grad, strict=True) if needed)
-            raise ValueError(f"{self.name}: {name} {NO_BACKWARD}")
+            raise ValueError(f"{self.name}: {name} {self.refusal}")
         ctx.set_materialize_grads(False)
         results = output if isinstance(output, tuple) else (output,)
+        if self.saved is not None:  # what nobody looks at would keep its memory
+            kept = [n in self.saved or is_number for n, is_number in zip(self.names, self.are_numbers, strict=True)]
+            inputs = [x if keeps else None for x, keeps in zip(inputs, kept, strict=True)]
+            results = results if "results" in self.saved else (None,) * len(results)
         ctx.save_for_backward(*compress(inputs, self.are_tensors), *results)
         ctx.numbers = [*compress(inputs, self.are_numbers)]
 
@@ -628,7 +729,7 @@ class Operator:
     def _gradients(self, ctx, gradients, how):
         tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
         inputs = [next(tensors if is_tensor else numbers) for is_tensor in self.are_tensors]
-        return self.backward(how, *inputs, *tensors, *gradients)
+        return self.backward(how, ctx.needs_input_grad, *inputs, *tensors, *gradients)
 
 
 def operator_of(function, name, schema, about):

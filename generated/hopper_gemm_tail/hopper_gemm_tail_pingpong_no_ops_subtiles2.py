@@ -21,6 +21,8 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    fastest,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -29,11 +31,12 @@ from ._host import (
     missing,
     no_tensor,
     on_cuda,
-    pick,
+    pitch,
     prepared,
     sm_count,
     writable,
 )
+from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
@@ -373,16 +376,23 @@ def shape_of(a, b):
     return a.shape[0], b.shape[1], a.shape[1]
 
 
-def slot_clocks(config):
-    """Estimated clocks of a K tile."""
-    block_m = config.kwargs["BLOCK_M"]
-    block_n = config.kwargs["BLOCK_N"]
-    block_k = config.kwargs["BLOCK_K"]
-    multiply = block_m * block_n / 2048
-    load = (block_m + block_n) * 2 / 48
-    slot = block_k * max(multiply, load)
-    stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
-    return slot + stall
+# CONFIGS as the model of time knows them.
+KERNELS = [
+    # fmt: off
+    Kernel(tile=(128, 128, 64), stages=6, overlap=True, tail="split", ahead=8),
+    # fmt: on
+]
+TIMES = Times(KERNELS, Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)
+
+
+def pick_config(m, n, k, gpu, pitches=None):
+    """The entry of CONFIGS for the shape: that of the least estimated time."""
+    return fastest(CONFIGS, {}, TIMES((m, n, k), gpu, pitches), (m, n, k))
+
+
+def pitches_of(a, b):
+    """From one row of A, and of B, to the next: in bytes, modulo a line of L2."""
+    return pitch(a, 0), pitch(b, 0)
 
 
 def part_of(left, k_tiles, slot, sms):
@@ -394,27 +404,16 @@ def part_of(left, k_tiles, slot, sms):
     return part_tiles if (k_tiles - part_tiles) * slot > 19000 else k_tiles
 
 
-def clocks(config, m, n, k, sms):
-    """Estimated clocks of a launch: rounds of tiles over the SMs, epilogues and reduction.
-
-    By arithmetic alone (2048 multiply-adds and 48 bytes from L2 a clock and SM): it times nothing.
-    """
+def slot_clocks(config):
+    """Estimated clocks of a K tile."""
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
-    slot = slot_clocks(config)
-    tile = k_tiles * slot + 1000
-    rounds, left = divmod(items, sms)
-    part_tiles = part_of(left, k_tiles, slot, sms)
-    last = tile if part_tiles == k_tiles else part_tiles * slot + 18000
-    return rounds * tile + last * (left > 0)
-
-
-def pick_config(m, n, k, sms):
-    """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n, k), sms)
+    multiply = block_m * block_n / 2048
+    load = (block_m + block_n) * 2 / 48
+    slot = block_k * max(multiply, load)
+    stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
+    return slot + stall
 
 
 def reciprocal(divisor):
@@ -434,7 +433,7 @@ def prepare(a, b, out, config, outputs=outputs):
     made = missing(("out",), outputs(a, b), (out,))
     if not m * n * k:
         return Call(device, ("a", "b", "out"), ("out",), made, [], instead=lambda *tensors: tensors[2].zero_())
-    config = config or pick_config(m, n, k, sm_count(device.index))
+    config = config or pick_config(m, n, k, gpu_of(device.index), pitches_of(a, b))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]

@@ -11,10 +11,24 @@ from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
     from ._hopper_gemm_tuned import hopper_gemm_tuned as hopper_gemm_tuned
+    from ._hopper_gemm_tuned import hopper_gemm_tuned as hopper_gemm_tuned_a_row
+    from ._hopper_gemm_tuned import hopper_gemm_tuned as hopper_gemm_tuned_b_row
+    from ._hopper_gemm_tuned_b_col import hopper_gemm_tuned as hopper_gemm_tuned_b_col
+    from ._hopper_gemm_tuned_a_col import hopper_gemm_tuned as hopper_gemm_tuned_a_col
+    from ._hopper_gemm_tuned_a_col_b_col import hopper_gemm_tuned as hopper_gemm_tuned_a_col_b_col
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
+    # problem.a.layout=row, problem.b.layout=row
     "hopper_gemm_tuned": ("_hopper_gemm_tuned", "hopper_gemm_tuned"),
+    "hopper_gemm_tuned_a_row": ("_hopper_gemm_tuned", "hopper_gemm_tuned"),
+    "hopper_gemm_tuned_b_row": ("_hopper_gemm_tuned", "hopper_gemm_tuned"),
+    # problem.a.layout=row, problem.b.layout=col
+    "hopper_gemm_tuned_b_col": ("_hopper_gemm_tuned_b_col", "hopper_gemm_tuned"),
+    # problem.a.layout=col, problem.b.layout=row
+    "hopper_gemm_tuned_a_col": ("_hopper_gemm_tuned_a_col", "hopper_gemm_tuned"),
+    # problem.a.layout=col, problem.b.layout=col
+    "hopper_gemm_tuned_a_col_b_col": ("_hopper_gemm_tuned_a_col_b_col", "hopper_gemm_tuned"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -6,11 +6,15 @@ spec      specs/hopper_gemm_tuned.yaml
 tuned     tuned/h200/hopper_gemm_tuned.yaml
 """
 
+import functools
+import itertools
 from importlib import import_module
 
 from ._host import (
+    Call,
     Calls,
     Operator,
+    gpu_of,
     is_compiling,
     is_grad_enabled,
     keep,
@@ -18,45 +22,96 @@ from ._host import (
     no_tensor,
     on_cuda,
     prepared,
-    shape_class,
-    sm_count,
 )
-from .hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4 import OPERATOR as LEAD, outputs, shape_of
-
-# The modules that compute this; each is imported when it is first needed.
-MODULES = (
-    "hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4",
-    "hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch2_subtiles2",
-    "hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch2_subtiles4",
-    "hopper_gemm_tuned_cooperative_replicate1_n2_whole_prefetch2_subtiles4",
-    "hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch2_subtiles4",
-    "hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch4_subtiles4",
-    "hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles4",
-    "hopper_gemm_tuned_pingpong_replicate2_m1_helped_prefetch2_subtiles4",
+from ._model import RATES, Kernel, Times, Types
+from .hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4 import (
+    OPERATOR as LEAD,
+    outputs,
+    pitches_of,
+    shape_of,
 )
+from ._host import addressable_by_tma
 
-# Shape class (m, n, k, each rounded up to a power of two) -> the module, and the entry of its
-# CONFIGS, that were measured to be fastest.
+# The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
+# A module is imported when one of its kernels is first picked.
+KERNELS = (
+    # fmt: off
+    (Kernel(tile=(128, 128, 64), stages=6, group_m=16), "hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 64, 64), stages=8, tail="last"), "hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m1_split_last_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, tail="last"), "hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m1_split_last_prefetch2_subtiles4", 1),
+    (Kernel(tile=(128, 256, 64), stages=4, cluster=(2, 1, 1)), "hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m2_whole_after_prefetch2_subtiles2", 0),
+    (Kernel(tile=(64, 128, 64), stages=6, consumers=1), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_no_exchange_m1_whole_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(64, 64, 128), stages=6, consumers=1, cluster=(1, 2, 1)), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_no_exchange_n2_whole_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(64, 32, 128), stages=8, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 0),
+    (Kernel(tile=(128, 32, 128), stages=4, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 1),
+    (Kernel(tile=(64, 64, 128), stages=6, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 2),
+    (Kernel(tile=(128, 64, 128), stages=4, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_row_row_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 3),
+    (Kernel(tile=(192, 128, 64), stages=4, consumers=3, tail="last"), "hopper_gemm_tuned_row_row_tma_cooperative_replicate3_no_exchange_m1_split_last_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, group_m=4, overlap=True), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, group_m=16, overlap=True), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4", 1),
+    (Kernel(tile=(128, 64, 64), stages=8, overlap=True), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_whole_after_prefetch4_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, overlap=True, tail="split"), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_split_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, group_m=4, overlap=True, tail="helped"), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_helped_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(128, 128, 64), stages=6, group_m=16, overlap=True, tail="helped"), "hopper_gemm_tuned_row_row_tma_pingpong_replicate2_no_exchange_m1_helped_after_prefetch2_subtiles4", 1),
+    (Kernel(tile=(128, 64, 32), stages=6, load_by="pointers", direct=True), "hopper_gemm_tuned_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 0),
+    (Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True), "hopper_gemm_tuned_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 1),
+    (Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True), "hopper_gemm_tuned_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 2),
+    # fmt: on
+)
+TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)
+MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
+
+# Shape (m, n, k) -> the entry of KERNELS that was measured to be fastest there.
 TUNED = {
-    (64, 16384, 4096): ("hopper_gemm_tuned_cooperative_replicate1_m1_whole_prefetch2_subtiles4", 0),
-    (256, 8192, 8192): ("hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch2_subtiles4", 0),
-    (512, 4096, 16384): ("hopper_gemm_tuned_cooperative_replicate2_m1_whole_prefetch2_subtiles4", 0),
-    (1024, 1024, 1024): ("hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch4_subtiles4", 0),
-    (1024, 8192, 8192): ("hopper_gemm_tuned_pingpong_replicate2_m1_helped_prefetch2_subtiles4", 1),
-    (2048, 2048, 2048): ("hopper_gemm_tuned_pingpong_replicate2_m1_whole_prefetch2_subtiles4", 1),
-    (4096, 128, 4096): ("hopper_gemm_tuned_cooperative_replicate1_n2_whole_prefetch2_subtiles4", 0),
-    (4096, 4096, 4096): ("hopper_gemm_tuned_pingpong_replicate2_m1_helped_prefetch2_subtiles4", 0),
-    (8192, 1024, 8192): ("hopper_gemm_tuned_pingpong_replicate2_m1_helped_prefetch2_subtiles4", 0),
-    (8192, 8192, 8192): ("hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles4", 0),
-    (16384, 4096, 4096): ("hopper_gemm_tuned_pingpong_replicate2_m1_split_prefetch2_subtiles4", 0),
+    (64, 16384, 4096): 4,
+    (256, 8192, 8192): 11,
+    (512, 4096, 16384): 0,
+    (1024, 1024, 1024): 13,
+    (1024, 8192, 8192): 16,
+    (2048, 2048, 2048): 12,
+    (4096, 128, 4096): 5,
+    (4096, 4096, 4096): 15,
+    (8192, 1024, 8192): 15,
+    (8192, 8192, 8192): 14,
+    (16384, 4096, 4096): 14,
 }
+
+
+# The plain products of this package that gradients are made of: modules, and their functions.
+PRODUCTS = {
+    "plain": ("_hopper_gemm_tuned", "hopper_gemm_tuned"),  # A @ B, of operands in any of LAYOUTS
+}
+
+
+def multiply(of, how, a, b):
+    """The product of a and b by one of PRODUCTS, whose module is imported when it is first needed."""
+    module, name = PRODUCTS[of]
+    operator = getattr(import_module(f".{module}", __package__), name).operator
+    return getattr(operator, how)(a, b, *operator.picks)
+
+
+def gradients(how, needed, a, b, out, dout):
+    """By A, B: products of dout, C's gradient, with A and B as they lie. Each lies as what it is by."""
+    by = [None] * 2
+    if dout is None:
+        return tuple(by)
+    dout = addressable_by_tma(dout, how == "node", a.dtype, step=1)
+    if needed[0]:
+        by[0] = (
+            multiply("plain", how, dout, b.mT) if layouts_of(a)[0] == "row" else multiply("plain", how, b, dout.mT).mT
+        )
+    if needed[1]:
+        by[1] = (
+            multiply("plain", how, a.mT, dout) if layouts_of(b)[0] == "row" else multiply("plain", how, dout.mT, a).mT
+        )
+    return tuple(by)
 
 
 def hopper_gemm_tuned(a, b, *, out=None):
     """Runs the module and the config that suit the shape; all modules here compute the same.
 
-    a: (M, K) bfloat16, row-major, its leading stride a multiple of 16 bytes.
-    b: (K, N) bfloat16, row-major, its leading stride a multiple of 16 bytes.
+    a: (M, K) bfloat16, row- or column-major, at any stride.
+    b: (K, N) bfloat16, row- or column-major, at any stride.
     out: (M, N) bfloat16, row-major; allocated when absent, rows then padded to a multiple of 16 bytes.
 
     Raises ValueError or TypeError for an argument that the kernel cannot take.
@@ -103,35 +158,83 @@ OPERATOR = Operator(
     lambda a, b: run(a, b, None),
     lambda a, b: outputs(a, b),
     about=LEAD.about,
+    backward=gradients,
+    saved=("a", "b"),
 )
 hopper_gemm_tuned.operator = OPERATOR
 
 
-def pick(shape, sms):
-    """The module and the config for a shape: the tuned ones; outside of all classes, those with the least estimated clocks."""
-    return next(choices(shape, sms))
+def pick(shape, gpu, pitches=None):
+    """The module and the config to take for a shape; `pitches` as `pitches_of` has them, None of contiguous operands."""
+    return next(choices(shape, gpu, pitches))
 
 
-def choices(shape, sms):
+def choices(shape, gpu, pitches=None):
     """What `pick` says, and what else to try where that cannot take the arguments."""
-    tuned = TUNED.get(shape_class(shape))
-    if tuned is not None:
-        module = import_module(f".{tuned[0]}", __package__)
-        config = module.CONFIGS[tuned[1]]
-        if module.clocks(config, *shape, sms) < float("inf"):  # it can take all of the class, or this one at least
-            yield module, config
-    modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    for index in order(shape, gpu, pitches):
+        _, name, config = KERNELS[index]
+        module = import_module(f".{name}", __package__)
+        yield module, module.CONFIGS[config]
+
+
+@functools.lru_cache(1024)
+def order(shape, gpu, pitches):
+    """All entries of KERNELS, the least estimated time first; before them, where it was measured, the fastest."""
+    times = TIMES(shape, gpu, pitches)
+    tuned = TUNED.get(shape) if gpu[:2] == MEASURED_ON and TIMES.are_contiguous(shape, pitches) else None
+    return sorted(range(len(times)), key=lambda index: (index != tuned, times[index]))
+
+
+# Layouts of A and B -> the module of this package that knows who multiplies such; this one, of its own, has no name.
+LAYOUTS = {
+    ("row", "row"): "",
+    ("row", "col"): "_hopper_gemm_tuned_b_col",
+    ("col", "row"): "_hopper_gemm_tuned_a_col",
+    ("col", "col"): "_hopper_gemm_tuned_a_col_b_col",
+}
+
+
+def layouts_of(matrix):
+    """The layouts that a matrix can be taken to lie in, first that of its longer rows: a vector may lie in both.
+
+    For one whose rows and columns have gaps the first says what is wrong with it.
+    """
+    rows, columns = matrix.shape
+    row, column = columns <= 1 or matrix.stride(1) == 1, rows <= 1 or matrix.stride(0) == 1
+    if row and column:
+        return ("col", "row") if columns <= 1 else ("row", "col")
+    return ("col",) if column else ("row",)
 
 
 def prepare(a, b, out):
+    """What launches arguments like these, in whatever layouts A and B lie: `prepare_here`, or that of another module.
+
+    Raises TypeError or ValueError where none can take them.
+    """
+    shape_of(a, b)
+    refused = None
+    for layouts in itertools.product(layouts_of(a), layouts_of(b)):
+        name = LAYOUTS.get(layouts)
+        try:
+            if name is None:
+                raise ValueError(f"a lies in layout {layouts[0]}, b in {layouts[1]}: expected one of {[*LAYOUTS]}")
+            return import_module(f".{name}", __package__).prepare(a, b, out) if name else prepare_here(a, b, out)
+        except ValueError as error:  # of a vector, which may be taken in another layout, too
+            refused = refused or error
+    raise refused
+
+
+def prepare_here(a, b, out):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(a, b)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(a, "a").index)):
+    gpu = gpu_of(on_cuda(a, "a").index)
+    for module, config in choices(shape, gpu, pitches_of(a, b)):
         try:
-            return module.prepare(a, b, out, config, outputs)
+            call = module.prepare(a, b, out, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable({"a": a, "b": b, "out": out})
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused

@@ -7,7 +7,19 @@ spec      specs/hopper_grouped_gemm_columns.yaml
 
 from importlib import import_module
 
-from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
+from ._host import (
+    Call,
+    Calls,
+    Operator,
+    gpu_of,
+    is_compiling,
+    is_grad_enabled,
+    keep,
+    layout,
+    no_tensor,
+    on_cuda,
+    prepared,
+)
 from .hopper_grouped_gemm_columns_cooperative import OPERATOR as LEAD, outputs, shape_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -73,25 +85,29 @@ OPERATOR = Operator(
 hopper_grouped_gemm_columns.operator = OPERATOR
 
 
-def pick(shape, sms):
+def pick(shape, gpu):
     """The module and the config for a shape: those with the least estimated clocks."""
-    return next(choices(shape, sms))
+    return next(choices(shape, gpu))
 
 
-def choices(shape, sms):
+def choices(shape, gpu):
     """What `pick` says, and what else to try where that cannot take the arguments."""
     modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    picked = [(module, module.pick_config(*shape, gpu)) for module in modules]
+    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, gpu.sms))
 
 
 def prepare(a, b, offs, out):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(a, b, offs)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(a, "a").index)):
+    gpu = gpu_of(on_cuda(a, "a").index)
+    for module, config in choices(shape, gpu):
         try:
-            return module.prepare(a, b, offs, out, config, outputs)
+            call = module.prepare(a, b, offs, out, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable({"a": a, "b": b, "offs": offs, "out": out})
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused

@@ -23,6 +23,7 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -299,9 +300,9 @@ def clocks(config, g, m, n, k, sms):
     return rounds * tile
 
 
-def pick_config(g, m, n, k, sms):
+def pick_config(g, m, n, k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (g, m, n, k), sms)
+    return pick(CONFIGS, {}, clocks, (g, m, n, k), gpu.sms)
 
 
 def describe_ragged(tensor, name, box, remedy="", turned=""):
@@ -329,7 +330,7 @@ def prepare(a, b, offs, bias, out, config, outputs=outputs):
     made = missing(("out",), outputs(a, b, offs, bias), (out,))
     if not g * m * n:
         return Call(device, ("a", "b", "offs", "bias", "out"), ("out",), made, [])
-    config = config or pick_config(g, m, n, k, sm_count(device.index))
+    config = config or pick_config(g, m, n, k, gpu_of(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]

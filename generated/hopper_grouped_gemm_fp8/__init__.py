@@ -11,16 +11,28 @@ from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
     from .hopper_grouped_gemm_fp8_no_promote import hopper_grouped_gemm_fp8 as hopper_grouped_gemm_fp8
+    from .hopper_grouped_gemm_fp8_no_promote import scaled_grouped_mm as scaled_grouped_mm
+    from .hopper_grouped_gemm_fp8_no_promote import aten_scaled_grouped_mm as aten_scaled_grouped_mm
     from .hopper_grouped_gemm_fp8_no_promote import hopper_grouped_gemm_fp8 as hopper_grouped_gemm_fp8_no_promote
+    from .hopper_grouped_gemm_fp8_no_promote import scaled_grouped_mm as scaled_grouped_mm_no_promote
+    from .hopper_grouped_gemm_fp8_no_promote import aten_scaled_grouped_mm as aten_scaled_grouped_mm_no_promote
     from .hopper_grouped_gemm_fp8_promote import hopper_grouped_gemm_fp8 as hopper_grouped_gemm_fp8_promote
+    from .hopper_grouped_gemm_fp8_promote import scaled_grouped_mm as scaled_grouped_mm_promote
+    from .hopper_grouped_gemm_fp8_promote import aten_scaled_grouped_mm as aten_scaled_grouped_mm_promote
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # tasks.mma.promote=False
     "hopper_grouped_gemm_fp8": ("hopper_grouped_gemm_fp8_no_promote", "hopper_grouped_gemm_fp8"),
+    "scaled_grouped_mm": ("hopper_grouped_gemm_fp8_no_promote", "scaled_grouped_mm"),
+    "aten_scaled_grouped_mm": ("hopper_grouped_gemm_fp8_no_promote", "aten_scaled_grouped_mm"),
     "hopper_grouped_gemm_fp8_no_promote": ("hopper_grouped_gemm_fp8_no_promote", "hopper_grouped_gemm_fp8"),
+    "scaled_grouped_mm_no_promote": ("hopper_grouped_gemm_fp8_no_promote", "scaled_grouped_mm"),
+    "aten_scaled_grouped_mm_no_promote": ("hopper_grouped_gemm_fp8_no_promote", "aten_scaled_grouped_mm"),
     # tasks.mma.promote=True
     "hopper_grouped_gemm_fp8_promote": ("hopper_grouped_gemm_fp8_promote", "hopper_grouped_gemm_fp8"),
+    "scaled_grouped_mm_promote": ("hopper_grouped_gemm_fp8_promote", "scaled_grouped_mm"),
+    "aten_scaled_grouped_mm_promote": ("hopper_grouped_gemm_fp8_promote", "aten_scaled_grouped_mm"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

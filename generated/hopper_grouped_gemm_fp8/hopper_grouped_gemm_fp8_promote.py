@@ -9,6 +9,8 @@ variant   tasks.mma.promote=True
 roles     load: 4 warps; mma: 2 x 4 warps, 232 registers
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
@@ -23,6 +25,7 @@ from ._host import (
     config_of,
     describe,
     empty_rows,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -281,9 +284,9 @@ def clocks(config, g, m, n, k, sms):
     return rounds * tile
 
 
-def pick_config(g, m, n, k, sms):
+def pick_config(g, m, n, k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (g, m, n, k), sms)
+    return pick(CONFIGS, {}, clocks, (g, m, n, k), gpu.sms)
 
 
 def describe_ragged(tensor, name, box, remedy="", turned=""):
@@ -312,7 +315,7 @@ def prepare(a, b, offs, scale_a, scale_b, out, config, outputs=outputs):
     made = missing(("out",), outputs(a, b, offs, scale_a, scale_b), (out,))
     if not g * m * n:
         return Call(device, ("a", "b", "offs", "scale_a", "scale_b", "out"), ("out",), made, [])
-    config = config or pick_config(g, m, n, k, sm_count(device.index))
+    config = config or pick_config(g, m, n, k, gpu_of(device.index))
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
@@ -398,6 +401,7 @@ OPERATOR = Operator(
         "b_type": "e4m3",
         "c_type": "bf16",
         "ops": ["scale_rowwise"],
+        "exact": True,
     },
 )
 
@@ -435,6 +439,144 @@ def hopper_grouped_gemm_fp8(a, b, offs, *, scale_a, scale_b, out=None, config=No
             raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         return OPERATOR(a, b, offs, scale_a, scale_b, index_of(config, CONFIGS))
     return run(a, b, offs, scale_a, scale_b, out, config)
+
+
+def products_of(functions):
+    """The operators of host functions, by what varies, how B lies, and whether sums are exact. Raises TypeError or ValueError for others."""
+    own, found = ("vary", "b", "exact"), {}
+    for function in functions:
+        operator = getattr(function, "operator", None)
+        if "vary" not in getattr(operator, "about", ()):
+            raise TypeError(f"{function!r}: expected the host function of a generated grouped GEMM")
+        wrong = [
+            f"{key} {operator.about.get(key)}, here {value}"
+            for key, value in OPERATOR.about.items()
+            if operator.about.get(key) != value and key not in own
+        ]
+        if wrong:
+            raise ValueError(f"{operator.name} does not go with this module: {'; '.join(wrong)}")
+        found[tuple(operator.about[key] for key in own)] = operator
+    return found
+
+
+def order_of(matrices):
+    """Whether B is row-major or column-major."""
+    return "col" if matrices.stride(-2) == 1 and matrices.stride(-1) != 1 else "row"
+
+
+def which(mat_a, mat_b, offs):
+    """What varies, and how B lies. Raises TypeError or ValueError for what is no product of groups."""
+    tensor_of(mat_a, "mat_a"), tensor_of(mat_b, "mat_b")
+    vary = {(2, 3): "m", (3, 2): "n", (2, 2): "k", (3, 3): "none"}.get((mat_a.dim(), mat_b.dim()))
+    if vary is not None and (offs is None) is not (vary == "none"):
+        raise ValueError(
+            f"offs: {'expected' if offs is None else 'given'} for operands of ranks {mat_a.dim()} and {mat_b.dim()}"
+        )
+    return vary, order_of(mat_b) if vary else ""
+
+
+def refused(mat_a, mat_b):
+    """What is raised where no function multiplies them."""
+    return ValueError(
+        f"mat_a {tuple(mat_a.shape)}, mat_b {tuple(mat_b.shape)} at strides {mat_b.stride()}: no function here multiplies them"
+    )
+
+
+@functools.cache
+def scaled_products(functions):
+    """What the operators of scaled operands have in common: a function of their arguments."""
+    products = products_of(functions)
+
+    def multiply(mat_a, mat_b, scale_a, scale_b, offs, use_fast_accum):
+        vary, order = which(mat_a, mat_b, offs)
+        of = products.get((vary, order, True))
+        of = products.get((vary, order, False), of) if use_fast_accum else of
+        if of is None and (vary, order, False) in products:
+            raise ValueError("use_fast_accum: False, and no function here adds up products in fp32")
+        if of is None:
+            raise refused(mat_a, mat_b)
+        scales = (tensor_of(scale_a, "scale_a").contiguous(), tensor_of(scale_b, "scale_b").contiguous())
+        return of(mat_a, mat_b, *(() if offs is None else (offs,)), *scales, *of.picks)
+
+    return multiply
+
+
+def without(bias, out_dtype):
+    """Raises ValueError for what torch's operator may be given, and these kernels do not do."""
+    if bias is not None:
+        raise ValueError("bias: expected None, as torch's has it; an epilogue with bias is a host function of its own")
+    if out_dtype not in (None, torch.bfloat16):
+        raise ValueError(f"out_dtype: {out_dtype}; these kernels give torch.bfloat16")
+
+
+@functools.cache
+def aten_scaled_grouped_mm(*functions):
+    """An operator with the arguments of torch._scaled_grouped_mm.
+
+    functions: host functions of generated grouped GEMMs of the same types, of which each is found by the ranks of its
+    operands, and those whose sums are exact by use_fast_accum=False; others take those too where there is no faster one.
+    Scales are those of rows of mat_a and of columns of mat_b, float32, in the shapes that torch asks for.
+    torch.compile sees one operator. Gradients are not known, as torch's are not.
+    Raises TypeError or ValueError for a host function that computes something else.
+    """
+    multiply = scaled_products(functions)
+
+    def aten(
+        self, mat2, scale_a, scale_b, offs=None, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False
+    ):
+        without(bias, out_dtype)
+        if scale_result is not None:
+            raise ValueError("scale_result: expected None, as torch's has it")
+        return multiply(self, mat2, scale_a, scale_b, offs, use_fast_accum)
+
+    return aten
+
+
+def only(value):
+    """The one thing in a list, None of an empty list; what is no list as it is."""
+    if isinstance(value, (list, tuple)) and len(value) < 2:
+        return value[0] if value else None
+    return value
+
+
+@functools.cache
+def scaled_grouped_mm(*functions):
+    """An operator with the arguments of torch.nn.functional.scaled_grouped_mm; else as `aten_scaled_grouped_mm`."""
+    multiply = scaled_products(functions)
+    recipe, swizzle = torch.nn.functional.ScalingType.RowWise, torch.nn.functional.SwizzleType.NO_SWIZZLE
+
+    def functional(
+        mat_a,
+        mat_b,
+        scale_a,
+        scale_recipe_a,
+        scale_b,
+        scale_recipe_b,
+        swizzle_a=None,
+        swizzle_b=None,
+        bias=None,
+        offs=None,
+        output_dtype=torch.bfloat16,
+        contraction_dim=(),
+        use_fast_accum=False,
+    ):
+        taken = (
+            ("scale_recipe_a", scale_recipe_a, recipe),
+            ("scale_recipe_b", scale_recipe_b, recipe),
+            ("swizzle_a", swizzle_a, swizzle),
+            ("swizzle_b", swizzle_b, swizzle),
+        )
+        for name, value, known in taken:
+            if only(value) not in ((None, known) if known is swizzle else (known,)):
+                raise ValueError(f"{name}: {value}; these kernels take {known}")
+        if tuple(contraction_dim) not in ((), (-1, -2)):
+            raise ValueError(
+                f"contraction_dim: {contraction_dim}; the last of mat_a and the last but one of mat_b are multiplied"
+            )
+        without(bias, output_dtype)
+        return multiply(mat_a, mat_b, only(scale_a), only(scale_b), offs, use_fast_accum)
+
+    return functional
 
 
 hopper_grouped_gemm_fp8.operator = OPERATOR

@@ -19,6 +19,7 @@ from ._host import (
     Operator,
     check,
     config_of,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -155,9 +156,9 @@ def clocks(config, m, n, sms):
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
-def pick_config(m, n, sms):
+def pick_config(m, n, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n), sms)
+    return pick(CONFIGS, {}, clocks, (m, n), gpu.sms)
 
 
 def items_of(config, m, n):
@@ -181,7 +182,7 @@ def prepare(x, weight, eps, out, config, outputs=outputs):
     if not m * n:
         return Call(device, ("x", "weight", "out"), ("out",), made, [])
     sms = sm_count(device.index)
-    config = config or pick_config(m, n, sms)
+    config = config or pick_config(m, n, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:

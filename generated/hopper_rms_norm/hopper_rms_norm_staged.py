@@ -19,6 +19,7 @@ from ._host import (
     Operator,
     check,
     config_of,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -33,7 +34,6 @@ from ._host import (
     resident,
     row_stride,
     rows_of,
-    sm_count,
     writable,
 )
 
@@ -149,9 +149,9 @@ def clocks(config, m, n, sms):
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
-def pick_config(m, n, sms):
+def pick_config(m, n, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n), sms)
+    return pick(CONFIGS, {}, clocks, (m, n), gpu.sms)
 
 
 def items_of(config, m, n):
@@ -174,8 +174,7 @@ def prepare(x, weight, eps, out, config, outputs=outputs):
     config = config_of(config, CONFIGS)
     if not m * n:
         return Call(device, ("x", "weight", "out"), ("out",), made, [])
-    sms = sm_count(device.index)
-    config = config or pick_config(m, n, sms)
+    config = config or pick_config(m, n, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
     parts = config.kwargs["PARTS"]
     cluster = config.kwargs["CLUSTER"]

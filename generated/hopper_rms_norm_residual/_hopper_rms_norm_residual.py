@@ -7,7 +7,19 @@ spec      specs/hopper_rms_norm_residual.yaml
 
 from importlib import import_module
 
-from ._host import Calls, Operator, is_compiling, is_grad_enabled, keep, layout, no_tensor, on_cuda, prepared, sm_count
+from ._host import (
+    Call,
+    Calls,
+    Operator,
+    gpu_of,
+    is_compiling,
+    is_grad_enabled,
+    keep,
+    layout,
+    no_tensor,
+    on_cuda,
+    prepared,
+)
 from .hopper_rms_norm_residual_grid import OPERATOR as LEAD, outputs, shape_of
 
 # The modules that compute this; each is imported when it is first needed.
@@ -106,25 +118,38 @@ OPERATOR = Operator(
 hopper_rms_norm_residual.operator = OPERATOR
 
 
-def pick(shape, sms):
+def pick(shape, gpu):
     """The module and the config for a shape: those with the least estimated clocks."""
-    return next(choices(shape, sms))
+    return next(choices(shape, gpu))
 
 
-def choices(shape, sms):
+def choices(shape, gpu):
     """What `pick` says, and what else to try where that cannot take the arguments."""
     modules = [import_module(f".{name}", __package__) for name in MODULES]
-    picked = [(module, module.pick_config(*shape, sms)) for module in modules]
-    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, sms))
+    picked = [(module, module.pick_config(*shape, gpu)) for module in modules]
+    yield from sorted(picked, key=lambda choice: choice[0].clocks(choice[1], *shape, gpu.sms))
 
 
 def prepare(x, residual, weight, eps, out, residual_out, rstd):
     """What launches arguments like these, by which module. Raises TypeError or ValueError where none can take them."""
     shape = shape_of(x, residual, weight, eps)
     refused = None
-    for module, config in choices(shape, sm_count(on_cuda(x, "x").index)):
+    gpu = gpu_of(on_cuda(x, "x").index)
+    for module, config in choices(shape, gpu):
         try:
-            return module.prepare(x, residual, weight, eps, out, residual_out, rstd, config, outputs)
+            call = module.prepare(x, residual, weight, eps, out, residual_out, rstd, config, outputs)
+            if isinstance(call, Call):
+                call.refuse_unaddressable(
+                    {
+                        "x": x,
+                        "residual": residual,
+                        "weight": weight,
+                        "out": out,
+                        "residual_out": residual_out,
+                        "rstd": rstd,
+                    }
+                )
+            return call
         except ValueError as error:  # of strides that TMA cannot address, say; another may load by addresses
             refused = refused or error
     raise refused

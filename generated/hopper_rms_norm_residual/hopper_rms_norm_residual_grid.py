@@ -19,6 +19,7 @@ from ._host import (
     Operator,
     check,
     config_of,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -33,7 +34,6 @@ from ._host import (
     resident,
     row_stride,
     rows_of,
-    sm_count,
     writable,
 )
 
@@ -166,9 +166,9 @@ def clocks(config, m, n, sms):
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
-def pick_config(m, n, sms):
+def pick_config(m, n, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n), sms)
+    return pick(CONFIGS, {}, clocks, (m, n), gpu.sms)
 
 
 def items_of(config, m, n):
@@ -204,8 +204,7 @@ def prepare(x, residual, weight, eps, out, residual_out, rstd, config, outputs=o
             made,
             [],
         )
-    sms = sm_count(device.index)
-    config = config or pick_config(m, n, sms)
+    config = config or pick_config(m, n, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:

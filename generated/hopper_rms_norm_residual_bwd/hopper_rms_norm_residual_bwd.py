@@ -21,6 +21,7 @@ from ._host import (
     Operator,
     check,
     config_of,
+    gpu_of,
     index_of,
     is_compiling,
     is_grad_enabled,
@@ -334,9 +335,9 @@ def clocks(config, m, n, sms):
     return rounds * (block_m * columns * clusters * 8 / (18 * sms) + (500 if stages else 4000))
 
 
-def pick_config(m, n, sms):
+def pick_config(m, n, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
-    return pick(CONFIGS, {}, clocks, (m, n), sms)
+    return pick(CONFIGS, {}, clocks, (m, n), gpu.sms)
 
 
 def prepare(dy, x, dresidual_out, weight, rstd, dx, dweight, config, outputs=outputs):
@@ -370,7 +371,7 @@ def prepare(dy, x, dresidual_out, weight, rstd, dx, dweight, config, outputs=out
         row_stride(tensor, name) * 2
         for tensor, name in ((x, "x"), (dy, "dy"), (dresidual_out, "dresidual_out"), (stored, "dx"))
     ]
-    configs = [config or pick_config(m, n, sms)]
+    configs = [config or pick_config(m, n, gpu_of(device.index))]
     # then only loads take them, not copies
     if any(place % 16 for place in (*strides, x.data_ptr(), dy.data_ptr(), dresidual_out.data_ptr())):
         configs = [one for one in (configs if config else CONFIGS) if not one.kwargs["STAGES"]]
@@ -546,7 +547,7 @@ def norm(forward):
         OPERATOR.about,
     )
 
-    def gradients(how, x, residual, weight, eps, out, residual_out, rstd, dy, dresidual_out, *_):
+    def gradients(how, needed, x, residual, weight, eps, out, residual_out, rstd, dy, dresidual_out, *_):
         x = residual_out  # which was normalised; of the two gradients one may be missing
         dy, dresidual_out = (torch.zeros_like(x) if gradient is None else gradient for gradient in (dy, dresidual_out))
         made = getattr(OPERATOR, how)(dy, x, dresidual_out, weight, rstd, *OPERATOR.picks)

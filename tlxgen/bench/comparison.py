@@ -5,6 +5,7 @@ Knows no family and no GPU: a `Case` makes the calls, and the device is whatever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -49,7 +50,8 @@ class Row:
     `latency` is in ms, `gbps` in 1e9 bytes/s, `speedup` over the first baseline of the same run; `host_us` is the
     host's time for an eager launch. These are of launches back to back, where a kernel may overlap its own like.
     `chain` is ms in a chain, with another small kernel after each launch, less the chain without; `chain_speedup` is
-    over the same baseline, and below SHORT_US it compares the chains themselves.
+    over the same baseline, and below SHORT_US it compares the chains themselves. `spread` is of `latency` and
+    `chain_spread` of `chain_speedup`, both relative standard deviations of one replay.
     """
 
     shape: tuple[int, ...]
@@ -65,6 +67,7 @@ class Row:
     host_us: float | None = None
     chain: float | None = None
     chain_speedup: float | None = None
+    chain_spread: float | None = None
     error: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -166,11 +169,14 @@ def _with_chain(row: Row, figures: Mapping[str, Figure], first: str | None) -> R
     whole = figures.get(_chained(row.name))
     if whole is None or row.latency is None:
         return row
-    link = figures[LINK].us
-    own = max(whole.us - link, 0.0)
-    speedup = None
-    if first is not None:
-        base = figures[_chained(first)].us
-        short = min(own, base - link) < SHORT_US
-        speedup = base / whole.us if short else (base - link) / own
-    return replace(row, chain=own / 1e3, chain_speedup=speedup, noisy=row.noisy or whole.noisy)
+    link = figures[LINK]
+    own = max(whole.us - link.us, 0.0)
+    row = replace(row, chain=own / 1e3, noisy=row.noisy or whole.noisy)
+    if first is None:
+        return row
+    base = figures[_chained(first)]
+    short = min(own, base.us - link.us) < SHORT_US
+    rest = 0.0 if short else link.us
+    speedup = (base.us - rest) / (whole.us - rest)
+    spread = math.hypot(*(f.spread * f.us / (f.us - rest) for f in (whole, base)))
+    return replace(row, chain_speedup=speedup, chain_spread=spread)

@@ -1,8 +1,13 @@
-"""Random shapes by the distribution that a family declares. A seed gives the same ones to everybody."""
+"""Random shapes by the distribution that a family declares, and which of a spec's problems each is of.
+
+A seed gives the same ones to everybody.
+"""
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Iterator, Sequence
 
 from tlxgen.errors import TlxgenError
 
@@ -27,3 +32,17 @@ def shapes(bench: Bench, count: int, seed: int) -> list[Shape]:
         if len(found) == count:
             return list(found)
     raise TlxgenError(f"only {len(found)} of {count} shapes could be drawn for {bench.family.name}")
+
+
+def dealt(parts: Sequence[Bench], count: int, seed: int) -> list[Bench]:
+    """For each of `count` shapes the part of a bench, which has a problem of its own, that is timed on it.
+
+    Parts come equally often: each round has all of them, in an order of its own.
+    """
+    rng = random.Random(f"{seed}: parts")  # shapes are drawn as they would be for a single part
+    return list(itertools.islice(_rounds(parts, rng), count))
+
+
+def _rounds(parts: Sequence[Bench], rng: random.Random) -> Iterator[Bench]:
+    while True:
+        yield from rng.sample(parts, len(parts))

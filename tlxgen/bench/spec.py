@@ -13,6 +13,7 @@ from tlxgen import families
 from tlxgen.check import numerics
 from tlxgen.errors import TlxgenError
 from tlxgen.families import Function, Kernels, Structure, Variant
+from tlxgen.families.structure import by_problem
 from tlxgen.loading import load_file
 from tlxgen.spec import load
 
@@ -52,10 +53,8 @@ class Bench:
 
     def apart(self) -> tuple[Bench, ...]:
         """One for each set of structures that compute the same, so that each is held against its own baselines."""
-        sets: dict[str, list[Structure]] = {}
-        for structure in self.kernels.structures:
-            sets.setdefault(repr(self.family.computed(structure.variants[0].spec)), []).append(structure)
-        return tuple(self._of(found, len(sets) > 1) for found in sets.values())
+        sets = by_problem(self.kernels.structures, self.family.computed)
+        return tuple(self._of(found, len(sets) > 1) for found in sets)
 
     def _of(self, structures: Sequence[Structure], labelled: bool) -> Bench:
         part = copy.copy(self)

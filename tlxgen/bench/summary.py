@@ -18,14 +18,16 @@ NOISE = 0.02  # by which torch differs from itself in the turns of one run
 SPREADS = 3  # standard deviations of a ratio that count as noise, where that is more
 
 
-def of_rows(rows: Sequence[Row]) -> Table:
-    """For each candidate its ratios to the baseline over all shapes."""
+def of_rows(rows: Sequence[Row], together: Sequence[str] = ()) -> Table:
+    """For each candidate its ratios to the baseline over all shapes, and for those that are named `together`."""
     table = Table(
         "Speed over the baseline of each shape, in a chain",
         ("kernel", "shapes", "geometric mean", "5th percentile", "least", "at least 1.0", "failed"),
     )
-    for name in dict.fromkeys(row.name for row in rows):
-        mine = [row for row in rows if row.name == name]
+    groups = {name: [row for row in rows if row.name == name] for name in dict.fromkeys(row.name for row in rows)}
+    if len(together) > 1:
+        groups[f"these {len(together)} together"] = [row for row in rows if row.name in together]
+    for name, mine in groups.items():
         ratios = sorted(r for row in mine if (r := ratio(row)) is not None)
         if ratios:
             mean = math.exp(statistics.fmean(map(math.log, ratios)))
@@ -67,9 +69,14 @@ def fallen(before: Sequence[Row], now: Sequence[Row]) -> Iterator[tuple[Row, flo
         was, is_ = ratio(earlier) if earlier else None, ratio(row)
         if earlier is None or was is None:
             continue
-        noise = max(NOISE, SPREADS * math.hypot(row.spread or 0, earlier.spread or 0))
+        noise = max(NOISE, SPREADS * math.hypot(_spread(row), _spread(earlier)))
         if is_ is None or is_ < was * (1 - noise):
             yield row, was, is_ or 0.0, noise
+
+
+def _spread(row: Row) -> float:
+    """The relative spread of a row's ratio to the baseline."""
+    return (row.spread if row.chain_speedup is None else row.chain_spread) or 0.0
 
 
 def against(before: Sequence[Row], now: Sequence[Row]) -> tuple[Table, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -29,15 +30,19 @@ def compile_all(
     workers: int | None = None,
     timeout_s: float = 120,
     cache: Path | None = None,
+    keep: Path | None = None,
     on_done: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
     """Compiles every job; outcomes in the order of the jobs, those of equal content from one compilation.
 
     `workers` defaults to the CPUs that this process may use. `timeout_s` is wall time a job, imports excluded. `cache`
-    is a folder of results; None keeps none. `on_done` is called in this thread as each job is done, in any order.
-    A job that fails is an outcome with an error. Raises ToolchainError if this Triton cannot compile TLX and a job is
-    not in the cache.
+    is a folder of results; None keeps none. `keep` is one for cubins and what launches them (see `Outcome.kept`);
+    it goes without a cache, which has no cubins, and without SASS. `on_done` is called in this thread as each job is
+    done, in any order. A job that fails is an outcome with an error. Raises ToolchainError if this Triton cannot
+    compile TLX and a job is not in the cache.
     """
+    if keep is not None and cache is not None:
+        raise ValueError("a cache of results has no cubins to keep")
     outcomes: list[Outcome | None] = [None] * len(jobs)
 
     def done(index: int, outcome: Outcome) -> None:
@@ -52,7 +57,7 @@ def compile_all(
         each = run_each(
             lambda stop: Child(CHILD, stop, scratch=_environment),
             firsts,
-            lambda child, job: _compile(child, job, timeout_s),
+            lambda child, job: _compile(child, job, timeout_s, keep),
             workers=min(workers or cpus(), len(batches)),
         )
         with contextlib.closing(each) as results:
@@ -100,10 +105,12 @@ def _shared(job: Job, result: Outcome) -> Outcome:
     return replace(result, job=job.id, seconds=0.0, cached=result.ok)
 
 
-def _compile(child: Child, job: Job, timeout_s: float) -> Outcome:
+def _compile(child: Child, job: Job, timeout_s: float, keep: Path | None) -> Outcome:
     """Compiles one job. Hangs and crashes are outcomes too."""
     data = job.to_json() | {"module": str(Path(job.module).resolve())}  # the child runs in another directory
-    return outcome_in(child.ask({"job": data}, timeout_s), job.id)
+    kept = str(keep.resolve() / hashlib.sha256(job.id.encode()).hexdigest()) if keep else ""
+    outcome = outcome_in(child.ask({"job": data, "keep": kept}, timeout_s), job.id)
+    return replace(outcome, kept=kept if outcome.ok else "")
 
 
 def outcome_in(answer: Answer, name: str) -> Outcome:

@@ -1,7 +1,7 @@
 """`python -m tlxgen.compile.compiler`: compiles jobs in a process that may be killed. Imports triton.
 
-A request is {job}, the answer {"outcome": ...}. The process runs in a scratch folder, with the environment that
-`batch` gives it (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on).
+A request is {job, keep}, the answer {"outcome": ...}; `keep` is as `compiled` has it. The process runs in a scratch
+folder, with the environment that `batch` gives it (TRITON_DISABLE_LINE_INFO, TRITON_CACHE_DIR and so on).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import json
 import linecache
 import shutil
 import sys
@@ -25,7 +26,7 @@ from tlxgen.loading import load_file
 
 from .job import Job, Outcome, Resources
 from .logs import one_line, telling_line
-from .read import resources
+from .read import launching, resources
 from .toolchain import name_cache
 
 CAPABILITY = {"sm90": 90, "sm100": 100}
@@ -70,7 +71,8 @@ def main() -> None:
 
 def _handle(request: dict[str, Any], say: Say) -> None:
     job = Job.from_json(request["job"])
-    say({"outcome": outcome_of(job.id, job.module, lambda: _compile(job), Path(LOG_FILE)).to_json()})
+    keep = request["keep"]
+    say({"outcome": outcome_of(job.id, job.module, lambda: _compile(job, keep), Path(LOG_FILE)).to_json()})
     shutil.rmtree("cache", ignore_errors=True)  # some 2 MB a job; a thousand of them would fill a small /tmp
 
 
@@ -108,7 +110,7 @@ def _outcome(name: str, module: str, result: Resources | BaseException, log: str
     return Outcome(name, None, _headline(module, result, log), detail, seconds, imported=imported)
 
 
-def _compile(job: Job) -> Resources:
+def _compile(job: Job, keep: str = "") -> Resources:
     function = _function(job)
     types, constants, attributes = _signature(job, function.arg_names)
     options: dict[str, Any] = {"num_warps": job.num_warps, "num_stages": job.num_stages}
@@ -116,7 +118,7 @@ def _compile(job: Job) -> Resources:
         options["ctas_per_cga"] = job.cluster
     if job.maxnreg:
         options["maxnreg"] = job.maxnreg
-    return compiled(function, types, constants, attributes, options, CAPABILITY[job.arch])
+    return compiled(function, types, constants, attributes, options, CAPABILITY[job.arch], keep)
 
 
 def compiled(
@@ -126,8 +128,13 @@ def compiled(
     attributes: dict[Any, Any],
     options: dict[str, Any],
     capability: int,
+    keep: str = "",
 ) -> Resources:
-    """What a JIT function takes when it is compiled with all of this. Raises what Triton raises."""
+    """What a JIT function takes when it is compiled with all of this. Raises what Triton raises.
+
+    `keep`: where its cubin goes, and what launches it, without their suffixes; empty for nowhere. Who keeps cubins does
+    not ask for their SASS.
+    """
     from triton import knobs
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
@@ -141,7 +148,10 @@ def compiled(
         kernel = compile(ASTSource(function, types, constants, attributes), GPUTarget("cuda", capability, 32), options)
     finally:
         sys.stdout = report.stream
-    return resources(kernel.asm["ptx"], kernel.asm["cubin"], kernel.metadata, report.text())
+    if keep:
+        Path(f"{keep}.cubin").write_bytes(kernel.asm["cubin"])
+        Path(f"{keep}.json").write_text(json.dumps(launching(kernel.asm["ptx"], kernel.metadata)), encoding="utf-8")
+    return resources(kernel.asm["ptx"], kernel.asm["cubin"], kernel.metadata, report.text(), with_sass=not keep)
 
 
 class _Tee:

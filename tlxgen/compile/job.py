@@ -116,6 +116,7 @@ class Outcome:
     `error` ends in (file:line) of the generated source where that is known; `detail` is the whole log. `seconds` is
     wall time of this job, imports of torch and triton excluded; 0 where `cached`, which also tells a job that shared
     another's compilation. Where the module could not be `imported`, or has no such kernel, nothing was compiled.
+    `kept` is the path, but for ".cubin" and ".json", of the cubin and of what launches it, where one asked for these.
     """
 
     job: str
@@ -125,6 +126,7 @@ class Outcome:
     seconds: float = 0.0
     cached: bool = False
     imported: bool = True
+    kept: str = ""
 
     @property
     def ok(self) -> bool:

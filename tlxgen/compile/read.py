@@ -22,19 +22,57 @@ _SETMAXNREG = re.compile(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\s+(\d+)")
 _COMMENT = re.compile(r"[ \t]*//.*")
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _MAXNREG = re.compile(r"^\s*\.maxnreg\s+(\d+)", re.MULTILINE)
+_PARAMETERS = re.compile(r"\.entry\s+[\w$]+\(([^)]*)\)")
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[bsuf](\d+)\s+[^,\[]*(?:\[(\d+)\])?")
 _LABEL = re.compile(r"^(\.L\w+):")
 _BRANCH = re.compile(r"\bBRA(?:\.U)?\s.*`\((\.L\w+)\)")  # not BRA.U.ANY, by which one instruction is tried again
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+((?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)[^;]*);", re.MULTILINE)
 
 
-def resources(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
-    """`metadata` is that of a CompiledKernel, `report` what ptxas -v said. ValueError if it did not say it all."""
+# CUtensorMapDataType of the element types as kernels number them, where the two differ.
+_DATA_TYPES = {8: 10, 9: 8, 10: 9}
+
+
+def launching(ptx: str, metadata: Any) -> dict[str, Any]:
+    """What launches a cubin, as JSON: `entry`, `warps` a CTA, `shared` bytes, `cluster`, `parameters` in bytes each;
+    for each TMA descriptor the box, the swizzle and the element type that its copies were compiled for.
+
+    `scratch`: bytes of global memory that a launch must bring. `metadata` is that of a CompiledKernel.
+    """
+    found = _PARAMETERS.search(ptx)
+    parameters = [int(bits) // 8 * int(count or 1) for bits, count in _PARAMETER.findall(found[1] if found else "")]
+    return {
+        "entry": metadata.name,
+        "warps": metadata.num_warps,
+        "shared": metadata.shared,
+        "cluster": list(metadata.cluster_dims),
+        "cooperative": bool(metadata.launch_cooperative_grid),
+        "scratch": metadata.global_scratch_size + metadata.profile_scratch_size,
+        "parameters": parameters,
+        "descriptors": [
+            {
+                "box": list(told["block_size"]),
+                "swizzle": told["swizzle"],
+                "element": _DATA_TYPES.get(told["elem_type"], told["elem_type"]),
+                "element_bytes": told["elem_size"],
+                "fp4_padded": told["fp4_padded"],
+            }
+            for told in metadata.tensordesc_meta or ()
+        ],
+    }
+
+
+def resources(ptx: str, cubin: bytes, metadata: Any, report: str, *, with_sass: bool = True) -> Resources:
+    """`metadata` is that of a CompiledKernel, `report` what ptxas -v said. ValueError if it did not say it all.
+
+    Reading the SASS takes as long as compiling: without it, the result is as where nvdisasm is missing.
+    """
     stack, used = _STACK.findall(report), _USED.findall(report)
     if len(stack) != 1 or len(used) != 1:  # one entry point, no device function left uninlined
         raise ValueError(f"ptxas -v reported on {len(used)} functions where one was expected")
     stack_bytes, stores, loads = map(int, stack[0])
     maxnreg = _MAXNREG.search(ptx)
-    text = disassembled(cubin)
+    text = disassembled(cubin) if with_sass else None
     counts, sass_digest = sass(text) if text is not None else (None, None)
     x, y, z = metadata.cluster_dims
     return Resources(

@@ -90,7 +90,8 @@ def summary_of(found: Sequence[Gap]) -> Summary:
         some = [gap for gap in found if _OF[gap.kind] == kind and not gap.reason]
         if some:
             counts[kind] = sum(not gap.missing for gap in some), len(some)
-    return Summary(counts, tuple(_words(found)), sum(bool(gap.reason) for gap in found))
+    reasons = [gap.reason for gap in found if gap.reason]
+    return Summary(counts, tuple(_words(found)), len(reasons), tuple(sorted(set(reasons))))
 
 
 def _of_function(function: Function) -> Iterator[Gap]:

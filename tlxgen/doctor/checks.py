@@ -121,7 +121,18 @@ def _driver() -> Check:
     return Check("driver", "absent", "nvidia-smi does not answer", "install NVIDIA's driver, on a machine with a GPU")
 
 
-CHECKS: tuple[Callable[[], Check], ...] = (_python, _tlxgen, _cache, _git, _triton, _ptxas, _compiler, _driver)
+def _bindings() -> Check:
+    try:
+        return Check("cuda-bindings", "ok", metadata.version("cuda-bindings"))
+    except metadata.PackageNotFoundError:
+        text = "none: packages of `tlxgen package` are made without, and run with it"
+        return Check("cuda-bindings", "absent", text, "run: pip install cuda-bindings")
+
+
+CHECKS: tuple[Callable[[], Check], ...] = (
+    *(_python, _tlxgen, _cache, _git, _triton, _ptxas, _compiler, _driver),
+    _bindings,
+)
 
 
 def _torch() -> dict[str, Any] | ToolchainError:

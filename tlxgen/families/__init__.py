@@ -27,6 +27,8 @@ BUILT_IN = {
     "attention_bwd": "tlxgen.families.attention_bwd:AttentionBwd",
     "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
+    "gdpa": "tlxgen.families.gdpa:Gdpa",
+    "hstu": "tlxgen.families.hstu:Hstu",
     "norm_bwd": "tlxgen.families.norm_bwd:NormBwd",
     "norm_fwd": "tlxgen.families.norm_fwd:NormFwd",
 }

@@ -19,10 +19,11 @@ from typing import Any, ClassVar
 from tlxgen.errors import FamilyError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role
 from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
+from tlxgen.spec.paths import own
 
 from . import refusal, tuned
 from .interface import NEEDED
-from .kit import Axis, Extent, Renamed, config_axes, extents
+from .kit import Axis, Extent, Renamed, call_text, config_axes, extents
 from .kit.axes import blame
 from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
@@ -192,6 +193,10 @@ class Family:
             path: functools.reduce(lambda v, k: getattr(v, k, None), path.split("."), spec) for path in self.computes
         }
 
+    def related(self, function: Any, functions: Sequence[Any]) -> Mapping[str, object]:
+        """What the templates of a function's module are told of the package's other functions (`families.Function`)."""
+        return {}
+
     def guards(self, spec: Any) -> tuple[str, ...]:
         """Names of the constexpr guards of this spec's optional roles."""
         return ()
@@ -242,6 +247,19 @@ class Family:
             return list(map(estimate(plan, sms), shapes))
         return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
+    def timed(self, plan: Plan) -> tuple[str, str] | None:
+        """A plan as the family's model of time knows it, in Python's words: what all kernels of a function have in
+        common, and the kernel. None of a family that has no such model: then its templates have `clocks`."""
+        cost = self.part("cost")
+        if not hasattr(cost, "kernel_of"):
+            return None
+        return call_text(cost.types_of(plan)), call_text(cost.kernel_of(plan))
+
+    def beside(self) -> Mapping[str, str]:
+        """Files that lie beside the modules of a folder, by name: the model of time that picks among them."""
+        made: Mapping[str, str] = getattr(self.part("cost"), "beside", dict)()
+        return made
+
     def _cost(self, function: str, *arguments: Any) -> float:
         found = getattr(self.part("cost"), function, None)
         return found(*arguments) if found else 0.0
@@ -278,10 +296,20 @@ class Family:
         fitting = sum(len(structure.variants) for structure in structures)
         if document.tuned:
             structures = tuned.keep(
-                structures, document, document.tuned, shapes=self.shapes, costs=self.costs, renamed=self.renamed
+                *(structures, document, document.tuned),
+                shapes=self.shapes,
+                usual=getattr(self.part("cost"), "USUAL", ()),
+                costs=self.costs,
+                computed=self.computed,
+                own=self.own(document),
+                renamed=self.renamed,
             )
         left_out = fitting - sum(len(structure.variants) for structure in structures)
         return Kernels(document, self, tuple(structures), expansion, tuple(unfit), left_out)
+
+    def own(self, document: Document) -> Callable[[str], Any]:
+        """What a spec says at a dotted path without its axes, by itself or by the default of the model."""
+        return functools.cache(lambda path: own(self.model, document.data, path.split(".")))
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
         specs = [p.spec for p in points]
@@ -305,7 +333,7 @@ class Family:
                 (failed if reasons else good).append(variant)
         spec = self.fullest([v.spec for v in good]) if good else first
         whole = _named(self.plan(spec, guards=dict.fromkeys(guards, True), baked=bake, **common), name)
-        return Structure(name, _apart(points[0], self), whole, bake, tuple(good)), failed
+        return Structure(name, _apart(points[0], self), whole, bake, tuple(good), family=self.name), failed
 
 
 def _named(plan: Plan, module: str) -> Plan:
@@ -407,13 +435,14 @@ def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
 def structure_key(family: Family, spec: CommonSpec) -> str:
     """Everything of a spec that changes the program, as text."""
     data = spec.model_dump(exclude=NOT_STRUCTURE)
+    forms = {axis.path: axis.form for axis in family.axes}
     for path in family.config_axes:
         if path not in spec.bake:
             *parents, last = path.split(".")
             node = data
             for parent in parents:
                 node = node[parent]
-            del node[last]
+            node[last] = forms[path](node[last])
     return json.dumps(data, sort_keys=True)
 
 
@@ -427,9 +456,11 @@ def _is_baked(axis: Axis, specs: Sequence[Any]) -> bool:
 
 
 def _apart(point: Any, family: Family) -> dict[str, Any]:
-    """The values of the axes, key by key, that are not constants only."""
+    """The values of the axes, key by key, that are not constants only; of some constants, the form."""
     given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
-    return {p: v for p, v in given.items() if p not in family.config_axes or p in point.spec.bake}
+    forms = {axis.path: axis.form for axis in family.axes if axis.path in family.config_axes}
+    constant = {p: forms[p](v) for p, v in given.items() if p in forms and p not in point.spec.bake}
+    return {p: constant.get(p, v) for p, v in given.items() if constant.get(p) != ""}
 
 
 __all__ = ["Family", "Kernels", "Structure", "Value", "Variant", "structure_key"]

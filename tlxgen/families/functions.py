@@ -7,7 +7,6 @@ changes it. Structures that compute the same are one function, which chooses amo
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,8 +15,9 @@ from pydantic import BaseModel
 
 from tlxgen.errors import SpecError
 from tlxgen.spec import CommonSpec
+from tlxgen.spec.paths import model_in, own
 
-from .structure import Structure, slug, text_of
+from .structure import Structure, by_problem, slug, text_of
 
 if TYPE_CHECKING:
     from .base import Family, Kernels
@@ -68,12 +68,8 @@ def functions(kernels: Kernels) -> tuple[Function, ...]:
     several are left and none of them is that one, the name alone belongs to none.
     """
     words = Words.of(kernels.family)
-    groups: dict[str, list[Structure]] = {}
-    for structure in kernels.structures:
-        spec = structure.variants[0].spec
-        assert spec
-        groups.setdefault(repr((spec.arch, kernels.family.computed(spec))), []).append(structure)
-    made = [_function(kernels, words, group, alone=len(groups) == 1) for group in groups.values()]
+    groups = by_problem(kernels.structures, kernels.family.computed)
+    made = [_function(kernels, words, group, alone=len(groups) == 1) for group in groups]
     taken: set[str] = set()
     for function in made:
         if function.name in taken:
@@ -86,34 +82,12 @@ def functions(kernels: Kernels) -> tuple[Function, ...]:
 def _function(kernels: Kernels, words: Words, structures: Sequence[Structure], *, alone: bool) -> Function:
     given = {p: v for p, v in structures[0].values.items() if words.has(p)}
     model, data = kernels.family.model, kernels.document.data
-    base = {p: text_of(_own(model, data, p.split("."))) for p in given}
+    base = {p: text_of(own(model, data, p.split("."))) for p in given}
     said = {p: words.of_value(p, v) for p, v in sorted(given.items(), key=lambda item: words.place(item[0]))}
     suffix = "".join(f"_{said[p]}" for p in said if text_of(given[p]) != base[p])
     others = [suffix] if suffix and alone else [] if suffix else [f"_{word}" for word in said.values()]
     values = {p: text_of(given[p]) for p in said}
     return Function(kernels.name, "" if alone else suffix, tuple(others), tuple(structures), values)
-
-
-def _own(model: type[BaseModel], data: Any, keys: Sequence[str]) -> Any:
-    """What a spec says at a path without its axes, by itself or by the default of the model."""
-    field = model.model_fields.get(keys[0])
-    if field is None:
-        return None
-    inner = _model_in(field.annotation)
-    if isinstance(data, Mapping) and keys[0] in data:
-        here = data[keys[0]]
-        return _own(inner, here, keys[1:]) if len(keys) > 1 and inner else here
-    if not field.is_required():
-        here = field.get_default(call_default_factory=True)
-        return functools.reduce(lambda value, key: getattr(value, key, None), keys[1:], here)
-    return _own(inner, {}, keys[1:]) if len(keys) > 1 and inner else None
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation has in it, if any."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 @dataclass(frozen=True)
@@ -163,7 +137,7 @@ def _leaves(model: type[CommonSpec], path: str) -> Iterator[tuple[str, Iterator[
         if here is None or key not in here.model_fields:
             return
         annotation = here.model_fields[key].annotation
-        here = _model_in(annotation)
+        here = model_in(annotation)
     if here is None:
         yield path, _texts(annotation)
         return

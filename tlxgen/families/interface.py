@@ -80,6 +80,19 @@ class CostModule(Protocol):
         """An estimate of the clocks of one launch, by arithmetic alone, that `tune` ranks variants by."""
 
 
+class ModelCostModule(CostModule, Protocol):
+    """`cost` of a family that has a model of time: packages pick by it. All three functions, or none."""
+
+    def types_of(self, plan: Plan) -> Any:
+        """What the kernels of a function have in common, as the model knows it: a named tuple."""
+
+    def kernel_of(self, plan: Plan) -> Any:
+        """A plan as the model knows it: a named tuple, whose call is printed as a row of a table KERNELS."""
+
+    def beside(self) -> Mapping[str, str]:
+        """Files that lie beside the modules of each folder, by name: the model, which they import."""
+
+
 class BenchmarkModule(Protocol):
     """`benchmark`: what `bench` and `tune` time, and beside what. May import torch."""
 

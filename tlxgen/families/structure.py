@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,9 @@ class Structure:
     plan: Plan  # what the source is rendered from: every guard on, so that every role is there
     baked: Mapping[str, Value]  # parameters that the source holds as constants
     variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
-    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape class -> the variant that won it
+    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape -> the variant that was fastest on it
+    tuned_on: tuple[str, int] = ("", 0)  # name and SMs of the device that this was measured on
+    family: str = ""
 
     def variant_of(self, constants: Mapping[str, Value]) -> tuple[Variant, bool]:
         """The variant of a row of CONFIGS, and whether it has just these constants.
@@ -54,6 +56,17 @@ class Structure:
 
         found = max(self.variants, key=alike)
         return found, constants_of(found) == dict(constants)
+
+
+def by_problem(structures: Sequence[Structure], computed: Callable[[Any], Any]) -> list[list[Structure]]:
+    """Structures that compute the same, by what `computed` says of their specs, together, in the order in which they
+    come. A kernel of another architecture computes something else: no device can launch both."""
+    sets: dict[str, list[Structure]] = {}
+    for structure in structures:
+        spec = structure.variants[0].spec
+        assert spec
+        sets.setdefault(repr((spec.arch, computed(spec))), []).append(structure)
+    return [*sets.values()]
 
 
 def constants_of(variant: Variant) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""What a tuned file makes of a spec's kernels: the variants that won a shape class, and a few for all other shapes.
+"""What a tuned file makes of a spec's kernels: the variants that were fastest on a shape, and a few for all others.
 
 The file is that of `tlxgen tune`; here it is only read, so that `build` stays a pure function of checked-in files.
 """
@@ -16,11 +16,11 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document, Renamed, Source
 from tlxgen.spec.renamed import values as values_now
 
-from .structure import Structure, Variant
+from .structure import Structure, Variant, by_problem
 
 SMS, MOST_SMS = 132, 10_000  # of an H200, if a table does not say; of any device
-GENERAL = 4  # variants at most that are kept for shapes outside of all classes
-NEAR = 1.05  # how close to the best estimate for each shape those must come, on the geometric mean
+GENERAL = 8  # variants at most that are kept for shapes outside of the table
+NEAR = 1.02  # how close to the best estimate for each shape those must come, on the geometric mean
 EXTENTS = (64, 256, 1024, 4096, 16384)  # of the shapes that they are chosen by
 
 Shape = tuple[int, ...]
@@ -32,59 +32,100 @@ def keep(
     table: Source,
     *,
     shapes: Sequence[Shape],
+    usual: Sequence[Shape] = (),
     costs: Callable[[Plan, Sequence[Shape], int], list[float]],
+    computed: Callable[[Any], Any],
+    own: Callable[[str], Any],
     renamed: Sequence[Renamed] = (),
 ) -> list[Structure]:
-    """`structures` with the winners of the table and the general variants alone; without those that have none left.
+    """`structures` with the winners of the table, those that the spec always wants, and the general variants alone;
+    without those that have none left. General variants are chosen for each thing that structures compute.
 
-    `document` is the spec; `shapes`, `costs` and `renamed` are its family's. Raises SpecError where the table names
-    what the spec does not have.
+    `document` is the spec; `shapes`, `usual`, `costs`, `computed` and `renamed` are its family's, and `own` is what the
+    spec says at a path without its axes. Raises SpecError where the table names what the spec does not have.
     """
     if table.data.get("kernel") != document.data["name"]:
         text = f"this is the table of {table.data.get('kernel')}, not of {document.data['name']}"
         raise SpecError(text, location=table.where(("kernel",)))
-    winners = dict(_winners(structures, document, table, renamed))
+    problems = by_problem(structures, computed)
+    problem_of = {id(s): i for i, together in enumerate(problems) for s in together}
+    found = _winners(structures, document, table, own, renamed)
+    winners = {(problem_of[id(variant[0])], shape): variant for shape, variant in found}
+    always = list(_always(structures, document))
     sms = table.data.get("sms", SMS)
     if type(sms) is not int or not 0 < sms <= MOST_SMS:
         text = f"the SMs of a device are a number in 1..{MOST_SMS}"
         raise SpecError(text, location=table.where(("sms",)), remedy=f"run tlxgen tune {document.path}")
-    general = _general(structures, list(winners.values()), shapes, lambda plan, some: costs(plan, some, sms))
-    wanted = {id(variant) for _, variant in [*winners.values(), *general]}
+    given, device = [*winners.values(), *always], str(table.data.get("device", ""))
+    wanted = {id(variant) for _, variant in given}
+    for i, together in enumerate(problems):
+        mine = [(s, v) for s, v in given if problem_of[id(s)] == i]
+        general = _general(together, mine, usual or _grid(shapes), lambda plan, some: costs(plan, some, sms))
+        wanted |= {id(variant) for _, variant in general}
     kept = []
     for structure in structures:
         variants = tuple(v for v in structure.variants if id(v) in wanted)
         if variants:
             index = {id(v): i for i, v in enumerate(variants)}
-            won = {shape: index[id(v)] for shape, (owner, v) in winners.items() if owner is structure}
-            kept.append(replace(structure, variants=variants, tuned=won))
+            won = {shape: index[id(v)] for (_, shape), (owner, v) in winners.items() if owner is structure}
+            kept.append(replace(structure, variants=variants, tuned=won, tuned_on=(device, sms)))
     return kept
 
 
 def _winners(
-    structures: Sequence[Structure], document: Document, table: Source, renamed: Sequence[Renamed]
+    structures: Sequence[Structure],
+    document: Document,
+    table: Source,
+    own: Callable[[str], Any],
+    renamed: Sequence[Renamed],
 ) -> Iterator[tuple[Shape, tuple[Structure, Variant]]]:
-    """Shape class -> the structure and the variant that won it."""
+    """Shape -> the structure and the variant that was fastest on it. The table of a run that rounded shapes up to
+    classes says which shapes it measured; what it says of several together comes before what it says of one."""
     remedy = f"the spec has changed since: run tlxgen tune {document.path}"
-    rows = table.data.get("classes")
+    rows, won = table.data.get("classes"), []
     for i, row in enumerate(rows if isinstance(rows, list) else ()):
         try:
-            shape, values = tuple(row["class"]), values_now(row["winner"]["values"], renamed)
+            winner = row["winner"]
+            values = values_now(winner["values"], renamed)
+            shapes = [tuple(each["shape"]) for each in winner.get("shapes") or ({"shape": row["class"]},)]
         except (AttributeError, KeyError, TypeError, ValueError):
             raise SpecError("not a class with a winner", location=table.where(("classes", i)), remedy=remedy) from None
         for structure in structures:
-            found = [v for v in structure.variants if same(v.values, values)]
+            found = [v for v in structure.variants if same(v.values, values, own)]
             if found:
-                yield shape, (structure, found[0])
+                won += [(-len(shapes), shape, (structure, found[0])) for shape in shapes]
                 break
         else:
             where = table.where(("classes", i, "winner"))
             name = document.data["name"]
             raise SpecError(f"no variant of {name} fits this winner", location=where, remedy=remedy)
+    yield from ((shape, variant) for _, shape, variant in sorted(won, key=lambda entry: entry[0]))
 
 
-def same(values: Mapping[str, Any], given: Any) -> bool:
-    """Whether a variant's axis values are those of a table, where tuples are lists."""
-    return bool(_plain(dict(values)) == _plain(given))
+def _always(structures: Sequence[Structure], document: Document) -> Iterator[tuple[Structure, Variant]]:
+    """The variants that `variants.always` names. Raises SpecError for an entry that no variant is."""
+    for i, asked in enumerate(document.data.get("variants", {}).get("always", ())):
+        wanted = {(path, str(_plain(value))) for path, value in asked.items()}
+        found = [(s, v) for s in structures for v in s.variants if wanted <= _items(v.values)]
+        if not found:
+            where = document.where(("variants", "always", i))
+            raise SpecError("no variant is as this says, by axes and their values", location=where)
+        yield from found
+
+
+def _items(values: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(path, str(_plain(value))) for path, value in values.items()}
+
+
+def same(values: Mapping[str, Any], given: Any, own: Callable[[str], Any]) -> bool:
+    """Whether a variant's axis values are those of a table, where tuples are lists.
+
+    Of an axis that is newer than the table the value is what the spec has without it, `own`.
+    """
+    mine, there = _plain(dict(values)), _plain(given)
+    if not isinstance(there, dict) or not there.keys() <= mine.keys():
+        return False
+    return all(value == (there[path] if path in there else _plain(own(path))) for path, value in mine.items())
 
 
 def _plain(value: Any) -> Any:
@@ -96,17 +137,15 @@ def _plain(value: Any) -> Any:
 def _general(
     structures: Sequence[Structure],
     winners: list[tuple[Structure, Variant]],
-    given: Sequence[Shape],
+    shapes: Sequence[Shape],
     costs_of: Callable[[Plan, Sequence[Shape]], list[float]],
 ) -> list[tuple[Structure, Variant]]:
-    """The variants to add to the winners for shapes outside of all classes, by the family's estimate.
+    """The variants to add to the winners for shapes outside of the table, by the family's estimate.
 
-    One at a time, the one that helps most over a grid of shapes, until NEAR the best of all or until there are GENERAL.
+    One at a time, the one that helps most over `shapes`, until NEAR the best of all or until there are GENERAL.
     """
-    ranks = {len(shape) for shape in given}
-    if len(ranks) != 1:
+    if not shapes:
         return []
-    shapes = list(itertools.product(EXTENTS, repeat=ranks.pop()))
     choices = [(s, v) for s in structures for v in s.variants if v.plan]
     cost = {id(v): costs_of(v.plan, shapes) for _, v in choices if v.plan}
     best = [min(column) for column in zip(*cost.values(), strict=True)]
@@ -118,6 +157,12 @@ def _general(
         chosen.append(min(choices, key=lambda c: _behind(_lower(reached, cost[id(c[1])]), best)))
         reached = _lower(reached, cost[id(chosen[-1][1])])
     return chosen
+
+
+def _grid(shapes: Sequence[Shape]) -> list[Shape]:
+    """Small and large extents in all combinations, of a family whose shapes have as many as these."""
+    ranks = {len(shape) for shape in shapes}
+    return list(itertools.product(EXTENTS, repeat=ranks.pop())) if len(ranks) == 1 else []
 
 
 def _lower(a: list[float], b: list[float]) -> list[float]:

@@ -7,8 +7,8 @@ LEAF of the plan: imports nothing of tlxgen but sizes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .size import Size
@@ -77,7 +77,8 @@ class HostArgument:
     operator's schema. `default` is a text; None: it must be given. `shape` is the host's expression of the shape that
     a tensor must have, `dtypes` the torch types that it may have, and `wants` what else the kernel needs of it, in the
     words of `check`. A `result` is made where it is not given, with rows of whole chunks of 16 bytes if `padded`. An
-    operator of torch is handed `encoded`, and hands on `decoded`, where these are not the argument itself.
+    operator of torch is handed `encoded`, and hands on `decoded`, where these are not the argument itself. `general`:
+    it is taken with more strides than by other structures of the spec, and a function that chooses says so.
     """
 
     name: str
@@ -92,6 +93,7 @@ class HostArgument:
     padded: bool = False
     encoded: str = ""
     decoded: str = ""
+    general: bool = False
 
     @property
     def is_tensor(self) -> bool:
@@ -111,6 +113,15 @@ class Host:
     varying: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
+
+    def among(self, others: Iterable[Host]) -> Host:
+        """The same, as a function has it that chooses among this one's module and others: what any takes, it takes."""
+        return self.told({a.name: a.meaning for host in others for a in host.arguments if a.general})
+
+    def told(self, meanings: Mapping[str, str]) -> Host:
+        """The same, with other meanings of the arguments that are named."""
+        arguments = tuple(replace(a, meaning=meanings.get(a.name, a.meaning)) for a in self.arguments)
+        return replace(self, arguments=arguments)
 
     @property
     def results(self) -> tuple[HostArgument, ...]:

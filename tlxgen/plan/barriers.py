@@ -92,11 +92,11 @@ def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
     if any(d.by == "commit" for d in drains) and ring.empty == "warp":
         raise ValueError(f"ring {ring.name}: a commit arrives once, a warp barrier counts threads")
     warps = {roles[d.role].warps for d in drains}
-    if len(warps) != 1:
+    if ring.empty == "warp" and len(warps) != 1:
         raise ValueError(f"ring {ring.name}: drained by roles of different warp counts {sorted(warps)}")
-    per_arrival = WARP * warps.copy().pop() if ring.empty == "warp" else 1
+    per_arrival = WARP * max(warps) if ring.empty == "warp" else 1
     who = ", ".join(_who(d) for d in drains)
-    return Barrier(name, ring.empty, slots, arrivals * per_arrival, arrivals, warps.pop(), who)
+    return Barrier(name, ring.empty, slots, arrivals * per_arrival, arrivals, max(warps), who)
 
 
 def _ready(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:

@@ -71,7 +71,7 @@ class Fill:
     fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
     `gather`: likewise it stores one tile to each of them, where a slot has a buffer for the tile of every CTA.
     `parts`: each replica of the role stores a part of the slot, and all of them read the whole. `async`: the role's own
-    asynchronous copies (cp.async), for which it waits itself.
+    asynchronous copies (cp.async), for which it waits itself, and then publishes where another role drains.
     """
 
     role: str

@@ -55,12 +55,12 @@ def _edges(plan: Plan) -> list[_Edge]:
     """One for each pair of tasks, in the order of their rings."""
     between: dict[tuple[str, str], list[Ring]] = {}
     for ring in plan.rings:
-        for reader in dict.fromkeys(_readers(plan, ring)):
+        for reader in dict.fromkeys(readers(plan, ring)):
             between.setdefault((ring.fill.role, reader), []).append(ring)
     return [_Edge(source, target, tuple(rings)) for (source, target), rings in between.items()]
 
 
-def _readers(plan: Plan, ring: Ring) -> list[str]:
+def readers(plan: Plan, ring: Ring) -> list[str]:
     """Who reads the slots. A ring that nobody releases has one reader: the TMA engine reads what was staged for it, the
     task that multiplies reads what TMA brought, and the filler what its replicas or CTAs store for each other.
     """

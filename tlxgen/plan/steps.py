@@ -30,6 +30,7 @@ Kind = Literal[
     "await",  # waits for such a word
     "ask",  # asks for a work item
     "next",  # reads which work item is next
+    "reset",  # leaves the counter of work items as the next launch needs it
     "start",  # waits for the kernel before in the stream
     "prefetch",  # asks L2 for an operand
     "do",  # computes: in words, and not compared with the source

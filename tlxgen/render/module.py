@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tlxgen import __version__, stamp
-from tlxgen.families import Function, Structure
+from tlxgen import __version__, families, stamp
+from tlxgen.families import Family, Function, Structure
 from tlxgen.loading import HOST
 from tlxgen.plan import Plan
 from tlxgen.plan.sketch import sketch
@@ -35,9 +35,13 @@ class Module:
     version: str
     provenance: tuple[tuple[str, str], ...]
     configs: tuple[ConfigRow, ...]
-    tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape class -> entry of CONFIGS
+    tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape -> entry of CONFIGS
+    tuned_on: tuple[str, int] = ("", 0)  # the device that this was measured on
+    types: str = ""  # what the model of time knows of all kernels, if the family has one
+    kernels: tuple[str, ...] = ()  # and of each, in the order of CONFIGS
     sketch: str = ""  # of the pipeline, a path from task to task on a line
     asserts: tuple[tuple[str, str], ...] = ()  # (condition, what is needed) of the kernel's parameters
+    related: Mapping[str, object] = field(default_factory=dict)  # what it is told of other functions of its package
 
 
 def render(
@@ -48,20 +52,30 @@ def render(
     templates: Path,
     template: str,
     for_people: bool = True,
+    related: Mapping[str, object] | None = None,
 ) -> str:
     """The source of `structure`, formatted if it is to be read: that takes twice as long as all the rest.
 
     `provenance` goes into the header as it is given; it must not hold a date, a host or a path of a machine.
     """
-    told = context(structure, title=title, provenance=provenance)
+    told = context(structure, title=title, provenance=provenance, related=related)
     text = environment.render(environment.environment(templates), template, told)
     text = passes.run(text, bake=structure.baked)
     steps.check(text, structure.plan, structure.baked)
-    return _with_configs(_format(text) if for_people else text, _rows(structure))
+    text = _format(text) if for_people else text
+    text = _with_rows(text, [f"triton.Config({row.kwargs}, {row.options})" for row in _rows(structure)])
+    return _with_rows(text, _timed(structure)[1])
 
 
-def context(structure: Structure, *, title: str = "", provenance: Mapping[str, str] | None = None) -> dict[str, object]:
+def context(
+    structure: Structure,
+    *,
+    title: str = "",
+    provenance: Mapping[str, str] | None = None,
+    related: Mapping[str, object] | None = None,
+) -> dict[str, object]:
     """What the templates of a structure's module are told."""
+    types, kernels = _timed(structure)
     module = Module(
         structure.name,
         title,
@@ -69,10 +83,22 @@ def context(structure: Structure, *, title: str = "", provenance: Mapping[str, s
         tuple((provenance or {}).items()),
         _rows(structure)[:1],
         _tuned(structure),
+        structure.tuned_on,
+        types,
+        kernels[:1],
         "\n".join(sketch(structure.plan)),
         _asserts(structure.plan),
+        related or {},
     )
     return {"plan": structure.plan, "facts": structure.plan.facts, "module": module}
+
+
+def _timed(structure: Structure) -> tuple[str, tuple[str, ...]]:
+    """The kernels of a structure as its family's model of time knows them, and what they have in common."""
+    family = families.load(structure.family) if structure.family else None
+    told = [family.timed(v.plan) for v in structure.variants if v.plan] if family else []
+    kernels = [pair for pair in told if pair]
+    return (kernels[0][0], tuple(kernel for _, kernel in kernels)) if kernels else ("", ())
 
 
 def _rows(structure: Structure) -> tuple[ConfigRow, ...]:
@@ -90,16 +116,36 @@ def config_row(plan: Plan) -> ConfigRow:
     return ConfigRow("{" + kept + "}", options)
 
 
-def dispatcher(function: Function, *, title: str, provenance: Mapping[str, str], templates: Path, template: str) -> str:
+def dispatcher(
+    function: Function,
+    *,
+    title: str,
+    provenance: Mapping[str, str],
+    templates: Path,
+    template: str,
+    related: Mapping[str, object] | None = None,
+) -> str:
     """The formatted source of the module of a function that chooses among structures, which lie beside it."""
     structures = function.structures
     lead = next((s for s in structures if s.plan.host.pads), structures[0])  # results are made as all can store them
     rows = sorted((shape, s.name, index) for s in structures for shape, index in s.tuned.items())
+    kernels = [(text, s.name, index) for s in structures for index, text in enumerate(_timed(s)[1])]
+    meanings = (related or {}).get("meanings", {})  # of arguments, where other modules of the package take some
+    assert isinstance(meanings, Mapping)
+    host = lead.plan.host.among(s.plan.host for s in structures).told(meanings)
+    entry = {(name, index): i for i, (_, name, index) in enumerate(kernels)}
     context = {
-        "plan": lead.plan,
+        "plan": replace(lead.plan, host=host),
         "facts": lead.plan.facts,
-        "module": Module(function.name, title, __version__, tuple(provenance.items()), ()),
+        "module": Module(
+            *(function.name, title, __version__, tuple(provenance.items()), ()),
+            types=_timed(lead)[0],
+            related=related or {},
+        ),
         "modules": structures,
+        "kernels": kernels,
+        "measured": [(shape, entry.get((name, index))) for shape, name, index in rows],
+        "tuned_on": lead.tuned_on,
         "lead": lead.name,
         "rows": rows,
     }
@@ -119,6 +165,11 @@ def shared_host() -> str:
     return (stamp.templates() / "lib" / HOST).read_text(encoding="utf-8")
 
 
+def shared_files(family: Family) -> dict[str, str]:
+    """All that the modules of a folder import from beside them, by file name."""
+    return {HOST: shared_host(), **family.beside()}
+
+
 def _tuned(structure: Structure) -> tuple[tuple[tuple[int, ...], int], ...]:
     return tuple(sorted(structure.tuned.items()))
 
@@ -134,11 +185,11 @@ def _format(text: str) -> str:
     return black.format_str(comments.above(text, LINE_LENGTH), mode=black.Mode(line_length=LINE_LENGTH))
 
 
-def _with_configs(text: str, rows: tuple[ConfigRow, ...]) -> str:
+def _with_rows(text: str, rows: Sequence[str]) -> str:
     """The whole table in place of its first row: rows are printed as black would, so 1,000 need not pass through it."""
-    first, table = (
-        "".join(f"    triton.Config({r.kwargs}, {r.options}),\n" for r in some) for some in (rows[:1], rows)
-    )
+    if not rows:
+        return text
+    first, table = ("".join(f"    {row},\n" for row in some) for some in (rows[:1], rows))
     if text.count(first) != 1:
-        raise AssertionError("the CONFIGS table is not where the template prints it")
+        raise AssertionError("the table is not where the template prints it")
     return text.replace(first, table)

@@ -24,10 +24,10 @@ def check(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> None:
     `constants`: the guards that are constants of the source, and their values.
     """
     roles = [r for r in plan.roles if r.guard is None or constants.get(r.guard, True)]
-    tasks = _tasks(source, plan)
-    if len(tasks) != len(roles):
-        raise StepError(f"{plan.name}: {len(tasks)} tasks in the source, {len(roles)} roles in the plan")
-    for role, task in zip(roles, tasks, strict=True):
+    found = tasks(source, plan)
+    if len(found) != len(roles):
+        raise StepError(f"{plan.name}: {len(found)} tasks in the source, {len(roles)} roles in the plan")
+    for role, task in zip(roles, found, strict=True):
         _compare(plan.name, role, compared(role.steps, constants), read(task, plan, role))
 
 
@@ -50,15 +50,16 @@ def read(task: ast.AST, plan: Plan, role: Role) -> tuple[Step, ...]:
     return merged(tuple(step for call in calls for step in _steps(call, targets.get(id(call), ""), plan, role)))
 
 
-def _tasks(source: str, plan: Plan) -> list[ast.AST]:
+def tasks(source: str, plan: Plan) -> list[ast.AST]:
+    """The tasks of the plan's first kernel, in the order of the source. Raises StepError where that is not there."""
     name = plan.launches[0].kernel
     kernel = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == name), None)
     if kernel is None:
         raise StepError(f"{plan.name}: no kernel {name} in the source")
     if not plan.specialized:
         return [kernel]
-    tasks = [n for n in ast.walk(kernel) if isinstance(n, ast.With) and _named(n.items[0].context_expr) == "async_task"]
-    return [*sorted(tasks, key=lambda n: n.lineno)]
+    found = [n for n in ast.walk(kernel) if isinstance(n, ast.With) and _named(n.items[0].context_expr) == "async_task"]
+    return [*sorted(found, key=lambda n: n.lineno)]
 
 
 def _named(node: ast.AST) -> str:
@@ -104,9 +105,15 @@ SIMPLE: dict[str, Kind] = {
     "fence": "fence",
     "clc_producer": "ask",
     "clc_consumer": "next",
+    "draw_item": "ask",
+    "reset_counter": "reset",
     "gdc_wait": "start",
 }
 
+
+WITHOUT_SUBJECT = frozenset(
+    ["fence", "clc_producer", "clc_consumer", "draw_item", "reset_counter", "gdc_wait", "async_load_wait_group"]
+)
 
 # What declares, names, moves or computes, and hands nothing on.
 SILENT = frozenset(
@@ -132,13 +139,20 @@ SILENT = frozenset(
     ]
 )
 BEFORE_TASKS = frozenset({"cluster_barrier", "fence_mbarrier_init_cluster"})  # when barriers are there
-HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # of triton.language
+HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # of triton.language, but for what is pure
 
 
 def _unknown(call: ast.Call, name: str) -> bool:
     """Whether a call may synchronise that stands for no step: what is not known is refused."""
     root = _root(call.func)
-    return (root == "tlx" and name not in SILENT) or (root == "tl" and HANDS_ON.match(name) is not None)
+    if root == "tl" and HANDS_ON.match(name):
+        return not _is_pure(call)
+    return root == "tlx" and name not in SILENT
+
+
+def _is_pure(call: ast.Call) -> bool:
+    """Whether a call says that it does nothing but compute its result."""
+    return any(k.arg == "is_pure" and ast.unparse(k.value) == "True" for k in call.keywords)
 
 
 def _root(function: ast.AST) -> str:
@@ -149,7 +163,7 @@ def _root(function: ast.AST) -> str:
 
 
 def _subject(name: str, call: ast.Call) -> str:
-    if name in ("fence", "clc_producer", "clc_consumer", "gdc_wait", "async_load_wait_group"):
+    if name in WITHOUT_SUBJECT:
         return ""
     array = _array(call.args[1 if name == "async_load" else 0])
     return array.removesuffix("_full").removesuffix("_desc").removesuffix("_tiles")

@@ -19,6 +19,7 @@ from .findings import KernelFault
 from .machine import machine
 
 _UNSIGNED = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}  # torch computes neither
+_WIDER = {torch.int64, torch.uint64}
 _HALF = (torch.float16, torch.bfloat16)
 
 
@@ -83,14 +84,15 @@ def scalar(value: Any) -> Any:
     return value
 
 
-def _wrapped(value: int, *operands: Any) -> int:
-    if any(isinstance(x, Int64) for x in operands):
+def _wrapped(value: int, a: Any = 0, b: Any = 0) -> int:
+    """The result of an operation on `a` and `b`, in the type that they have together."""
+    if isinstance(a, Int64) or isinstance(b, Int64):
         return Int64((value + (1 << 63)) % (1 << 64) - (1 << 63))
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _rounded(value: float, *operands: Any) -> float:
-    return Float(value) if any(isinstance(x, Float) for x in operands) else value
+def _rounded(value: float, a: Any, b: Any) -> float:
+    return Float(value) if isinstance(a, Float) or isinstance(b, Float) else value
 
 
 Operation = Callable[[Any, Any], Any]
@@ -133,10 +135,15 @@ def _joined(value: Any, other: Any) -> Any:
 
 def _unsigned(a: Any, b: Any) -> int | None:
     """The mask of the unsigned type in which two integers are computed, when torch cannot do it."""
-    dtypes = [x.dtype for x in (a, b) if isinstance(x, torch.Tensor)]
-    found = [_UNSIGNED[d] for d in dtypes if d in _UNSIGNED]
-    wider = any(d.is_floating_point or d in (torch.int64, torch.uint64) for d in dtypes)
-    return max(found) if found and not wider else None
+    found = None
+    for x in (a, b):
+        if isinstance(x, torch.Tensor):
+            dtype = x.dtype
+            if dtype.is_floating_point or dtype in _WIDER:
+                return None
+            if dtype in _UNSIGNED:
+                found = max(found or 0, _UNSIGNED[dtype])
+    return found
 
 
 def _as_long(value: Any) -> Any:

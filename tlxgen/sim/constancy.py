@@ -1,15 +1,16 @@
 """What of a kernel's source constants decide, and which of its loops go over items of work: read, not run.
 
-A name is *fixed* when it is a constexpr parameter, a global, or a variable that only ever has fixed values. A loop goes
+A name is *fixed* when it is a constexpr parameter, a global, a variable that only ever has fixed values, or a parameter
+of a helper that all calls in its file give such a value. A loop goes
 over items when what it counts comes from the program's place in the grid, and its step is how many programs there are,
-or when it ends by what cluster launch control or that place says.
+when it ends by what cluster launch control or that place says, or when its rounds are a whole divided by the programs.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 _WORK = {"program_id", "clc_consumer"}
@@ -41,18 +42,22 @@ class _Assigned:
 
 @dataclass(eq=False)
 class Constancy:
-    """Of one function, as its text has it."""
+    """Of one function, as its text has it. `given`: parameters that are fixed though nothing there says so."""
 
     function: ast.FunctionDef
+    given: frozenset[str] = frozenset()
     _assigned: dict[str, list[_Assigned]] = field(default_factory=dict)
     _known: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arguments = self.function.args
         for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-            self._known[a.arg] = a.annotation is not None and "constexpr" in ast.unparse(a.annotation)
+            annotated = a.annotation is not None and "constexpr" in ast.unparse(a.annotation)
+            self._known[a.arg] = annotated or a.arg in self.given
         self._collect(self.function.body, settled=True)
-        self._places = self._follow()
+        self._places = self._follow(self._tells)
+        self._programs = self._follow(_counts_programs)
+        self._shares = self._follow(self._divides)
 
     def fixed(self, node: ast.expr) -> bool:
         """Whether constants of the config decide a value."""
@@ -73,8 +78,10 @@ class Constancy:
         if isinstance(loop, ast.While):
             return self._tells(loop.test)
         call = loop.iter
-        if not isinstance(call, ast.Call) or op_name(call) != "range" or len(call.args) < 3:
+        if not isinstance(call, ast.Call) or op_name(call) != "range" or not call.args:
             return False
+        if len(call.args) < 3:
+            return self._divides(call.args[-1], self._shares)
         start, _, step = call.args[:3]
         programs = not self.fixed(step) or _PROGRAMS.search(ast.unparse(step)) is not None
         return programs and self._tells(start)
@@ -93,6 +100,8 @@ class Constancy:
 
     def _fixed_call(self, node: ast.Call) -> bool:
         name, func = op_name(node), node.func
+        if name == "static_range":
+            return True  # else it does not compile
         if name in _VARYING or name.startswith("atomic_"):
             return False
         if isinstance(func, ast.Attribute):
@@ -141,18 +150,33 @@ class Constancy:
             for element, part in zip(target.elts, pairs, strict=True):
                 self._give(element, part, settled)
 
-    def _follow(self) -> set[str]:
-        """The names whose values come from the program's place in the grid."""
+    def _follow(self, has: Callable[[ast.expr, set[str]], bool]) -> set[str]:
+        """The names that are given a value which `has` it, itself or by the names found so far."""
         found: set[str] = set()
         while True:
             more = {
                 name
                 for name, values in self._assigned.items()
-                if name not in found and any(v.value is not None and self._tells(v.value, found) for v in values)
+                if name not in found and any(v.value is not None and has(v.value, found) for v in values)
             }
             if not more:
                 return found
             found |= more
+
+    def _divides(self, node: ast.expr, shares: set[str]) -> bool:
+        """Whether a value is a program's share: of something divided by how many programs there are."""
+        for n in _computed(node):
+            if isinstance(n, ast.Name) and n.id in shares:
+                return True
+            if (
+                isinstance(n, ast.BinOp)
+                and isinstance(n.op, ast.FloorDiv)
+                and _counts_programs(n.right, self._programs)
+            ):
+                return True
+            if op_name(n) == "cdiv" and _counts_programs(n.args[-1], self._programs):  # type: ignore[attr-defined]
+                return True
+        return False
 
     def _tells(self, node: ast.expr, names: set[str] | None = None) -> bool:
         """Whether a value comes from the program's place in the grid, and not from what lies in memory there."""
@@ -163,6 +187,15 @@ class Constancy:
         )
 
 
+def _counts_programs(node: ast.expr, names: set[str]) -> bool:
+    """Whether a value is how many programs there are along the first axis of the grid."""
+    if isinstance(node, ast.Call) and op_name(node) == "num_programs":
+        return all(
+            isinstance(a, ast.Constant) and a.value == 0 for a in (*node.args, *(k.value for k in node.keywords))
+        )
+    return isinstance(node, ast.Name) and node.id in names
+
+
 def _computed(node: ast.AST) -> Iterator[ast.AST]:
     """The parts of an expression, but for what it reads from memory."""
     yield node
@@ -170,3 +203,36 @@ def _computed(node: ast.AST) -> Iterator[ast.AST]:
     if not name.endswith("load") and not name.startswith("atomic_"):
         for child in ast.iter_child_nodes(node):
             yield from _computed(child)
+
+
+@dataclass(eq=False)
+class Helpers:
+    """Of the functions of a file, which parameters are fixed because each call there gives them what is fixed."""
+
+    module: ast.Module
+    _functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    _calls: dict[str, list[tuple[str, ast.Call]]] = field(default_factory=dict)  # and the functions that they are in
+    _known: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._functions = {node.name: node for node in self.module.body if isinstance(node, ast.FunctionDef)}
+        for caller, function in self._functions.items():
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._functions:
+                    self._calls.setdefault(node.func.id, []).append((caller, node))
+
+    def given(self, name: str) -> frozenset[str]:
+        """The parameters of a function that all its calls, if there are any, give what is fixed."""
+        if name not in self._known:
+            self._known[name] = frozenset()  # while its calls are looked at: it may call itself
+            found = [self._given_by(self._functions[name], *call) for call in self._calls.get(name, ())]
+            self._known[name] = frozenset.intersection(*found) if found else frozenset()
+        return self._known[name]
+
+    def _given_by(self, function: ast.FunctionDef, caller: str, call: ast.Call) -> frozenset[str]:
+        if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+            return frozenset()
+        constancy = Constancy(self._functions[caller], self.given(caller))
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        values = {**dict(zip(names, call.args, strict=False)), **{k.arg: k.value for k in call.keywords if k.arg}}
+        return frozenset(name for name, value in values.items() if constancy.fixed(value))

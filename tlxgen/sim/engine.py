@@ -56,7 +56,14 @@ class Seeded:
             awake += [len(ready) + i for i, event in enumerate(events) if not event.starved]
             if awake:
                 return self._take(self._random.choice(awake), ready, events)
-        return self._take(self._random.randrange(len(ready) + len(events)), ready, events)
+        return self._take(self._below(len(ready) + len(events)), ready, events)
+
+    def _below(self, end: int) -> int:
+        """`randrange(end)`, with the same draws, without what that does for other arguments."""
+        draw, bits = self._random.getrandbits, end.bit_length()
+        while (drawn := draw(bits)) >= end:
+            pass
+        return drawn
 
     @staticmethod
     def _take(index: int, ready: list[Task], events: list[Event]) -> Actor:
@@ -72,6 +79,7 @@ class Hub:
         self.steps = 0
         self.max_steps = max_steps
         self.actor: Actor | None = None  # who acts now; None before and after the run
+        self.current: Task  # the task that runs now, or, while an event completes, has run last
         self.entered = False  # whether it has come to a barrier since it went on
         self._chooser = chooser
         self._bits = 0
@@ -130,12 +138,6 @@ class Hub:
         self._ready.append(task)
         if self.watch is not None:
             self.watch.spawned(task)
-
-    @property
-    def current(self) -> Task:
-        """The task that runs now."""
-        assert isinstance(self.actor, Task)
-        return self.actor
 
     def pause(self) -> None:
         """A point where other tasks and events may come in between."""
@@ -243,6 +245,7 @@ class Hub:
                     self._complete(chosen)
                 else:
                     assert chosen.thread is not None
+                    self.current = chosen
                     chosen.thread.switch()
             self.actor = None
             blocked = sorted((t for t in self._tasks if not t.finished), key=lambda t: rank(t.key))

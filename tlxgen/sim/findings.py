@@ -8,23 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 from tlxgen.errors import Location, TlxgenError
 
 Severity = Literal["error", "warning"]
-Key = tuple[str, tuple["Place", ...]]  # of a finding: those with the same id and places are one
 
 
-@dataclass(frozen=True, order=True)
-class Place:
-    """A line of kernel source."""
+class Place(NamedTuple):
+    """A line of kernel source. A tuple: one is made and looked up with every operation."""
 
     path: str
     line: int
 
     def __str__(self) -> str:
         return f"{Path(self.path).name}:{self.line}"
+
+
+Key = tuple[str, tuple[Place, ...]]  # of a finding: those with the same id and places are one
 
 
 # id -> (severity, how to mend it). The ids are part of the interface: they appear in JSON and in people's suites.

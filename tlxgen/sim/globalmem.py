@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import torch
 
@@ -81,6 +81,10 @@ class GlobalMemory:
     def tile(self, place: Place, kind: int) -> None:
         """Counts what a line moves: 0 inside of a tensor or a mask, 1 across its edge, 2 wholly outside."""
         self.tiles.setdefault((place.path, place.line), [0, 0, 0])[kind] += 1
+
+    def stop(self, id: str, message: str, place: Place) -> NoReturn:
+        """Records a finding that ends the run."""
+        self._findings.stop(id, message, (place,))
 
     def follow(self, hub: Hub) -> GlobalOrder:
         """The order of a launch with atomics; what came before it began is not judged."""
@@ -290,6 +294,7 @@ class Descriptor:
         part = self._part(offsets, self.shape)
         memory.tile(place, self._kind(part))
         if part:
+            self._within(part[1], 0, memory, place)
             memory.observe(self.flat, part[1], cta, place)
             box[part[0]] = part[1].of(self.flat.view(self._raw))
         return box.view(self.dtype)
@@ -301,6 +306,13 @@ class Descriptor:
             at, values = part
             memory.record(self.flat, at, cta, place, values=values)
             _set(self.flat.view(self._raw), at, values)
+
+    def _within(self, at: Box, more: int, memory: GlobalMemory, place: Place) -> None:
+        """Ends the run where a box leaves what was allocated, but for `more` elements: a descriptor of a ragged tensor
+        lets its offsets decide."""
+        if at.start < 0 or at.end > self.flat.numel() + more:
+            text = f"a TMA box of elements {at.start} to {at.end - 1} of an allocation of {self.flat.numel()}"
+            memory.stop("out-of-bounds", text, place)
 
     def _kind(self, part: tuple[tuple[slice, ...], Box] | None) -> int:
         """Whether a part is the whole box, not all of it, or nothing (see GlobalMemory.tile)."""
@@ -326,6 +338,7 @@ class Descriptor:
         if part is None:
             return None
         inside, at = part
+        self._within(at, chunk - 1, memory, place)
         if at.end <= self.flat.numel():
             return at, box[inside]
         indices = at.of(torch.arange(at.end))  # the last row's chunk reaches past what was allocated

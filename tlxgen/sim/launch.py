@@ -43,6 +43,9 @@ SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
 CUDA = "13.0"  # what a torch for a GPU says that it was built with, for host code that looks
 
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
+_OTHERWISE = _UNINITIALISED | {  # what OnCpu does otherwise than torch, without a device named as `device=`
+    torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.to, torch.Tensor.pin_memory, torch.Tensor.data_ptr,
+}  # fmt: skip
 
 
 class OnCpu(TorchFunctionMode):  # type: ignore[misc]
@@ -58,7 +61,10 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
         self._memory = memory
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
+        kwargs = kwargs or {}
+        if func not in _OTHERWISE and "device" not in kwargs:
+            return func(*args, **kwargs)
+        kwargs = dict(kwargs)
         if func is torch.Tensor.cuda:
             return args[0].clone().as_subclass(CudaLike)
         if func is torch.Tensor.cpu:

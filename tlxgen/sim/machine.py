@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,6 +26,12 @@ from .watch import Watch
 _HERE = str(Path(__file__).parent)
 
 
+@cache
+def _ours(path: str) -> bool:
+    """Whether a file is the simulator's."""
+    return path.startswith(_HERE)
+
+
 @dataclass(frozen=True)
 class Limits:
     """Of one launch: a kernel that needs more is taken for one that never ends. Counted in steps, which every machine
@@ -42,6 +48,12 @@ class BarrierArray:
 
     name: str
     barriers: tuple[Mbarrier, ...]
+    number: int = 0  # which of its CTA's arrays
+    refs: tuple[BarrierRef, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        refs = (BarrierRef(barrier, self.number, index) for index, barrier in enumerate(self.barriers))
+        object.__setattr__(self, "refs", tuple(refs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +198,15 @@ class Machine:
     def here(self) -> Place:
         """The line of kernel source that called the operation; also noted as where the task is."""
         frame = operation = sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        path = frame.f_code.co_filename
+        while _ours(path) and frame.f_back is not None:
             operation, frame = frame, frame.f_back
-        place = Place(frame.f_code.co_filename, frame.f_lineno)
-        task = self.hub.current
-        task.place = place
-        if self.hub.watch is not None:
-            self.hub.watch.operation(task, place, operation)
+            path = frame.f_code.co_filename
+        hub = self.hub
+        task, watch = hub.current, hub.watch
+        task.place = place = Place(path, frame.f_lineno)
+        if watch is not None:
+            watch.operation(task, place, operation)
         return place
 
     def calls(self) -> tuple[int, ...]:
@@ -200,7 +214,7 @@ class Machine:
         lines: list[int] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
-            if not frame.f_code.co_filename.startswith(_HERE):
+            if not _ours(frame.f_code.co_filename):
                 lines.append(frame.f_lineno)
             frame = frame.f_back
         return tuple(lines)

@@ -24,12 +24,12 @@ _TEXT = 100  # characters of a condition or a loop that are kept
 
 
 class Marks:
-    """The statements of one function, numbered in the order of its text."""
+    """The statements of one function, numbered in the order of its text. `given`: its parameters that its calls fix."""
 
-    def __init__(self, path: str, node: ast.FunctionDef) -> None:
+    def __init__(self, path: str, node: ast.FunctionDef, given: frozenset[str] = frozenset()) -> None:
         self._path, self._name = path, node.name
         self._line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        self._constancy = Constancy(node)
+        self._constancy = Constancy(node, given)
         self._guard: Guard | None = None
         self._at = -1  # the statement that is being rewritten
         self.statements: list[Statement] = []

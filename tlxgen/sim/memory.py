@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -41,9 +41,8 @@ class Access:
     generic: bool = False
 
 
-@dataclass(frozen=True)
-class Ring:
-    """The slots that a line of a kernel allocates."""
+class Ring(NamedTuple):
+    """The slots that a line of a kernel allocates. A tuple, as Place is."""
 
     name: str
     place: Place
@@ -302,7 +301,8 @@ class Buffer:
     @property
     def extent(self) -> int:
         """What its storage must have."""
-        return max(self.begin(i) + self.unit for i in range(self.num))
+        unit = self.unit
+        return max(self.offset + i * self.step + i % self.group * unit for i in range(self.num)) + unit
 
     def of(self, storage: Storage) -> Buffer:
         """The same buffer in the storage of another CTA."""

@@ -20,7 +20,7 @@ class Barriers(BarrierArray):
         if not 0 <= index < len(self.barriers):
             text = f"barrier {index} of {self.name}, which has {len(self.barriers)}"
             m.findings.stop("out-of-bounds", text, (place,))
-        return BarrierRef(self.barriers[index], m.worker.cta.barriers.index(self), index)
+        return self.refs[index]
 
 
 def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
@@ -36,6 +36,7 @@ def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
             Mbarrier(f"{name}[{i}] of {cta.name}", count, m.hub, m.findings, per_thread, name, place)
             for i in range(number)
         ),
+        len(cta.barriers),
     )
     cta.barriers.append(made)
     cta.ready = m.worker.bit

@@ -23,7 +23,7 @@ Register = Any  # a tensor, or a pair of them
 Instruction = Callable[..., Register]
 Effect = Callable[..., None]
 NONE: Mapping[str, Effect] = {}
-_RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+_RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LANES = 32
 
 
@@ -126,6 +126,8 @@ def _value(source: Any, registers: dict[str, Register]) -> Register:
         return tuple(_value(part, registers) for part in source)
     if source in registers:
         return registers[source]
+    if source in _SPECIAL:
+        return _SPECIAL[source]()
     if re.fullmatch(r"0[fF][0-9a-fA-F]{8}", source):
         return _immediate(int(source[2:], 16))
     try:
@@ -136,6 +138,31 @@ def _value(source: Any, registers: dict[str, Register]) -> Register:
         return _immediate(struct.unpack("I", struct.pack("f", float(source)))[0])
     except ValueError:
         raise KernelFault(f"inline PTX reads {source}, which nothing wrote") from None
+
+
+def _steps() -> Register:
+    """The simulator's time, in 64 bits: steps of the run, as `tlx.clock64` counts them."""
+    steps = _machine().hub.steps
+    return _immediate(steps), _immediate(steps >> 32)
+
+
+def _sm() -> Register:
+    """Each CTA has an SM of its own."""
+    return _immediate(_machine().worker.cta.number)
+
+
+def _machine() -> Any:
+    from .machine import machine  # what reads no special register needs none
+
+    return machine()
+
+
+_SPECIAL: dict[str, Callable[[], Register]] = {
+    "%clock": lambda: _steps()[0],
+    "%clock64": _steps,
+    "%globaltimer": _steps,
+    "%smid": _sm,
+}
 
 
 def _immediate(bits: int) -> torch.Tensor:
@@ -304,9 +331,7 @@ def _instruction(name: str) -> Instruction:
 
 
 def _unsupported(what: str) -> UnsupportedOp:
-    from .machine import machine  # the only thing that it is needed for is the line
-
-    return UnsupportedOp(what, machine().here())
+    return UnsupportedOp(what, _machine().here())
 
 
 # From tensors to registers and back.
@@ -379,5 +404,9 @@ def _unpacked(registers: list[torch.Tensor], dtype: torch.dtype, pack: int, shap
     size, share = dtype.itemsize, _per_register(dtype, pack)
     made = torch.empty(shape, dtype=_RAW[size])
     for i in range(pack):
+        if size == 8:
+            low, high = registers[i]
+            made[..., i] = low.to(torch.int64) & 0xFFFFFFFF | high.to(torch.int64) << 32
+            continue
         made[..., i] = registers[i // share] >> 8 * size * (i % share) if share > 1 else registers[i]
     return made.view(dtype)

@@ -26,7 +26,7 @@ from tlxgen.coverage import Coverage, Guard, Outline
 
 from . import arith, ops_tl
 from .arith import maximum, minimum
-from .constancy import op_name
+from .constancy import Helpers, op_name
 from .findings import KernelFault
 from .libdevice import Libdevice
 from .machine import machine
@@ -361,6 +361,11 @@ def _parsed(path: str, text: str) -> ast.Module:
     return ast.parse(text, path)
 
 
+@cache
+def _helpers(path: str, text: str) -> Helpers:
+    return Helpers(_parsed(path, text))
+
+
 def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
     """The definition, which begins in `line`, of a function in a file."""
     for node in ast.walk(_parsed(path, text)):
@@ -401,7 +406,7 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     keywords = {n.arg for n in parts if isinstance(n, ast.keyword) and n.arg}
     keywords |= {ATOMIC_PTX for n in parts if isinstance(n, ast.Constant) and _orders_memory(n.value)}
     keywords |= {REMOTE_ARRIVAL for n in parts if isinstance(n, ast.Call) and _arrives_remotely(n)}
-    marks = Marks(path, node)
+    marks = Marks(path, node, _helpers(path, text).given(name))
     tree = ast.Module([_Rewriter(marks).visit(node)], [])
     ast.fix_missing_locations(tree)
     return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords), marks.outline)

@@ -130,6 +130,11 @@ class Variants(SpecModel):
     exclude: tuple[str, ...] = Field(
         default=(), description=f"Expressions of which none may be true of a variant. {LANGUAGE}"
     )
+    always: tuple[dict[str, Any], ...] = Field(
+        default=(),
+        description="With tuned: variants that are generated whatever the table says, each entry by the values of some "
+        "axes, dotted path -> value; for shapes that no class of the table is near.",
+    )
 
 
 class Check(SpecModel):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -106,3 +106,25 @@ def _merged(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         known = merged.get(key)
         merged[key] = annotation if known is None or known == annotation else Union[known, annotation]
     return merged
+
+
+def own(model: type[BaseModel], data: Any, keys: Sequence[str]) -> Any:
+    """What a spec says at a path without its axes, by itself or by the default of the model."""
+    field = model.model_fields.get(keys[0])
+    if field is None:
+        return None
+    inner = model_in(field.annotation)
+    if isinstance(data, Mapping) and keys[0] in data:
+        here = data[keys[0]]
+        return own(inner, here, keys[1:]) if len(keys) > 1 and inner else here
+    if not field.is_required():
+        here = field.get_default(call_default_factory=True)
+        return reduce(lambda value, key: getattr(value, key, None), keys[1:], here)
+    return own(inner, {}, keys[1:]) if len(keys) > 1 and inner else None
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that an annotation has in it, if any."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(model_in, get_args(annotation))), None)

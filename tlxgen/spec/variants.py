@@ -20,7 +20,7 @@ from tlxgen.spec.paths import axis_paths, matches, paths
 from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
-MAX_POINTS = 1_000_000
+MAX_POINTS = 16_000_000
 MAX_TRIED = 1000  # values of an axis that are tried where the rest of the spec is wrong
 _AXES: DataPath = ("variants", "axes")
 _CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))

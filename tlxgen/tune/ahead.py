@@ -35,12 +35,13 @@ class Target:
     module: str = worker.MODULE
 
 
-def compile_ahead(bench: Bench, shapes: Sequence[Shape], target: Target, on_done: Callable[[int, int], None]) -> None:
-    """Compiles every kernel of `bench` for `shapes`; from then on this process uses the cache that they are in.
+def compile_ahead(wanted: Sequence[tuple[Shape, Bench]], target: Target, on_done: Callable[[int, int], None]) -> None:
+    """Compiles every kernel of a bench for the shape beside it; from then on this process uses the cache that they are
+    in.
 
     `on_done` is told of how many of how many are done. What does not compile is said by its launch.
     """
-    tasks = [_task(bench, kernel, shape, target) for shape in shapes for kernel in bench.launched()]
+    tasks = [_task(bench, kernel, shape, target) for shape, bench in wanted for kernel in bench.launched()]
     if len(tasks) < FROM:
         return
     os.environ |= worker.shared_environment()

@@ -28,7 +28,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -36,8 +36,8 @@ from unittest import mock
 from tlxgen import families
 from tlxgen.bounded.serve import Say, serve
 from tlxgen.compile.toolchain import identity, name_cache
-from tlxgen.loading import HOST, load_file
-from tlxgen.render.module import shared_host
+from tlxgen.loading import load_file
+from tlxgen.render.module import shared_files
 
 LINK_READINGS = 5
 LEAST_US = 0.01  # what a chain is longer by, at least: the figures of two runs differ by more
@@ -95,7 +95,7 @@ class Candidate:
 
         self.key: str = data["key"]
         self.spec = _spec(request, data)
-        self.module = _module(data["source"], request["sources"][data["source"]])
+        self.module = _module(request["family"], data["source"], request["sources"][data["source"]])
         options = dict(data["options"] or {})
         if "ctas_per_cga" in options:
             options["ctas_per_cga"] = tuple(options["ctas_per_cga"])
@@ -112,20 +112,21 @@ def _spec(request: Json, data: Json) -> Any:
 _MODULES: dict[str, Any] = {}
 
 
-def _module(name: str, text: str) -> Any:
+def _module(family: str, name: str, text: str) -> Any:
     """The module of a source, in a file that stays: Triton reads functions from where they stand."""
     if name not in _MODULES:
-        path = Path(_folder()) / f"tuned_{name[:16]}.py"
+        path = Path(_folder(family)) / f"tuned_{name[:16]}.py"
         path.write_text(text, encoding="utf-8")
         _MODULES[name] = load_file(path)
     return _MODULES[name]
 
 
-@lru_cache(maxsize=1)
-def _folder() -> str:
-    """Where modules lie, beside what they share."""
+@cache
+def _folder(family: str) -> str:
+    """Where the modules of a family lie, beside what they share."""
     folder = tempfile.mkdtemp(prefix="tlxgen-tune-")
-    Path(folder, HOST).write_text(shared_host(), encoding="utf-8")
+    for name, text in shared_files(families.load(family)).items():
+        Path(folder, name).write_text(text, encoding="utf-8")
     return folder
 
 

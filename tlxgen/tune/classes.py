@@ -1,4 +1,8 @@
-"""Shape classes: which shapes share a winner. LEAF module: imports nothing of tlxgen."""
+"""Which shapes share a winner: none do. LEAF module: imports nothing of tlxgen.
+
+A shape near another one can have another winner, by one tile more that begins a round, or by rows that begin elsewhere
+in lines of L2; the model of time knows such things, and a table does not.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,6 @@ from collections.abc import Iterable
 Shape = tuple[int, ...]
 
 
-def class_of(shape: Shape) -> Shape:
-    """The class of a shape: each extent rounded up to a power of two. 3000x4096x100 is of the class 4096x4096x128."""
-    return tuple(1 << (extent - 1).bit_length() for extent in shape)
-
-
 def classes(shapes: Iterable[Shape]) -> dict[Shape, tuple[Shape, ...]]:
-    """Class -> its shapes, both in a fixed order."""
-    found: dict[Shape, list[Shape]] = {}
-    for shape in sorted(set(shapes)):
-        found.setdefault(class_of(shape), []).append(shape)
-    return {key: tuple(found[key]) for key in sorted(found)}
+    """What is searched at a time, in a fixed order: each shape by itself."""
+    return {shape: (shape,) for shape in sorted(set(shapes))}

@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 
 from tlxgen import stamp
 from tlxgen.compile import Argument, Job, Outcome, compile_all
-from tlxgen.loading import HOST
 from tlxgen.plan import Launch
-from tlxgen.render.module import shared_host
+from tlxgen.render.module import shared_files
 
 from .space import Candidate, Shape, Space
 
@@ -38,7 +37,8 @@ def compile_candidates(
 ) -> list[Outcome]:
     """The main kernel of each candidate, offline; what was compiled before comes from the cache."""
     with TemporaryDirectory(prefix="tlxgen-dry-") as folder:
-        Path(folder, HOST).write_text(shared_host(), encoding="utf-8")
+        for name, text in shared_files(space.family).items():
+            Path(folder, name).write_text(text, encoding="utf-8")
         for name, text in space.sources.items():
             Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
         jobs = [_job(Path(folder, f"{c.source}.py"), c) for c in candidates]

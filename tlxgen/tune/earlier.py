@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,26 @@ from tlxgen.errors import TlxgenError
 from tlxgen.families.tuned import same
 from tlxgen.spec.renamed import values as values_now
 
-from .classes import class_of
 from .lab import Device
 from .space import Shape, Space
+
+Key = tuple[Shape, int]  # a class, and which of the things that a spec computes it is of
 
 
 @dataclass(frozen=True)
 class Earlier:
     """Classes with their text, faults with their class and text, and classes whose winner the spec no longer has."""
 
-    classes: Mapping[Shape, str] = field(default_factory=dict)
-    faults: tuple[tuple[Shape, str], ...] = ()
+    classes: Mapping[Key, str] = field(default_factory=dict)
+    faults: tuple[tuple[Key, str], ...] = ()
     gone: tuple[Shape, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-def read(path: Path, space: Space, device: Device) -> Earlier:
-    """Of the file at `path`, if there is one. Raises TlxgenError for what is no table of this kernel and device: it is
-    not to be lost."""
+def read(path: Path, parts: Sequence[Space], device: Device) -> Earlier:
+    """Of the file at `path`, if there is one; `parts` are those of a spec's space that compute the same. Raises
+    TlxgenError for what is no table of this kernel and device: it is not to be lost."""
+    space = parts[0]
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -42,23 +44,37 @@ def read(path: Path, space: Space, device: Device) -> Earlier:
         data: Any = YAML(typ="safe", pure=True).load(text)
         told = {"kernel": data["kernel"], "device": data["device"]}
         rows, faults = data["classes"], data["faults"]
-        shapes = [tuple(row["class"]) for row in rows]
+        shapes = [_shape(row) for row in rows]
         values = [values_now(row["winner"]["values"], space.family.renamed) for row in rows]
         blocks, fault_blocks = _blocks(text, "- class:"), _blocks(text, "- fault:")
-        failed = [class_of(tuple(fault["shape"])) for fault in faults]
+        failed = [(tuple(fault["shape"]), values_now(fault["values"], space.family.renamed)) for fault in faults]
     except (YAMLError, AttributeError, KeyError, TypeError, ValueError):
         raise _refused(path, "it is no table of tlxgen tune") from None
     if told != {"kernel": space.name, "device": device.name}:
         raise _refused(path, f"it is the table of {told['kernel']} on {told['device']}")
     if len(blocks) != len(rows) or len(fault_blocks) != len(faults):
         raise _refused(path, "it is not as tlxgen tune writes it")
-    there = [any(same(c.values, v) for c in space.candidates) for v in values]
+    of = [_part(v, parts) for v in values]
+    keys = [(shape, _part(v, parts) or 0) for shape, v in failed]
     return Earlier(
-        {shape: block for shape, block, kept in zip(shapes, blocks, there, strict=True) if kept},
-        tuple(zip(failed, fault_blocks, strict=True)),
-        tuple(shape for shape, kept in zip(shapes, there, strict=True) if not kept),
+        {(shape, i): block for shape, block, i in zip(shapes, blocks, of, strict=True) if i is not None},
+        tuple(zip(keys, fault_blocks, strict=True)),
+        tuple(shape for shape, i in zip(shapes, of, strict=True) if i is None),
         dict(data.get("versions") or {}),
     )
+
+
+def _part(values: Any, parts: Sequence[Space]) -> int | None:
+    """Which part has a candidate of these values; None if none has."""
+    own = parts[0].family.own(parts[0].document)
+    found = (i for i, part in enumerate(parts) if any(same(c.values, values, own) for c in part.candidates))
+    return next(found, None)
+
+
+def _shape(row: Any) -> Shape:
+    """What a row is of: the shape that was measured; of several, which one run had together, their class."""
+    measured = [tuple(each["shape"]) for each in row["winner"].get("shapes", ())]
+    return measured[0] if len(measured) == 1 else tuple(row["class"])
 
 
 def _refused(path: Path, why: str) -> TlxgenError:

@@ -1,4 +1,4 @@
-"""The search of one shape class: successive halving over the best-ranked candidates and some drawn from the others.
+"""The search of one shape: successive halving over the best-ranked candidates and some drawn from the others.
 
 Its decisions depend on the candidates, their results and the seed, never on time, the number of workers or the order in
 which results arrive; only a budget ends it early. A candidate with a fault does not count: the next in line takes its

@@ -16,10 +16,12 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from tlxgen import digest, families, stamp
 from tlxgen.bounded import cpus
-from tlxgen.errors import SpecError
-from tlxgen.families import Family, Kernels, Structure, Variant
+from tlxgen.families import Family, Structure, Variant
+from tlxgen.families.structure import leaves, text_of
 from tlxgen.files import write_atomic
 from tlxgen.plan import Plan
 from tlxgen.spec import Document
@@ -56,7 +58,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Space:
-    """The candidates of a spec in the order of its axes, the texts of their modules, and what the plan rejected."""
+    """The candidates of a spec in the order of its axes, the texts of their modules, and what the plan rejected.
+
+    `problem`: of a part whose candidates compute the same, what sets that apart from other parts; empty of a whole.
+    """
 
     document: Document
     family: Family
@@ -64,6 +69,28 @@ class Space:
     candidates: tuple[Candidate, ...]
     sources: Mapping[str, str] = field(repr=False)  # digest -> text
     rejected: Mapping[str, int]  # rule -> how many variants broke it
+    problem: Mapping[str, str] = field(default_factory=dict)
+
+    def apart(self) -> tuple[Space, ...]:
+        """One for each thing that candidates compute: there is no fastest among different results."""
+        told = [_told(self.family.computed(c.variant.spec), c.plan.arch.name) for c in self.candidates]
+        sets: dict[str, list[int]] = {}
+        for i, values in enumerate(told):
+            sets.setdefault(repr(values), []).append(i)
+        varying = [path for path in told[0] if len({values.get(path) for values in told}) > 1]
+        return tuple(
+            replace(
+                self,
+                candidates=tuple(self.candidates[i] for i in found),
+                problem={path: told[found[0]][path] for path in varying},
+            )
+            for found in sets.values()
+        )
+
+    @property
+    def label(self) -> str:
+        """What its candidates compute, where others compute something else."""
+        return ", ".join(f"{path}={value}" for path, value in self.problem.items())
 
     def ranked(self, shapes: Sequence[Shape], sms: int) -> list[Candidate]:
         """Best first by the family's estimate, its geometric mean over `shapes`.
@@ -77,11 +104,17 @@ class Space:
         return sorted(self.candidates, key=lambda c: (costs[c.key], digest.of_text(c.label)))
 
 
+def _told(computed: Mapping[str, Any], arch: str) -> dict[str, str]:
+    """What is computed, path by path, as text."""
+    plain = {path: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for path, v in computed.items()}
+    return {path: text_of(v) for item in plain.items() for path, v in leaves(*item)} | {"arch": arch}
+
+
 def space_of(document: Document) -> Space:
     """Of a document that was loaded without its tuned file, so that every variant is there.
 
     Kept in the cache folder by all that it follows from: enumerating 100,000 points takes a second and more.
-    Raises SpecError when the axes change what is computed, and NoVariantError when nothing fits.
+    Raises NoVariantError when nothing fits.
     """
     family = families.of(document)
     kept = _kept(document, family)
@@ -119,7 +152,6 @@ def _made_by(templates: Path) -> list[str]:
 def _enumerated(document: Document, family: Family) -> Space:
     with _Renderer(family, _processes()) as renderer:
         kernels = family.kernels(document, renderer.add).some()
-        _refuse_two_problems(kernels)
         texts = renderer.texts()
     sources: dict[str, str] = {}
     candidates = []
@@ -147,23 +179,6 @@ def options_of(plan: Plan) -> dict[str, Any]:
     }
     options |= {"maxnreg": plan.launches[0].maxnreg} if plan.launches[0].maxnreg else {}
     return options | ({"ctas_per_cga": list(plan.cluster)} if max(plan.cluster) > 1 else {})
-
-
-def _refuse_two_problems(kernels: Kernels) -> None:
-    """A table says which variant is fastest; two variants that compute different things cannot be in one."""
-    first = kernels.kept[0].spec
-    for variant in kernels.kept:
-        for path in kernels.family.computes:
-            if _at(variant.spec, path) != _at(first, path):
-                where = kernels.document.where(("variants", "axes"), key=True)
-                text = f"the axes change what is computed ({path}): there is no fastest among different results"
-                raise SpecError(text, location=where, remedy="tune a spec for each; `extends` keeps them short")
-
-
-def _at(spec: Any, path: str) -> Any:
-    for key in path.split("."):
-        spec = getattr(spec, key)
-    return spec
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The tuned file: what won each shape class, by how much, over what, and what was rejected and why.
+"""The tuned file: what won each shape, by how much, over what, and what was rejected and why.
 
 The same results give the same bytes: there is no date in it, and nothing of the machine but the device.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .earlier import Earlier
+from .earlier import Earlier, Key
 from .lab import Device
 from .results import Result
 from .search import Outcome
@@ -20,11 +20,16 @@ from .space import Candidate, Shape, Space
 
 @dataclass(frozen=True)
 class Won:
-    """The search of one shape class."""
+    """The search of one shape; `class` is what the file calls it. `part`: which of the things that a spec computes."""
 
     shape_class: Shape
     shapes: tuple[Shape, ...]
     outcome: Outcome
+    part: int = 0
+
+    @property
+    def key(self) -> Key:
+        return self.shape_class, self.part
 
 
 def render(
@@ -32,11 +37,11 @@ def render(
 ) -> str:
     """The file's text. `spec` is the path to show; of `earlier` runs what this one has nothing of is kept."""
     earlier = earlier or Earlier()
-    blocks = {shape: _kept(block, earlier.versions, device) for shape, block in earlier.classes.items()}
-    blocks |= {won.shape_class: "\n".join(_class(space, won)) for won in classes}
-    new = {won.shape_class for won in classes}
+    blocks = {key: _kept(block, earlier.versions, device) for key, block in earlier.classes.items()}
+    blocks |= {won.key: "\n".join(_class(space, won)) for won in classes}
+    new = {won.key for won in classes}
     faults = [fault for fault in earlier.faults if fault[0] in blocks.keys() - new]
-    faults += [(w.shape_class, _fault(*fault)) for w in classes for _, fault in sorted(w.outcome.faults.items())]
+    faults += [(w.key, _fault(*fault)) for w in classes for _, fault in sorted(w.outcome.faults.items())]
     lines = [
         f"# Written by `tlxgen tune {spec}`, read by `tlxgen build`. Times are medians in microseconds a launch,",
         "# measured in turns with the baseline's; speedup is the baseline's time over the variant's.",
@@ -48,7 +53,7 @@ def render(
         f"variants: {_flow({'fit': len(space.candidates), 'rejected': dict(space.rejected)})}",
         "classes:" if blocks else "classes: []",
     ]
-    lines += [blocks[shape] for shape in sorted(blocks)]
+    lines += [blocks[key] for key in sorted(blocks)]
     lines.append("faults:" if faults else "faults: []")
     lines += [text for _, text in sorted(faults, key=lambda fault: fault[0])]
     return "\n".join(lines) + "\n"

@@ -42,6 +42,11 @@ class Budget:
     def of(cls, seconds: float | None) -> Budget:
         return cls(seconds, time.monotonic())
 
+    def share(self, among: int) -> Budget:
+        """What is left, for the first of so many that have an equal part of it."""
+        now = time.monotonic()
+        return Budget(None if self.seconds is None else (self.seconds - (now - self.start)) / among, now)
+
     def left(self) -> bool:
         return self.seconds is None or time.monotonic() - self.start < self.seconds
 

@@ -44,10 +44,15 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Shapes drawn by the family's distribution: how many, and the seed. None: shapes that are named."""
+    """Shapes drawn by the family's distribution: how many (None: shapes are named), and the seed (None: 0)."""
 
     count: int | None = None
-    seed: int = 0
+    seed: int | None = None
+
+    def require(self) -> None:
+        """Raises TlxgenError for a seed of nothing."""
+        if self.count is None and self.seed is not None:
+            raise TlxgenError("--seed decides which shapes --random draws: there is no --random")
 
 
 def run(
@@ -66,6 +71,7 @@ def run(
     That is a record of `bench --json`. Of shapes that are `drawn`, only what people call is timed: a function that
     chooses among structures, and not each of these.
     """
+    drawn.require()
     outputs.require()
     before = summary.read(earlier) if earlier else None
     check_torch()
@@ -73,20 +79,24 @@ def run(
         if work.generated.is_dir() and (line := work.difference("what is there is not timed")):
             print(line, file=sys.stderr, flush=True)
         bench = Bench(spec, work.folder, baselines=baselines, every_config=every_config)
-        for part in bench.apart():
+        bench.picks_only = drawn.count is not None
+        parts = bench.apart()
+        for part in parts:
             part.baselines  # noqa: B018  # a name that is none is told before a GPU is asked for
         if drawn.count is not None:
             if shapes or every_config:
                 raise TlxgenError("--random draws the shapes, and times what is picked: no --shapes, no --every-config")
-            bench.picks_only = True
-            shapes = draw.shapes(bench, drawn.count, drawn.seed)
-        return _run(bench, work, tuple(shapes) or bench.shapes, turns, outputs, workers or cpus(), before)
+            some, seed = draw.shapes(bench, drawn.count, drawn.seed or 0), drawn.seed or 0
+            wanted = [*zip(some, draw.dealt(parts, len(some), seed), strict=True)]
+        else:
+            wanted = [*itertools.product(tuple(shapes) or bench.shapes, parts)]
+        return _run(bench, work, wanted, turns, outputs, workers or cpus(), before)
 
 
 def _run(
     bench: Bench,
     work: Working,
-    chosen: Sequence[Shape],
+    wanted: Sequence[tuple[Shape, Bench]],
     turns: int,
     outputs: Outputs,
     workers: int,
@@ -102,8 +112,9 @@ def _run(
         if len(bench.apart()) > 1:
             text = f"the variants of {bench.kernels.name} compute different things; an operator computes one"
             raise TlxgenError(text, remedy="give the axis that decides what is computed one value")
-        named = [(case.name, case.baseline) for case in bench.cases(chosen[0])]
-        text = source(bench.kernels.name, bench.spec, work.generated, chosen, named)
+        shapes = [*dict.fromkeys(shape for shape, _ in wanted)]
+        named = [(case.name, case.baseline) for case in bench.cases(shapes[0])]
+        text = source(bench.kernels.name, bench.spec, work.generated, shapes, named)
         write_atomic(outputs.tritonbench, text.encode())
         print(f"wrote {outputs.tritonbench}; TritonBench wants it at operators/{bench.kernels.name}/__init__.py")
         if outputs == Outputs(tritonbench=outputs.tritonbench):
@@ -111,11 +122,11 @@ def _run(
     arch = bench.kernels.structures[0].plan.arch
     require_device(arch.name, arch.capability, "bench")
     check_triton()
-    record = _time(bench, chosen, turns, workers)
+    record = _time(wanted, turns, workers)
     record.write(json_path=outputs.json, csv_path=outputs.csv, markdown=outputs.markdown, plot=outputs.plot)
     failed = any(row.error for row in record.rows)
-    if len(chosen) > 1:
-        show([summary.of_rows(record.rows)])
+    if len({shape for shape, _ in wanted}) > 1:
+        show([summary.of_rows(record.rows, _called(wanted) if bench.picks_only else ())])
     if before is not None:
         table, fell = summary.against(before, record.rows)
         show([table])
@@ -123,18 +134,25 @@ def _run(
     return int(failed)
 
 
-def _time(bench: Bench, shapes: Sequence[tuple[int, ...]], turns: int, workers: int) -> Record:
+def _called(wanted: Sequence[tuple[Shape, Bench]]) -> list[str]:
+    """What people call of each problem: with shapes of its own, all of them are one sample."""
+    parts = {id(part): (shape, part) for shape, part in wanted}.values()
+    return [case.name for shape, part in parts for case in part.cases(shape) if not case.baseline]
+
+
+def _time(wanted: Sequence[tuple[Shape, Bench]], turns: int, workers: int) -> Record:
+    """Times each part of a bench on the shapes that it stands beside."""
     from tlxgen.bench.gpu import Gpu
 
     gpu, say = Gpu(), _teller()
     target = Target(gpu.capability, gpu.sms, workers)
-    compile_ahead(bench, shapes, target, lambda done, total: say(f"compiled {done} of {total}"))
+    compile_ahead(wanted, target, lambda done, total: say(f"compiled {done} of {total}"))
     rows: list[Row] = []
     readings = []
-    for shape, part in itertools.product(shapes, bench.apart()):
+    for shape, part in wanted:
         name = "x".join(map(str, shape))
         problem, cases = part.problem(shape, gpu.device), part.cases(shape)
-        chain = not bench.every_config  # of hundreds of configs it would double the time
+        chain = not part.every_config  # of hundreds of configs it would double the time
         done = time_problem(problem, cases, gpu, turns=turns, chain=chain, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done

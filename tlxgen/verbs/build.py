@@ -49,7 +49,7 @@ def run(specs: list[Path], options: Options) -> int:
     def one(spec: Path, step: Step | None) -> Built:
         built = build(spec, out=out, check=check, force=force, on_step=step)
         if not options.as_json:
-            _tell(built, check)
+            tell(built, check)
             for line in _proof_lines(built, states_of(built)):
                 print(line)
         return built
@@ -153,7 +153,7 @@ def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> in
 
     def write() -> None:
         for made in prepared:
-            _tell(made.write(force=force), check=False)
+            tell(made.write(force=force), check=False)
 
     with tempfile.TemporaryDirectory(prefix="tlxgen-verify-") as folder:
         status = verify.write_if_clean(prepared, Path(folder), verify.Options(), write)
@@ -194,7 +194,8 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
     return bar
 
 
-def _tell(built: Built, check: bool) -> None:
+def tell(built: Built, check: bool) -> None:
+    """Prints what a build did, in a line, and its notes."""
     print(_line(built, check))
     for note in built.notes:
         print(f"  {note}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ class Options:
     timeout_s: float = 30.0
     module: str = worker.MODULE
     as_json: bool = False
+    only: str = ""  # of a spec that computes several things, what to tune: `problem.b.layout=col`
 
 
 def run(spec: Path, options: Options) -> int:
@@ -79,32 +81,40 @@ def run(spec: Path, options: Options) -> int:
             space = space_of(document)
         found = asking.result()
         require(space, found)
-        shapes = _shapes(space, options.shapes)
+        shapes, parts = _shapes(space, options.shapes), space.apart()
+        chosen = _chosen(parts, options.only)
         path = options.out or default_path(root_of(spec), found.name, spec)
         _require_writable(path)
-        before = earlier.read(path, space, found)
+        before = earlier.read(path, parts, found)
         results = Results(stamp.cache_folder() / "tune" / "results", found.name, found.versions)
         limits = labs.Limits(measure_s=options.timeout_s, workers=workers)
-        lab = labs.Lab(space, found, results, pools, limits=limits, seed=options.seed, module=options.module)
-        effort = effort_of(options.candidates, options.exhaustive, space)
-        budget = Budget.of(options.budget_s)
-        step = _bar(stack, len(classes(shapes)), effort)
-        won = tune(
-            space, lab, shapes, effort=effort, seed=options.seed, budget=budget, at_once=2 * pools.gpus, on_step=step
-        )
+        budget, won, count = Budget.of(options.budget_s), list[Won](), len(classes(shapes)) * len(chosen)
+        step_of = _bar(stack, count, effort_of(options.candidates, options.exhaustive, space))
+        for done, i in enumerate(chosen):
+            part = parts[i]
+            lab = labs.Lab(part, found, results, pools, limits=limits, seed=options.seed, module=options.module)
+            found_here = tune(
+                *(part, lab, shapes),
+                effort=effort_of(options.candidates, options.exhaustive, part),
+                seed=options.seed,
+                budget=budget.share(len(chosen) - done),
+                at_once=2 * pools.gpus,
+                on_step=step_of(i),
+            )
+            won += [replace(one, part=i) for one in found_here]
     write_atomic(path, render(space, found, _shown(spec), options.seed, won, before).encode())
     winners = _winners(space, won)
-    missing, kept = len(classes(shapes)) - len(won), set(before.classes) - {w.shape_class for w in won}
+    missing, kept = count - len(won), set(before.classes) - {w.key for w in won}
     if options.as_json:
-        counts = {"kept": sorted(kept), "gone": len(before.gone), "missing": missing}
+        counts = {"kept": sorted(shape for shape, _ in kept), "gone": len(before.gone), "missing": missing}
         print(json.dumps({**_fits(space), "wrote": str(path), "winners": winners.records, **counts}, default=str))
         return int(missing > 0)
     show([winners])
     print(
         f"wrote {path}"
-        + (f"; kept {len(kept)} shape classes of earlier runs" if kept else "")
+        + (f"; kept {len(kept)} shapes of earlier runs" if kept else "")
         + (f"; {len(before.gone)} are gone, whose winners the spec no longer has" if before.gone else "")
-        + (f"; {missing} shape classes got nothing of the budget" if missing else "")
+        + (f"; {missing} shapes got nothing of the budget" if missing else "")
     )
     return int(missing > 0)
 
@@ -127,36 +137,43 @@ def dry_run(spec: Path, options: Options) -> int:
             raise TlxgenError(f"--{name} has no effect beside --dry-run, which measures and writes nothing")
     check_triton()
     space = space_of(load(spec, tuned=False))
-    shapes = _shapes(space, options.shapes)
-    order = {shape: best(space, shape, H200_SMS, options.candidates or 4) for shape in shapes}
+    shapes, parts = _shapes(space, options.shapes), space.apart()
+    pairs = [(shape, parts[i]) for shape in shapes for i in _chosen(parts, options.only)]
+    order = {(shape, part.label): best(part, shape, H200_SMS, options.candidates or 4) for shape, part in pairs}
     wanted = list({e.candidate.key: e.candidate for line in order.values() for e in line}.values())
     with bar(len(wanted), "compiling") as shown:
         found = compile_candidates(space, wanted, options.workers, 120, lambda outcome: shown.advance())
     outcomes = {candidate.key: outcome for candidate, outcome in zip(wanted, found, strict=True)}
-    tables = [_ranking(space, shape, line, outcomes) for shape, line in order.items()]
+    tables = [_ranking(space, shape, problem, line, outcomes) for (shape, problem), line in order.items()]
     failed = sum(not outcome.ok for outcome in found)
     if options.as_json:
-        ranked = [{"shape": shape, "ranked": table.records} for shape, table in zip(order, tables, strict=True)]
+        ranked = [
+            {"shape": shape, **({"problem": problem} if problem else {}), "ranked": table.records}
+            for (shape, problem), table in zip(order, tables, strict=True)
+        ]
         print(json.dumps({**_fits(space), "shapes": ranked, "failed": failed}, default=str))
     else:
         rejected = ", ".join(f"{rule} {count}" for rule, count in space.rejected.items()) or "none"
         print(f"{len(space.candidates)} variants fit; rejected by the plan, by rule: {rejected}")
         show(tables)
         print(
-            f"{len(found) - failed} of {len(found)} compile; not measured, as a dry run has no GPU: any time. "
+            f"{len(found) - failed} of {len(found)} compile; nothing was measured. "
             f"Estimates are arithmetic on the plan, for {H200_SMS} SMs; only their order matters"
         )
     return int(failed > 0)
 
 
-def _ranking(space: Space, shape: Shape, line: Sequence[Estimated], outcomes: Mapping[str, Compiled]) -> Table:
+def _ranking(
+    space: Space, shape: Shape, problem: str, line: Sequence[Estimated], outcomes: Mapping[str, Compiled]
+) -> Table:
     """The candidates of a shape in their order: estimate, and what the compiler says of each."""
     estimated = any(entry.clocks for entry in line)
     failed = any(not outcomes[entry.candidate.key].ok for entry in line)
     columns = ["order", *(["clocks, estimated", "of the first"] if estimated else []), "variant"]
     columns += ["registers at launch", "spill B", "SMEM B", *(["error"] if failed else [])]
     unestimated = "" if estimated else ", for which this family has no estimate"
-    table = Table(f"{form(space.family.problem_extents)} = {written(shape)}{unestimated}", tuple(columns))
+    of = f" for {problem}" if problem else ""
+    table = Table(f"{form(space.family.problem_extents)} = {written(shape)}{of}{unestimated}", tuple(columns))
     best = line[0].clocks if line else 0
     for i, entry in enumerate(line, start=1):
         outcome = outcomes[entry.candidate.key]
@@ -188,14 +205,26 @@ def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:
     return shapes
 
 
+def _chosen(parts: Sequence[Space], only: str) -> list[int]:
+    """Which parts to tune: all, or those of which `only` holds, `PATH=VALUE, ...`. Raises TlxgenError for what holds of
+    none."""
+    wanted = [tuple(map(str.strip, item.partition("=")[::2])) for item in only.split(",") if item.strip()]
+    found = [i for i, part in enumerate(parts) if all(part.problem.get(path) == value for path, value in wanted)]
+    if not found:
+        there = "; ".join(filter(None, (part.label for part in parts))) or "its axes do not change what is computed"
+        raise TlxgenError(f"--only {only!r} is none of what this spec computes", remedy=f"that is: {there}")
+    return found
+
+
 def _shown(spec: Path) -> str:
     return Path(os.path.relpath(spec.resolve(), root_of(spec))).as_posix()
 
 
-def _bar(stack: ExitStack, count: int, effort: Effort) -> Progress:
-    """A bar over all candidates on a terminal; elsewhere a line for each step, with the seconds since the first."""
+def _bar(stack: ExitStack, count: int, effort: Effort) -> Callable[[int], Progress]:
+    """A bar over all candidates on a terminal; elsewhere a line for each step, with the seconds since the first. For
+    each part of a space what to tell it of."""
     total, begun = count * (effort.ranked + effort.drawn), time.monotonic()
-    done: dict[Shape, int] = {}
+    done: dict[tuple[int, Shape], int] = {}
     drawn = stack.enter_context(bar(total, "")) if on_terminal() else None
 
     def update(completed: int, text: str) -> None:
@@ -204,13 +233,13 @@ def _bar(stack: ExitStack, count: int, effort: Effort) -> Progress:
         else:
             print(f"[{time.monotonic() - begun:5.1f} s] {completed} of {total}: {text}", file=sys.stderr, flush=True)
 
-    def step(shape_class: Shape, outcome: Outcome) -> None:
-        done[shape_class] = len(outcome.results) + len(outcome.faults)
+    def step(part: int, shape_class: Shape, outcome: Outcome) -> None:
+        done[part, shape_class] = len(outcome.results) + len(outcome.faults)
         if outcome.order:
             best = outcome.order[0]
             update(sum(done.values()), f"{written(shape_class)}: {1 / outcome.score(best):.3f} {best.label}")
 
-    return step
+    return lambda part: functools.partial(step, part)
 
 
 def _winners(space: Space, classes_won: Sequence[Won]) -> Table:

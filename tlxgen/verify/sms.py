@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .verification import Run
 
-MOST = 13  # more than a small problem has items, and prime: what divides other numbers of SMs need not divide this one
+MOST = 17  # more than a small problem has items, and prime: what divides other numbers of SMs need not divide this one
 COUNTS = (4, 1, 2, 3, MOST)  # the first is what a list of decisions is for that names no other
 _TURNS = (4, 1, 4, 2, MOST, 3)  # of generated kernels: the default runs go through all of them on each shape
 _FIRST = {"random": 0, "starved": 2, "lazy": 4, "eager": 5}  # so that those of the first two seeds all differ

@@ -13,7 +13,7 @@ from tlxgen.cases.foreign import importing, shown
 from tlxgen.check import numerics
 from tlxgen.coverage import Waiver
 from tlxgen.errors import Location, SpecError
-from tlxgen.families import kernels_of
+from tlxgen.families import Variant, kernels_of
 from tlxgen.sim import SMS, Delays, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 from .sms import counts_for, turn_of
@@ -49,10 +49,10 @@ def prepare(
     count = len(configs)
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
-    variants = [structure.variant_of(c.kwargs)[0].spec for c in configs]
+    alike = [structure.variant_of(c.kwargs)[0] for c in configs]
+    variants, clusters = [v.spec for v in alike], [cluster_of(v) for v in alike]
     points = [(v, c.kwargs) for v, c in zip(variants, configs, strict=True)]
     cases = given if given is not None else [(i, tuple(s)) for i, s in cases_of(problem, points, config)]
-    counts = counts_for(math.prod(structure.plan.cluster))
     used: set[int] = set()
 
     def run_one(way: Way, number: int, sms: int) -> Report:
@@ -62,20 +62,29 @@ def prepare(
         used.add(sms)
         i, shape = cases[number]
         case = (problem, modules[sms], variants[i], shape, modules[sms].CONFIGS[i], numerics.compare)
-        return verify_case(*case, (way,), sms=sms, arch=arch).of_part(number + len(cases) * counts.index(sms))
+        turn = counts_for(clusters[i]).index(sms)
+        return verify_case(*case, (way,), sms=sms, arch=arch).of_part(number + len(cases) * turn)
 
     def run(way: Way) -> Report:
         report = Report()
         if isinstance(way, Script):
             turn, number = divmod(way.part, len(cases))
+            counts = counts_for(clusters[cases[number][0]])
             return run_one(way, number, counts[turn]) if turn < len(counts) else report
         sizes = [math.prod(shape) for _, shape in cases]
         for number in middle_first(sizes) if isinstance(way, Delays) else range(len(cases)):
-            sms = turn_of(way, number, math.prod(structure.plan.cluster)) if isinstance(way, tuple) else counts[0]
+            cluster = clusters[cases[number][0]]
+            sms = turn_of(way, number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
             report.add(run_one(way, number, sms))
         return report
 
     return Prepared(cases, used, run), list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+
+
+def cluster_of(variant: Variant) -> int:
+    """The CTAs of a cluster, which the variants of a structure may differ in."""
+    assert variant.plan  # a variant that is run fits
+    return math.prod(variant.plan.cluster)
 
 
 def middle_first(sizes: Sequence[int]) -> list[int]:

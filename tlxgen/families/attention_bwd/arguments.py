@@ -124,7 +124,7 @@ def _host(facts: Facts) -> Iterator[HostArgument]:
     yield HostArgument("out", "what the forward has returned.", shape=queries, dtypes=kind, wants="rows")
     meaning = "(B, H, Nq) float32, contiguous: the log of the sum of exp(score), -inf for a query that sees no key."
     yield HostArgument("lse", meaning, shape="(batches, heads, n_q)", dtypes=("float32",), wants="contiguous")
-    meaning, taken = "the gradient of a scalar by out.", "addressable(dout)"
+    meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
     yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants="rows", decoded=taken)
     yield HostArgument("scale", f"positive; 1 / sqrt({d}) when absent.", "float?", "None", True)
     meaning = f"where {'gradients go' if len(facts.gradients) > 1 else 'it goes'}; allocated when absent."

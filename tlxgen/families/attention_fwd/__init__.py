@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from tlxgen.families.attention.common import EXTENTS, SHAPES, unequal_groups
 from tlxgen.families.base import Family
+from tlxgen.spec import CommonSpec
 
 from .axes import AXES
 from .spec import AttentionSpec
@@ -15,12 +17,12 @@ class AttentionFwd(Family):
     """The attention_fwd family."""
 
     name = "attention_fwd"
-    model = AttentionSpec
+    model: ClassVar[type[CommonSpec]] = AttentionSpec
     axes = AXES
     first_axes = {"mask.kind": ("none", "causal")}
     extents = EXTENTS
     shapes = SHAPES
-    computes = ("problem", "mask", "softmax.softcap", "softmax.sink", "softmax.lse")
+    computes: ClassVar[tuple[str, ...]] = ("problem", "mask", "softmax.softcap", "softmax.sink", "softmax.lse")
 
     def wrong_shape(self, shape: Sequence[int]) -> str:
         return super().wrong_shape(shape) or unequal_groups(shape)

@@ -8,7 +8,7 @@ from tlxgen.arch import DType
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
 
-from .facts import AttentionFacts
+from .facts import AttentionFacts, History
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
 LOG2_E = "math.log2(math.e)"
@@ -45,10 +45,19 @@ def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield address("key_lengths_ptr", "i32", "key_lengths")
     if facts.packed:
         yield from (address(f"cu_seqlens_{side}_ptr", "i32", f"cu_seqlens_{side}") for side in "qk")
+    if facts.history.targets:
+        yield address("num_targets_ptr", "i32", "num_targets")
+    if facts.row_factors:
+        yield address("factor_ptr", "fp32", facts.factor)
 
 
 def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
-    if facts.softcap:
+    if facts.row == "activation":
+        if facts.alpha:
+            yield scalar("half_alpha", "alpha / 2", "fp32")
+        if not facts.row_factors:
+            yield scalar("factor", facts.factor, "fp32")
+    elif facts.softcap:
         yield scalar("cap", f"softcap * {LOG2_E}", "fp32")
         yield scalar("scale_log2", f"2 * scale / softcap * {LOG2_E}", "fp32")
     else:
@@ -58,6 +67,12 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
 def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     if facts.window:
         yield from (scalar("LEFT", "left"), scalar("RIGHT", "right"))
+    if facts.history.context:
+        yield scalar("CONTEXT", "contextual_seq_len")
+    if facts.history.near:
+        yield scalar("NEAR", "near")
+    if facts.history.full:
+        yield scalar("FULL", "full")
     if facts.told:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
@@ -108,7 +123,8 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
             encoded="[-1 if extent is None else extent - (extent < 0) for extent in window]",
             decoded="tuple(None if extent == -1 else extent for extent in window)",
         )
-    yield HostArgument("scale", f"positive; 1 / sqrt({d}) when absent.", "float?", "None", True)
+    yield from _history(facts.history)
+    yield from _row(facts)
     shape = f"({shapes['q'][1]}, {dv})"
     meaning = f"({shapes['q'][0]}, {dv}) {facts.out.torch}; allocated when absent."
     yield HostArgument("out", meaning, "Tensor", "None", True, shape, (facts.out.torch,), result=True)
@@ -119,6 +135,31 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
         fp32 = ("float32",)
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def _history(history: History) -> Iterator[HostArgument]:
+    if history.targets:
+        yield _vector(
+            "num_targets", "(B,) int32, how many keys of each sequence, its last, are targets.", "batches", "int32"
+        )
+    for has, name, meaning in (
+        (history.context, "contextual_seq_len", "how many keys of each sequence, its first, are contextual."),
+        (history.near, "max_attn_len", "from how many places away a query sees keys; 0: from all."),
+        (history.full, "min_full_attn_seq_len", "so many of the last queries before the targets, and these, see all."),
+    ):
+        if has:
+            yield HostArgument(name, meaning, schema="SymInt", keyword=True)
+
+
+def _row(facts: AttentionFacts) -> Iterator[HostArgument]:
+    if facts.row == "online_softmax":
+        yield HostArgument("scale", f"positive; 1 / sqrt({facts.head_dim}) when absent.", "float?", "None", True)
+    if facts.alpha:
+        yield HostArgument("alpha", "what scores are multiplied by before the activation.", "float", keyword=True)
+    if facts.row_factors:
+        yield _vector(facts.factor, "(Tq,) float32, what each row of out is multiplied by.", "len(q)", "float32")
+    elif facts.factor:
+        yield HostArgument(facts.factor, "what out is multiplied by.", "float", keyword=True)
 
 
 def _lengths(facts: AttentionFacts) -> Iterator[HostArgument]:

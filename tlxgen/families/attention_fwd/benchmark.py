@@ -33,7 +33,7 @@ def call(module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors
         given["v"] = keys_last(v)
     dtype = getattr(torch, DTYPES[spec.out_dtype].torch)
     given["out"] = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=dtype, device=q.device)
-    if spec.softmax.lse and spec.problem.lengths != "packed":
+    if spec.lse and spec.problem.lengths != "packed":
         given["lse"] = torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
     if config is not None:
         given["config"] = config

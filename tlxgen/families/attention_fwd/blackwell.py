@@ -17,24 +17,24 @@ from tlxgen.plan.rule import at_least, between, one_of
 
 from . import steps
 from .facts import AttentionFacts
-from .spec import AttentionSpec
+from .spec import ForwardSpec
 
 ROWS = 128  # queries of a group: a row for each thread of the four warps, the lanes of tensor memory
 COLUMNS = 64  # of O that the correction holds at a time, at most: it gets the registers that are left over
 
 
-def decisions(spec: AttentionSpec) -> dict[str, Any]:
+def decisions(spec: ForwardSpec) -> dict[str, Any]:
     """The facts that sm90 has not."""
     return {
         "tensor_memory": True,
         "slices": spec.rings.s.slices,
         "parts": max(1, spec.head_dim_v // COLUMNS),
-        "lazy": spec.softmax.rescale == "lazy",
+        "lazy": spec.lazy,
         "store_task": spec.tasks.store is not None,
     }
 
 
-def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
+def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of tcgen05: what must be in the SASS, and who hands out work."""
     clc = ("UGETNEXTWORKID",) if facts.clc else ()
     return {
@@ -43,20 +43,21 @@ def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
     }
 
 
-def smem(spec: AttentionSpec) -> tuple[int, int]:
+def smem(spec: ForwardSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions: a thread has a row."""
     return Sm100.captures + (Sm100.clc_response if spec.schedule.kind == "clc" else 0), 0
 
 
-def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
+def roles(spec: ForwardSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     """The tasks. Those of one warp share a warpgroup, and its registers; the correction gets what is left over."""
     tasks, groups, one_warp = spec.tasks, facts.replicas, spec.tasks.mma.registers
     warps, aliased = Sm100.lanes_warps, spec.rings.o.reuse == "q"
-    scores = Holds(facts.rows.value * spec.tile.n // (warps * Sm100.warp_threads), WORKING_REGISTERS)
+    columns = spec.tile.n if facts.rescaled else spec.tile.n // max(2, facts.slices)  # that a thread has at a time
+    scores = Holds(facts.rows.value * columns // (warps * Sm100.warp_threads), WORKING_REGISTERS)
     softmax = steps.softmax(facts)
     made = [
-        Role("correction", warps, steps.correction(facts, aliased=aliased), default=True),
-        Role("softmax", warps, softmax, registers=tasks.softmax.registers, replicas=groups, holds=scores),
+        Role(facts.out_task, warps, steps.correction(facts, aliased=aliased), default=True),
+        Role(facts.row_task, warps, softmax, registers=tasks.softmax.registers, replicas=groups, holds=scores),
         Role("mma", tasks.mma.warps, steps.tcgen05(facts, aliased=aliased), registers=one_warp),
         Role("load", 1, steps.load(facts), registers=one_warp),
     ]
@@ -65,14 +66,14 @@ def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     return tuple(made)
 
 
-def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
+def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
     """Q, K and V from TMA to the MMA; S, P, the factors and O among MMA, softmax and correction, a bank a group."""
     groups, rows, n = facts.replicas, facts.rows, sizes["BLOCK_N"]
     q_slots, one = sizes.get("Q_STAGES", Size.literal(1)), Size.literal(1)
     q_tile = Tile("q", (rows, Size.literal(facts.head_dim)), facts.dtype)
     used, aliased = Drain("mma", by="commit"), spec.rings.o.reuse == "q"
     # O may take Q's place: that all products are done says that Q has been read, and only then does Q go back.
-    read = Drain("correction", until="o", after=("mma", "acc")) if aliased else used
+    read = Drain(facts.out_task, until="o", after=("mma", "acc")) if aliased else used
     made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups, item=True)]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, (n, Size.literal(facts.operand(name[0]).head_dim)), facts.dtype, of=name[0])
@@ -81,32 +82,35 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.dtype)
     stored = (Drain("store"),) if facts.store_task else ()
     o_slots, over = (q_slots, "q") if aliased else (one, None)
-    made.append(Ring("o", (o_tile,), o_slots, Fill("correction", "store"), stored, banks=groups, alias=over, item=True))
+    made.append(
+        Ring("o", (o_tile,), o_slots, Fill(facts.out_task, "store"), stored, banks=groups, alias=over, item=True)
+    )
     return tuple(made)
 
 
-def _round(spec: AttentionSpec, facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
+def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
     """The round of a tile.
 
     S goes back with P, which the softmax writes over what it has read, and P with the next S: MMAs of one thread are
     done in order. O is acquired for each product and released by each rescaling, or by the last reading of an item;
     that it is complete is committed once an item, and follows from S before. The slots of the factors are two because
     the last of an item, 1 / sum, is not sent after scores that follow the factor before, but after scores that follow
-    the one before that.
+    the one before that. Where O is not rescaled there are no factors, and O is acquired and released once an item.
     """
     groups, arrive, fp32, one = facts.replicas, spec.rings.s.arrive, DTYPES["fp32"], Size.literal(1)
     s, acc = Tile("s", (rows, n), fp32), Tile("acc", (rows, Size.literal(facts.head_dim_v)), fp32)
     p = Tile("p", (rows, n), facts.dtype)
     factor = Tile("factor", (rows,), fp32, internal=True)
-    softmax, mma = Fill("softmax", "store"), Fill("mma", "commit")
-    taken, multiplied = Drain("softmax", until="p", via=("p",)), Drain("mma", via=("s",))
-    return (
+    weights, mma = Fill(facts.row_task, "store"), Fill("mma", "commit")
+    taken, multiplied = Drain(facts.row_task, until="p", via=("p",)), Drain("mma", via=("s",))
+    added = (Drain(facts.out_task),) if facts.rescaled or facts.stays else ()
+    made = (
         Ring("s", (s,), one, mma, (taken,), banks=groups, space="tmem"),
         Ring(
             "p",
             (p,),
             one,
-            softmax,
+            weights,
             (multiplied,),
             arrive,
             groups,
@@ -116,12 +120,15 @@ def _round(spec: AttentionSpec, facts: AttentionFacts, rows: Size, n: Size) -> t
             slotwise=True,
             parts=facts.slices,
         ),
-        Ring("acc", (acc,), one, mma, (Drain("correction"),), arrive, groups, space="tmem", item=True),
-        Ring("factor", (factor,), Size.literal(2), softmax, (Drain("correction", via=("acc", "s")),), arrive, groups),
+        Ring("acc", (acc,), one, mma, added, arrive, groups, space="tmem", item=True),
     )
+    if not facts.rescaled:
+        return made
+    used = Drain(facts.out_task, via=("acc", "s"))
+    return *made, Ring("factor", (factor,), Size.literal(2), weights, (used,), arrive, groups)
 
 
-def rules(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+def rules(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
     """What tcgen05 and the round ask of the sizes. Sums over the plan (SMEM, TMEM, ...) are in `plan`."""
     rows, n, least, most = facts.rows, sizes["BLOCK_N"], Sm100.mma_n_min, Sm100.mma_n_max
     found = f"{rows.value} rows a group ({rows.text}); "

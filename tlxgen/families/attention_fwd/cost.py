@@ -19,33 +19,39 @@ from tlxgen.families.attention.common import pairs as count_pairs
 from tlxgen.plan import Plan
 
 from .facts import AttentionFacts
-from .spec import AttentionSpec
+from .spec import ForwardSpec
 
-WINDOW = (70, 33)  # keys to the left and right that a query sees in a check
+WINDOW = (70, 33)  # keys to the left and right that a query sees in a check: fewer than a tile has
+WIDE = (270, 133)  # those of a head that is alone: some queries see all keys of a tile
 SOFTMAX_INSTRUCTIONS = 6  # a score: maximum, scale, sum, rounding, and its share of the rescaled O
 LEADER_RELEASE = 60  # clocks of a release that syncs the task
 PAIRED = 0.25  # of a softmax: what stays bare when the products of another consumer, or of this one, run under it
 
 
-def pairs(spec: AttentionSpec, n: int, m: int) -> int:
+def window_of(heads: int) -> tuple[int, int]:
+    """The window of a problem of so many heads."""
+    return WIDE if heads == 1 else WINDOW
+
+
+def pairs(spec: ForwardSpec, n: int, m: int, window: tuple[int, int] = WINDOW) -> int:
     """How many pairs of a query and a key are seen; sequences are taken as long as the longest."""
-    bottom_right = spec.mask.align == "bottom_right"
-    return count_pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=WINDOW)
+    weights = spec.weights
+    return count_pairs(n, m, mask=weights["mask"], bottom_right=weights["bottom_right"], window=window)
 
 
-def flops(spec: AttentionSpec, shape: Shape) -> int:
+def flops(spec: ForwardSpec, shape: Shape) -> int:
     """Floating-point operations of both products over the pairs that are seen, a multiply-add as two."""
     b, h, _, n, m = shape
-    return 2 * b * h * pairs(spec, n, m) * (spec.problem.head_dim + spec.head_dim_v)
+    return 2 * b * h * pairs(spec, n, m, window_of(h)) * (spec.problem.head_dim + spec.head_dim_v)
 
 
-def bytes_moved(spec: AttentionSpec, shape: Shape) -> float:
+def bytes_moved(spec: ForwardSpec, shape: Shape) -> float:
     """Bytes of Q, K, V, O and the log-sum-exp, each once."""
     b, h, kv, n, m = shape
     width, wide = DTYPES[spec.problem.dtype].bytes, DTYPES[spec.out_dtype].bytes
     d, dv = spec.problem.head_dim, spec.head_dim_v
     read = h * n * d + kv * m * (d + dv)
-    return float(b * (read * width + h * n * dv * wide) + 4 * b * h * n * spec.softmax.lse)
+    return float(b * (read * width + h * n * dv * wide) + 4 * b * h * n * spec.lse)
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:

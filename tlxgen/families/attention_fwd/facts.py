@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlxgen.arch import DType, Sm90
+from tlxgen.families.attention.activations import Activation
 from tlxgen.plan import Size
 
 
@@ -17,6 +18,17 @@ class Operand:
     head_dim: int
     ring: str
     eviction: str
+
+
+@dataclass(frozen=True)
+class History:
+    """Which keys count in HSTU, beside those before and after a query: each is an argument of the kernel."""
+
+    causal: bool = False
+    targets: bool = False  # the last keys see the history and themselves
+    context: bool = False  # the first keys stand at one place, and see the history
+    near: bool = False  # keys are seen from so many places away
+    full: bool = False  # but by the last queries, which see all
 
 
 @dataclass(frozen=True)
@@ -32,13 +44,20 @@ class AttentionFacts:
     overlap: bool
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
     source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
-    mask: str
-    bottom_right: bool
     lengths: str
-    softcap: bool
-    sink: bool
-    lse: bool
     operands: tuple[Operand, ...]
+    mask: str
+    bottom_right: bool = False
+    history: History = History()  # what else of the mask of that name
+    softcap: bool = False
+    sink: bool = False
+    lse: bool = False
+    row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
+    activation: Activation = Activation("", ())
+    activation_name: str = ""
+    factor: str = ""  # what the host calls the factor of O
+    alpha: bool = False  # scores have a factor, which the activation is told half of
+    row_factors: bool = False  # each row of O has a factor of its own; else all have one
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
@@ -69,11 +88,31 @@ class AttentionFacts:
 
     @property
     def causal(self) -> bool:
-        return self.mask == "causal"
+        return self.mask == "causal" or self.history.causal
 
     @property
     def window(self) -> bool:
         return self.mask == "window"
+
+    @property
+    def weighed(self) -> bool:
+        """Whether a score that does not count needs hiding: beside queries and keys there are zeros, with weight 0."""
+        return self.mask != "none" or self.row == "online_softmax" or self.lengths == "keys"
+
+    @property
+    def rescaled(self) -> bool:
+        """Whether O so far is multiplied by something at each tile of keys."""
+        return self.row == "online_softmax"
+
+    @property
+    def row_task(self) -> str:
+        """sm100: the task that makes weights of scores."""
+        return "softmax" if self.rescaled else "activation"
+
+    @property
+    def out_task(self) -> str:
+        """sm100: the task that has O."""
+        return "correction" if self.rescaled else "output"
 
     @property
     def packed(self) -> bool:

@@ -8,17 +8,17 @@ from tlxgen.arch import Sm90, Sm100
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
-from .keys import AttentionKeys
+from .keys import ForwardKeys
 
 
-def of(spec: AttentionKeys) -> list[Fault]:
+def of(spec: ForwardKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
     narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
     return [*_shared(spec), *tasks, *_rings(spec), *narrow]
 
 
-def _shared(spec: AttentionKeys) -> Iterator[Fault]:
+def _shared(spec: ForwardKeys) -> Iterator[Fault]:
     """What any family may get wrong: names, guards, registers."""
     tasks = spec.tasks
     yield from faults.name(spec)
@@ -28,7 +28,7 @@ def _shared(spec: AttentionKeys) -> Iterator[Fault]:
     )
 
 
-def _hopper(spec: AttentionKeys) -> list[Fault]:
+def _hopper(spec: ForwardKeys) -> list[Fault]:
     """What sm90 cannot do, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
     only_sm100 = "this is of sm100: on sm90 a consumer keeps scores, probabilities and O in its registers"
@@ -36,7 +36,7 @@ def _hopper(spec: AttentionKeys) -> list[Fault]:
         ("tasks.softmax", "softmax" in tasks.model_fields_set, only_sm100),
         ("tasks.store", tasks.store is not None, only_sm100),
         ("rings.s", "s" in spec.rings.model_fields_set, only_sm100),
-        ("softmax.rescale", spec.softmax.rescale != "always", only_sm100),
+        ("softmax.rescale", spec.lazy, only_sm100),
         ("schedule.kind", spec.schedule.kind == "clc", "this is of sm100: sm90 has no cluster launch control"),
         ("tasks.load.default", not tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
@@ -45,7 +45,7 @@ def _hopper(spec: AttentionKeys) -> list[Fault]:
     return [*own, *faults.where(("tasks.mma.turns", mma.turns != "none" and mma.replicate == 1, alone))]
 
 
-def _blackwell(spec: AttentionKeys) -> list[Fault]:
+def _blackwell(spec: ForwardKeys) -> list[Fault]:
     """What sm100 does otherwise than sm90, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
     own = faults.foreign(
@@ -75,7 +75,7 @@ def _blackwell(spec: AttentionKeys) -> list[Fault]:
     return [*own, *together]
 
 
-def _fp8(spec: AttentionKeys) -> list[Fault]:
+def _fp8(spec: ForwardKeys) -> list[Fault]:
     """What comes of V having contiguous keys, as wgmma reads operands of 8 bits, and of O being wider than they are."""
     lengths, rings = spec.problem.lengths, spec.rings
     return faults.where(
@@ -86,7 +86,7 @@ def _fp8(spec: AttentionKeys) -> list[Fault]:
     )
 
 
-def _rings(spec: AttentionKeys) -> list[Fault]:
+def _rings(spec: ForwardKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
     k, v = spec.problem.head_dim, spec.head_dim_v
     share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]

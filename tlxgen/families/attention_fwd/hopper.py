@@ -12,12 +12,12 @@ from tlxgen.plan.rule import between, one_of
 
 from . import steps
 from .facts import AttentionFacts
-from .spec import AttentionSpec
+from .spec import ForwardSpec
 
 ROW_SCRATCH = 4  # bytes a row: the statistics of a tile on their way to the layout in which they are stored
 
 
-def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
+def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec),
@@ -26,17 +26,17 @@ def arguments(spec: AttentionSpec, facts: AttentionFacts) -> dict[str, Any]:
     }
 
 
-def smem(spec: AttentionSpec) -> tuple[int, int]:
+def smem(spec: ForwardSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions."""
-    return Sm90.captures, spec.tile.m * ROW_SCRATCH if spec.softmax.lse else 0
+    return Sm90.captures, spec.tile.m * ROW_SCRATCH if spec.lse else 0
 
 
-def _aliased(spec: AttentionSpec) -> bool:
+def _aliased(spec: ForwardSpec) -> bool:
     """Whether O leaves through Q's buffers: it has their shape, and who writes it is the only one who reads them."""
     return spec.rings.o.reuse == "q"
 
 
-def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
+def roles(spec: ForwardSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     mma = spec.tasks.mma
     consumer = steps.consumer(facts, mma.turns, aliased=_aliased(spec))
     return (
@@ -52,7 +52,7 @@ def roles(spec: AttentionSpec, facts: AttentionFacts) -> tuple[Role, ...]:
     )
 
 
-def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
+def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
     """Q: a bank a consumer, filled once in a grid. K and V: read by all consumers. O: filled and stored by one."""
     dtype, kv, replicas = facts.dtype, spec.rings.kv, facts.replicas
     shape = {
@@ -78,12 +78,12 @@ def rings(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) ->
     return tuple(rings)
 
 
-def _turns(spec: AttentionSpec) -> tuple[Turn, ...]:
+def _turns(spec: ForwardSpec) -> tuple[Turn, ...]:
     kind = spec.tasks.mma.turns
     return () if kind == "none" else (Turn("mma_turn", "mma", kind, spec.tasks.mma.replicate),)
 
 
-def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
+def _accumulators(spec: ForwardSpec, facts: AttentionFacts) -> int:
     """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
     threads = spec.tasks.mma.warps * Sm90.warp_threads
     q = facts.rows.value * facts.head_dim * facts.dtype.bytes // 4 // threads * facts.keep_q
@@ -91,7 +91,7 @@ def _accumulators(spec: AttentionSpec, facts: AttentionFacts) -> int:
     return o + scores + (scores * facts.dtype.bytes // 4 if facts.overlap else 0) + q
 
 
-def rules(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+def rules(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
     """What wgmma and the pipeline ask of the sizes. Sums over the plan (SMEM, registers, ...) are in `plan`."""
     arch, rows, n = Sm90, facts.rows, sizes["BLOCK_N"]
     found = f"{rows.value} rows a consumer ({rows.text}); "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -227,13 +227,14 @@ class Cache(SpecModel):
     o: Eviction = Field("none", description="L2 hint of the stores of O.", json_schema_extra=meanings.EVICTION)
 
 
-class AttentionKeys(CommonSpec):
-    """All keys, one by one. What goes together is in `faults`, what has other defaults somewhere in `spec`."""
+class ForwardKeys(CommonSpec):
+    """The keys of all that multiplies Q by K^T, and what becomes of that by V: softmax attention, and its relatives.
 
-    kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
+    What goes together is in `faults`, what has other defaults somewhere in `spec`.
+    """
+
     problem: Problem = Field(Problem(), description="Operands and result.")
     mask: Mask = Field(Mask(), description="Which keys a query sees.")
-    softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
@@ -248,3 +249,38 @@ class AttentionKeys(CommonSpec):
     def out_dtype(self) -> str:
         """Element type of O."""
         return "bf16" if self.problem.dtype == "e4m3" else self.problem.dtype
+
+    @property
+    def lse(self) -> bool:
+        """Whether there is a log-sum-exp."""
+        return False
+
+    @property
+    def lazy(self) -> bool:
+        """Whether O is rescaled for a maximum that has risen a lot only."""
+        return False
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The facts of the scores that count, and of what becomes of a row of them."""
+        raise NotImplementedError
+
+
+class AttentionKeys(ForwardKeys):
+    """All keys of softmax attention."""
+
+    kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
+    softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
+
+    @property
+    def lse(self) -> bool:
+        return self.softmax.lse
+
+    @property
+    def lazy(self) -> bool:
+        return self.softmax.rescale == "lazy"
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        made = {"mask": self.mask.kind, "softcap": self.softmax.softcap, "sink": self.softmax.sink, "lse": self.lse}
+        return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}

@@ -12,10 +12,10 @@ from tlxgen.plan.rule import at_least
 from . import arguments, blackwell, hopper
 from .axes import AXES
 from .facts import AttentionFacts, Operand
-from .spec import AttentionSpec
+from .spec import ForwardSpec
 
 
-def build(spec: AttentionSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
+def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
     sizes = kit.sizes(AXES, spec)
     facts = _facts(spec, sizes)
@@ -26,7 +26,7 @@ def build(spec: AttentionSpec, *, guards: Mapping[str, bool], baked: Mapping[str
     return complete(
         Plan(
             name=spec.name,
-            family="attention_fwd",
+            family=spec.kernel,
             arch=ARCHS[spec.arch],
             roles=roles,
             possible_roles=roles,
@@ -43,14 +43,14 @@ def build(spec: AttentionSpec, *, guards: Mapping[str, bool], baked: Mapping[str
     )
 
 
-def _key_slots(spec: AttentionSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+def _key_slots(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
     if spec.rings.kv.storage == "shared" and facts.overlap:
         slots = sizes["KV_STAGES"]
         needed = "tiles of K and of V are held at a time, 2 slots at least"
         yield Rule("ring-depth", at_least(slots, 2), f"KV_STAGES = {slots.value}: ", needed)
 
 
-def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
+def _facts(spec: ForwardSpec, sizes: dict[str, Size]) -> AttentionFacts:
     shared = spec.rings.kv.storage == "shared"
     kv = _hint(spec.cache.kv)
     return AttentionFacts(
@@ -63,18 +63,14 @@ def _facts(spec: AttentionSpec, sizes: dict[str, Size]) -> AttentionFacts:
         overlap=spec.tasks.mma.overlap,
         keep_q=spec.tasks.mma.keep == "q",
         source=spec.schedule.kind,
-        mask=spec.mask.kind,
-        bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
         lengths=spec.problem.lengths,
-        softcap=spec.softmax.softcap,
-        sink=spec.softmax.sink,
-        lse=spec.softmax.lse,
         operands=(
             Operand("q", spec.problem.head_dim, "q", _hint(spec.cache.q)),
             Operand("k", spec.problem.head_dim, "kv" if shared else "k", kv),
             Operand("v", spec.head_dim_v, "kv" if shared else "v", kv),
             Operand("o", spec.head_dim_v, "o", _hint(spec.cache.o)),
         ),
+        **spec.weights,
         **(blackwell.decisions(spec) if spec.arch == "sm100" else {}),
     )
 

@@ -17,20 +17,20 @@ from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.kit.unseen import GRID
 
-from .cost import WINDOW
-from .spec import AttentionSpec
+from .cost import window_of
+from .spec import AttentionSpec, ForwardSpec
 
 Tensors = dict[str, Any]
 SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
 LATE = 8.0  # so many times as long are the keys that are walked last, where O is rescaled lazily
 
 
-def shapes(spec: AttentionSpec) -> tuple[Shape, ...]:
+def shapes(spec: ForwardSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     return shapes_of(spec.check.shapes)
 
 
-def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+def simulated_shapes(spec: ForwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; three items an SM, ragged, with more
     tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and two tiles of keys; a
     head with so many tiles of keys that its slots of a short ring go round twice. The tile's sizes come from the
@@ -43,33 +43,22 @@ def simulated_shapes(spec: AttentionSpec, constants: Mapping[str, int], sms: int
     yield 1, 1, 1, *2 * ((2 * min(stages, 2) + 2) * n - 3,)
 
 
-def unseen(spec: AttentionSpec) -> Iterator[Waiver]:
+def unseen(spec: ForwardSpec) -> Iterator[Waiver]:
     """What no run can exercise, and why."""
     yield GRID
-    if spec.problem.lengths == "dense" and spec.mask.align == "top_left":
-        yield Waiver(
-            ("no-round",), r"for tile in range\(end - 1, ", "every query sees a key: there is at least one tile"
-        )
+    why = "an item has one tile of keys at least, which hides what it must not see"
+    yield Waiver(("no-round",), r"for tile in range\(end - 1, (begin - 1|-1), -1\)", why)
+    if spec.problem.lengths == "dense" and spec.tasks.mma.replicate == 1:
+        yield Waiver(("empty",), "", "an item's one tile of queries has a row, and each of its tiles of keys has a key")
 
 
 def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
-    b, h, kv, n, m = shape
-    d, dv, packed = spec.problem.head_dim, spec.head_dim_v, spec.problem.lengths == "packed"
-    dtype = getattr(torch, DTYPES[spec.problem.dtype].torch)
-    q_lengths, k_lengths = _lengths(b, n, 0), _lengths(b, m, 1)
-    rows = (sum(q_lengths), sum(k_lengths)) if packed else (n, m)
-    lead = () if packed else (b,)
-    made: Tensors = {
-        "q": heads_between_rows(lead, rows[0], h, d, dtype, device),
-        "k": heads_between_rows(lead, rows[1], kv, d, dtype, device),
-        "v": heads_between_rows(lead, rows[1], kv, dv, dtype, device),
-    }
+    b, h, _, n, m = shape
+    q_lengths, k_lengths = lengths(b, n, 0), lengths(b, m, 1)
+    made = operands(spec, shape, q_lengths, k_lengths, device)
     if spec.problem.dtype == "e4m3":
         made["v"] = keys_last(made["v"])
-    if packed:
-        made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
-        made["max_seqlen_q"] = n
     if spec.problem.lengths == "keys":
         made["key_lengths"] = torch.tensor(k_lengths, dtype=torch.int32, device=device)
     if spec.softmax.sink:
@@ -77,13 +66,34 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
     if spec.mask.kind == "window":
-        made["window"] = WINDOW
+        made["window"] = window_of(h)
     if spec.softmax.rescale == "lazy":  # maxima rise a lot at the keys that come last, and little before
-        made["k"].narrow(0 if packed else 2, 0, rows[1] // 2).mul_(LATE)
+        packed = spec.problem.lengths == "packed"
+        made["k"].narrow(0 if packed else 2, 0, (sum(k_lengths) if packed else m) // 2).mul_(LATE)
     return made
 
 
-def _lengths(batches: int, longest: int, kind: int) -> list[int]:
+def operands(
+    spec: ForwardSpec, shape: Shape, q_lengths: list[int], k_lengths: list[int], device: torch.device
+) -> Tensors:
+    """Q, K and V, and, of packed sequences of so many queries and keys, where they lie."""
+    b, h, kv, n, m = shape
+    d, dv, packed = spec.problem.head_dim, spec.head_dim_v, spec.problem.lengths == "packed"
+    dtype = getattr(torch, DTYPES[spec.problem.dtype].torch)
+    rows = (sum(q_lengths), sum(k_lengths)) if packed else (n, m)
+    lead = () if packed else (b,)
+    made: Tensors = {
+        "q": heads_between_rows(lead, rows[0], h, d, dtype, device),
+        "k": heads_between_rows(lead, rows[1], kv, d, dtype, device),
+        "v": heads_between_rows(lead, rows[1], kv, dv, dtype, device),
+    }
+    if packed:
+        made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
+        made["max_seqlen_q"] = n
+    return made
+
+
+def lengths(batches: int, longest: int, kind: int) -> list[int]:
     """The longest, then shorter ones, one of them empty."""
     return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
 
@@ -103,7 +113,7 @@ def keys_last(v: torch.Tensor) -> torch.Tensor:
 
 
 def launch(
-    module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors, config: Any
+    module: ModuleType, spec: ForwardSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on outputs of NaN; returns them and the number of elements written outside."""
     q, v = tensors["q"], tensors["v"]
@@ -119,7 +129,7 @@ def launch(
         out = whole[:, :, :n, : v.shape[-1]]
     arguments, outputs = dict(tensors), {"out": out}
     buffers = [(whole, out)]
-    if spec.softmax.lse:
+    if spec.lse:
         lead = (q.shape[1], q.shape[0]) if packed else tuple(q.shape[:3])
         flat = torch.full((math.prod(lead) + 64,), float("nan"), device=q.device)
         outputs["lse"] = flat[: math.prod(lead)].view(lead)
@@ -134,29 +144,37 @@ def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, 
 
     O's norm is its own; the log-sum-exp is good to an absolute error, whatever its size: its scale is that of ones.
     """
-    packed = spec.problem.lengths == "packed"
-    if packed:
-        parts = [_sequence(spec, t, i) for i in range(t["cu_seqlens_q"].numel() - 1)]
-        out = torch.cat([o for o, _ in parts], dim=1).transpose(0, 1)
-        lse = torch.cat([x for _, x in parts], dim=1)
-    else:
-        entries = [_sequence(spec, t, i) for i in range(t["q"].shape[0])]
-        out, lse = torch.stack([o for o, _ in entries]), torch.stack([x for _, x in entries])
+    parts = [_sequence(spec, t, *each) for each in sequences(spec, t)]
+    out, lse = together(spec, [o for o, _ in parts]), [x for _, x in parts]
+    lse = torch.cat(lse, dim=1) if spec.problem.lengths == "packed" else torch.stack(lse)
     finite = lse[torch.isfinite(lse)]
     made = {"out": (out, float(out.norm())), "lse": (lse, max(float(finite.norm()), lse.numel() ** 0.5))}
-    return made if spec.softmax.lse else {"out": made["out"]}
+    return made if spec.lse else {"out": made["out"]}
 
 
-def _sequence(spec: AttentionSpec, t: Tensors, i: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """O (H, Nq, Dv) and log-sum-exp (H, Nq) of one sequence or batch entry."""
+def sequences(spec: ForwardSpec, t: Tensors) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Q (H, Nq, D), K and V of each sequence or batch entry."""
     if spec.problem.lengths == "packed":
-        (a, b), (c, d) = (t[f"cu_seqlens_{x}"][i : i + 2].tolist() for x in "qk")
-        q, k, v = t["q"][a:b].transpose(0, 1), t["k"][c:d].transpose(0, 1), t["v"][c:d].transpose(0, 1)
+        for i in range(t["cu_seqlens_q"].numel() - 1):
+            (a, b), (c, d) = (t[f"cu_seqlens_{x}"][i : i + 2].tolist() for x in "qk")
+            yield t["q"][a:b].transpose(0, 1), t["k"][c:d].transpose(0, 1), t["v"][c:d].transpose(0, 1)
     else:
-        n = int(t["key_lengths"][i]) if spec.problem.lengths == "keys" else t["k"].shape[2]
-        q, k, v = t["q"][i], t["k"][i, :, :n], t["v"][i, :, :n]
+        for i in range(t["q"].shape[0]):
+            n = int(t["key_lengths"][i]) if spec.problem.lengths == "keys" else t["k"].shape[2]
+            yield t["q"][i], t["k"][i, :, :n], t["v"][i, :, :n]
+
+
+def together(spec: ForwardSpec, parts: list[torch.Tensor]) -> torch.Tensor:
+    """O of all sequences or entries, of O (H, Nq, Dv) of each."""
+    return torch.cat(parts, dim=1).transpose(0, 1) if spec.problem.lengths == "packed" else torch.stack(parts)
+
+
+def _sequence(
+    spec: AttentionSpec, t: Tensors, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """O (H, Nq, Dv) and log-sum-exp (H, Nq) of one sequence or batch entry."""
     ratio = q.shape[0] // k.shape[0]
-    seen = _seen(spec, q.shape[1], k.shape[1], t, q.device)
+    seen = seen_of(spec.weights, q.shape[1], k.shape[1], t, q.device)
     heads = []
     for h in range(q.shape[0]):  # head by head: the scores of all would not fit for long sequences
         x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
@@ -171,19 +189,19 @@ def _sequence(spec: AttentionSpec, t: Tensors, i: int) -> tuple[torch.Tensor, to
     return torch.stack([o for o, _ in heads]), torch.stack([x for _, x in heads])
 
 
-def _seen(spec: AttentionSpec, n: int, m: int, t: Tensors, device: torch.device) -> torch.Tensor:
-    """(Nq, Nk): whether a query sees a key."""
-    if spec.mask.kind == "none":
+def seen_of(weights: Mapping[str, Any], n: int, m: int, t: Tensors, device: torch.device) -> torch.Tensor:
+    """(Nq, Nk): whether a query sees a key, by the facts of a mask."""
+    if weights["mask"] == "none":
         return torch.ones(n, m, dtype=torch.bool, device=device)
-    at = torch.arange(n, device=device)[:, None] + (m - n if spec.mask.align == "bottom_right" else 0)
+    at = torch.arange(n, device=device)[:, None] + (m - n if weights["bottom_right"] else 0)
     keys = torch.arange(m, device=device)[None, :]
-    if spec.mask.kind == "causal":
+    if weights["mask"] == "causal":
         return keys <= at
     left, right = t["window"]
     return (at - left <= keys) & (keys <= at + right)
 
 
-def tolerance(spec: AttentionSpec, output: str) -> float:
+def tolerance(spec: ForwardSpec, output: str) -> float:
     """The largest error norm, relative to that of `reference`, that is right.
 
     What rounding probabilities and O to their type costs (bf16 2.4e-3, fp16 3e-4, e4m3 2.6e-2), doubled; the

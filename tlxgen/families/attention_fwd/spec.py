@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
 from tlxgen.spec import Fault, filled
 
 from . import faults
-from .keys import AttentionKeys
+from .keys import AttentionKeys, ForwardKeys
 
 
-class AttentionSpec(AttentionKeys):
-    """O = softmax(scale Q K^T) V."""
+class ForwardSpec(ForwardKeys):
+    """The defaults and the faults of all forward families. `sm100`: those of the one that are others there."""
+
+    sm100: ClassVar[Mapping[str, Any]] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -25,12 +27,22 @@ class AttentionSpec(AttentionKeys):
         if data.get("arch") == "sm100":
             schedule = data.get("schedule")
             once = isinstance(schedule, Mapping) and schedule.get("kind") == "grid"
+            data = filled(data, cls.sm100)
             return filled(filled(data, SM100_GRID) if once else data, SM100)
+        return filled(data, WIDE) if cls.crowded(data) else data
+
+    @classmethod
+    def crowded(cls, data: Mapping[str, Any]) -> bool:
+        """Whether registers of sm90 do not suffice for Q, too."""
         problem = data.get("problem")
-        return filled(data, WIDE) if isinstance(problem, Mapping) and problem.get("head_dim") == 256 else data
+        return isinstance(problem, Mapping) and problem.get("head_dim") == 256
 
     def faults(self) -> list[Fault]:
         return faults.of(self)
+
+
+class AttentionSpec(AttentionKeys, ForwardSpec):
+    """O = softmax(scale Q K^T) V."""
 
 
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.

@@ -49,7 +49,9 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
 
 
 def softmax(facts: AttentionFacts) -> tuple[Step, ...]:
-    """A softmax task on Blackwell."""
+    """A task on Blackwell that makes weights of scores."""
+    if not facts.rescaled:
+        return (*steps("wait s", ": mask, activation", "publish p") * 2, *_next(facts))
     lse = steps(": store LSE") if facts.lse else ()
     tile, last = steps("wait s", ": mask, maximum"), steps("publish factor")
     return (*tile, *steps("publish p"), *tile, *last, *steps("publish p"), *last, *lse, *_next(facts))
@@ -64,7 +66,15 @@ def tcgen05(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
 
 def _products(facts: AttentionFacts) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """Scores of a group, and its probabilities by V, slice by slice."""
-    return steps("multiply s", "publish s"), (*steps("acquire acc"), *steps("wait p", "multiply acc") * facts.slices)
+    return steps("multiply s", "publish s"), (
+        *steps("acquire acc" if facts.rescaled else ""),
+        *steps("wait p", "multiply acc") * facts.slices,
+    )
+
+
+def _whole_item(facts: AttentionFacts) -> tuple[Step, ...]:
+    """O, where nobody rescales it from one product to the next."""
+    return steps("" if facts.rescaled or not facts.stays else "acquire acc")
 
 
 def _interleaved(facts: AttentionFacts, back: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -73,7 +83,7 @@ def _interleaved(facts: AttentionFacts, back: tuple[Step, ...]) -> tuple[Step, .
     scores, product = _products(facts)
     wait_k, wait_v, k_read, v_read = (steps(f"{do} {ring}") for do in ("wait", "release") for ring in (k, v))
     wait_q, publish = steps("wait q"), steps("publish acc")
-    first = (*wait_k, *wait_q, *scores, *wait_q, *scores, *k_read, *wait_v, *product)
+    first = (*wait_k, *wait_q, *scores, *wait_q, *scores, *k_read, *wait_v, *_whole_item(facts), *product)
     loop = (*wait_k, *scores, *product, *v_read, *scores, *k_read, *wait_v, *product)
     return (*first, *loop, *back, *publish, *product, *v_read, *publish)
 
@@ -84,20 +94,27 @@ def _one_after_the_other(facts: AttentionFacts, back: tuple[Step, ...]) -> tuple
     groups = facts.replicas
     multiply = (*steps(f"wait {k}"), *scores * groups, *steps(f"release {k}"))
     add = (*steps(f"wait {v}"), *product * groups, *steps(f"release {v}"))
-    return (*steps("wait q"), *multiply, *add, *back, *steps("publish acc"))
+    return (*steps("wait q"), *_whole_item(facts), *multiply, *add, *back, *steps("publish acc"))
 
 
 def correction(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
     """Rescales O on Blackwell, and at last divides it by the sum."""
     rescale = ": rescale O where a maximum has risen a lot" if facts.lazy else ": rescale O"
+    each = ("wait factor", rescale, "release acc") if facts.rescaled else ()
     one = facts.stays and not aliased and not facts.store_task
     free = "acquire o" if facts.store_task else f"store_wait {facts.replicas - 1}" if one else ""
     leave = steps("fence", "publish o" if facts.store_task else "store o")
     back = steps("store_wait", "release q" if facts.stays else "") if aliased else ()
     last = steps("store_wait") if not facts.store_task and not aliased else ()
     return (
-        *steps("ask" if facts.clc else "", "wait factor", rescale, "release acc"),
-        *steps("wait factor", "wait acc", free, ": normalise", "release acc" if facts.stays else ""),
+        *steps("ask" if facts.clc else "", *each),
+        *steps(
+            "wait factor" if facts.rescaled else "",
+            "wait acc",
+            free,
+            ": normalise",
+            "release acc" if facts.stays else "",
+        ),
         *(*leave, *back, *_next(facts), *last),
     )
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tlxgen.families.base import Family
+from tlxgen.families.functions import Function
 from tlxgen.families.kit import Extent
 from tlxgen.spec import CommonSpec
 
+from . import gradients
 from .axes import AXES
 from .cost import SHAPES
 from .spec import GemmSpec
@@ -18,6 +20,7 @@ class Gemm(Family):
     """The gemm family."""
 
     name = "gemm"
+    dispatcher = "gemm/dispatcher.py.j2"
     model: ClassVar[type[CommonSpec]] = GemmSpec
     axes = AXES
     first_axes = {"tile.n": (128, 256), "rings.ab.stages": (3, 4)}
@@ -28,6 +31,9 @@ class Gemm(Family):
     )
     shapes = SHAPES
     computes = ("problem", "tasks.mma.promote", "epilogue.ops", "epilogue.rounding")
+
+    def related(self, function: Function, functions: Sequence[Function]) -> Mapping[str, object]:
+        return gradients.related(function, functions)
 
     def guards(self, spec: GemmSpec) -> tuple[str, ...]:
         return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)

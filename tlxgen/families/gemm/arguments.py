@@ -13,6 +13,7 @@ from .groups import Groups
 from .ops import OpTensor
 from .spec import GemmSpec
 
+BLOCKS = ((0, "across"), (1, "along"))  # the strides of scales of blocks: across K, and along it
 ROW_MAJOR = "; this kernel takes {0} row-major: {0}.contiguous() is"
 COLUMN_MAJOR = "; this kernel takes {0} column-major: {0}.T.contiguous().T is"
 
@@ -21,52 +22,73 @@ def launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> t
     """The kernels of this variant as an aligned problem launches them (every extent a multiple of 16)."""
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     arguments = tuple(_gemm(spec, facts))
-    gemm = Launch("kernel", arguments, kept, facts.num_warps, (facts.cluster, 1, 1))
+    told = (*kept, *_narrowest(facts, parameters)) if facts.pointers else kept
+    gemm = Launch("kernel", arguments, told, facts.num_warps, (facts.cluster, 1, 1))
     if not facts.split:
         return (gemm,)
     constants = tuple(c for c in kept if c[0] == "SPLIT_K")
     return (gemm, Launch("reduce_kernel", tuple(_reduce(facts)), constants, 4, launched=spec.schedule.split_k > 1))
 
 
+def _narrowest(facts: GemmFacts, parameters: list[Parameter]) -> tuple[tuple[str, int], ...]:
+    """The narrowest copies that this variant is launched with: single elements, as far as registers have room."""
+    size = {p.name: int(p.value) for p in parameters}
+    held = size["BLOCK_M"], size["BLOCK_N"]
+    room = facts.most_held * facts.num_warps * 32 // size["BLOCK_K"]
+    copied = 4 // facts.a.tile.dtype.bytes
+    a, b = (1, 1) if sum(held) <= room else (copied, 1) if held[1] <= room else (copied, copied)
+    return ("VEC_A", a), ("VEC_B", b)
+
+
 def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     out_type = "fp32" if spec.schedule.split_k > 1 else facts.c_dtype.signature
     out = "target" if facts.split else "out"  # where K is cut, sums go to a workspace
-    for o in facts.operands:
+    for o in () if facts.pointers else facts.operands:
         describe = "describe_padded" if o.tile.padded else "describe"
         view, remedy = ("t", ROW_MAJOR) if o.row_major else ("t.T", COLUMN_MAJOR)
         element = o.tile.dtype.signature
-        name, remedy, box = f"{o.name}_desc", remedy.format(o.name), tuple(o.tile.shape)
-        if facts.groups:
-            describe, box, view = facts.groups.descriptor(o.name, box, o.row_major)
-            remedy = remedy.replace(".T", ".mT") if o.name in facts.groups.stacked else remedy
-        yield descriptor(name, element, box, o.name, view=view, describe=describe, remedy=remedy)
+        remedy = remedy.format(o.name)
+        for tile in o.tiles:
+            box = tuple(tile.shape)
+            if facts.groups:
+                describe, box, view = facts.groups.descriptor(o.name, box, o.row_major)
+                remedy = remedy.replace(".T", ".mT") if o.name in facts.groups.stacked else remedy
+            yield descriptor(f"{tile.name}_desc", element, box, o.name, view=view, describe=describe, remedy=remedy)
     for s in facts.scales:
-        yield descriptor(f"{s.name}_desc", s.tile.dtype.signature, s.tile.shape, s.name)
+        view = facts.groups.packed(s.name) if facts.groups else "t"
+        yield descriptor(f"{s.name}_desc", s.tile.dtype.signature, s.tile.shape, s.name, view=view)
     if facts.tma_store:
-        describe, box, view = "describe", (facts.rows, facts.columns), "t"
+        describe, box, view = "describe", (facts.rows, facts.c_columns), "t"
         if facts.groups:
             describe, box, view = facts.groups.descriptor("c", box)
         yield descriptor("c_desc", out_type, box, out, view=view, describe=describe)
-    for tile in (facts.sums, facts.rest):
-        if tile:
-            yield descriptor(f"{tile.name}_desc", "fp32", tile.shape, "sums", view="t.view(-1, block_n)")
+    for sums in (facts.sums, facts.rest):
+        if sums:
+            yield descriptor(f"{sums.name}_desc", "fp32", sums.shape, "sums", view="t.view(-1, block_n)")
     if not facts.tma_store:
         yield address("c_ptr", out_type, out)
     if facts.helped:
         yield address("flags_ptr", "i32", "words")
+    if facts.drawn:
+        yield address("counter_ptr", "i32", "words")
     if facts.tail:
         yield from (address("sums_ptr", "fp32", "sums"), address("counts_ptr", "i32", "words"))
         yield address("c_ptr", out_type, out)
-    if facts.prefetch:
+    if facts.prefetch or facts.pointers:
         yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in facts.operands)
     if facts.groups and facts.groups.searched:
         yield address(f"{facts.groups.given}_ptr", "i32", facts.groups.given)
+    if facts.block_scales:
+        yield from (address(f"{name}_ptr", "fp32", name) for name in facts.scale_names)
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
     if facts.tail or not facts.tma_store:
         yield _size("stride_cm", "stride_target" if facts.split else "stride_cm")
-    if facts.prefetch:
+    if facts.prefetch or facts.pointers:
         yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in facts.operands)
+    if facts.prefetch:
         yield from (_count("first_rows", "first_rows"), _count("first_columns", "first_columns"))
+    if facts.block_scales:
+        yield from (_size(f"{name}_{axis}", f"{name}.stride({i})") for name in facts.scale_names for i, axis in BLOCKS)
     yield from _strides(facts)
     shared = facts.groups.vary if facts.groups else ""  # by groups: one kernel serves all totals
     for extent in ("m", "n", "k"):
@@ -78,7 +100,9 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     else:
         yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
         yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
-    if facts.tail:
+    if facts.last_adds:
+        yield from (_count(n, n) for n in ("num_whole", "tail_parts", "part_tiles"))
+    elif facts.tail:
         yield from (_count(n, n) for n in ("num_whole", "tail_parts", "num_workers", "part_tiles"))
         yield _count("fix_up_ctas", "shares")
     if facts.helped:
@@ -118,11 +142,20 @@ def _count(name: str, value: str) -> KernelArgument:
 def host(facts: GemmFacts) -> Host:
     """The host function's arguments."""
     if facts.groups:
-        alike = {o.tile.dtype for o in facts.operands} == {facts.c_dtype} and facts.groups.given == "offs"
-        operator = ("grouped_mm",) * (alike and facts.own_k)
-        return Host(tuple(_grouped(facts, facts.groups)), ("g", "m", "n", "k"), companions=operator)
+        return Host(tuple(_grouped(facts, facts.groups)), ("g", "m", "n", "k"), companions=_operators(facts))
     packs = ("pack_scales",) * bool(facts.scales)
     return Host(tuple(_host(facts)), ("m", "n", "k"), ("seed",) * facts.stochastic, ("target",) * facts.split, packs)
+
+
+def _operators(facts: GemmFacts) -> tuple[str, ...]:
+    """Operators that a grouped GEMM has the arguments of torch's for."""
+    if not facts.groups or facts.groups.given != "offs":
+        return ()
+    types = {o.tile.dtype.name for o in facts.operands}
+    if facts.own_k:
+        return ("grouped_mm",) * (types == {facts.c_dtype.name})
+    scaled = types == {"e4m3"} and (facts.ops == ("scale_rowwise",) or (facts.scales and not facts.ops))
+    return (*("pack_scales",) * bool(facts.scales), *("scaled_grouped_mm", "aten_scaled_grouped_mm") * bool(scaled))
 
 
 def _host(facts: GemmFacts) -> Iterator[HostArgument]:
@@ -131,22 +164,31 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
         along_k = f"K / {o.tile.dtype.values}" if o.packed else "K"
         stored = along_k.lower().replace("/", "//")
         shapes = (f"(M, {along_k})", f"(m, {stored})") if o.name == "a" else (f"({along_k}, N)", f"({stored}, n)")
-        meaning = f"{shapes[0]} {o.tile.dtype.torch}, {_order(o)}-major, its leading stride a multiple of 16 bytes."
+        strides = "at any stride" if facts.pointers else "its leading stride a multiple of 16 bytes"
+        meaning = f"{shapes[0]} {o.tile.dtype.torch}, {_order(o)}-major, {strides}."
         meaning += packed if o.name == "b" and any(x.packed for x in facts.operands) else ""
-        yield HostArgument(o.name, meaning, shape=shapes[1], dtypes=(o.tile.dtype.torch,))
+        yield HostArgument(o.name, meaning, shape=shapes[1], dtypes=(o.tile.dtype.torch,), general=facts.pointers)
     for s, rows in zip(facts.scales, ("M", "N"), strict=False):
         meaning = f"what pack_scales makes of the scales ({rows}, K / 32); K is a multiple of {facts.k_multiple}."
         shape = f"(1, triton.cdiv({rows.lower()}, 128), triton.cdiv(k, 128), 2, 256)"
         yield HostArgument(s.name, meaning, shape=shape, dtypes=("uint8",), wants="contiguous")
+    if facts.block_scales:
+        blocks = f"triton.cdiv(k, {facts.scale_block})"
+        for name, meaning, shape in (
+            ("a_scale", "(M, K / 128) float32, rounded up: of each row of A, for 128 elements of K.", f"(m, {blocks})"),
+            ("b_scale", "(N / 128, K / 128) float32, rounded up: of 128 columns of B and 128 elements of K.", ""),
+        ):
+            shape = shape or f"(triton.cdiv(n, {facts.scale_block}), {blocks})"
+            yield HostArgument(name, meaning, shape=shape, dtypes=("float32",))
     yield from (_operation(t) for t in facts.op_tensors)
     if facts.stochastic:
         meaning = "0 to 2**31 - 1; the same seed gives the same bits."
         yield HostArgument("seed", meaning, schema="int", default="0", keyword=True)
     padded = bool(facts.tma_store or facts.split)
     more = ", rows then padded to a multiple of 16 bytes" if padded else ""
-    meaning = f"(M, N) {facts.c_dtype.torch}, row-major; allocated when absent{more}."
-    types = (facts.c_dtype.torch,)
-    yield HostArgument("out", meaning, "Tensor", "None", True, "(m, n)", types, "rows", result=True, padded=padded)
+    meaning = f"{_stored('(M, N)', facts)} {facts.c_dtype.torch}, row-major; allocated when absent{more}."
+    types, shape = (facts.c_dtype.torch,), _stored("(m, n)", facts)
+    yield HostArgument("out", meaning, "Tensor", "None", True, shape, types, "rows", result=True, padded=padded)
 
 
 def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
@@ -163,14 +205,29 @@ def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
     if groups.more == "alignment":
         meaning = "each group begins at a multiple of it; what lies between is neither written nor looked at."
         yield HostArgument("alignment", meaning, schema="int", default="128", keyword=True)
+    for s, rows in zip(facts.scales, ("M", "N"), strict=False):
+        own = s.name == "a_scale" and groups.searched
+        shape = f"(*tensor_of({s.name}, '{s.name}').shape[:1], triton.cdiv(k, 128) * 4)"
+        meaning = "(R, K / 32, rounded up to 4), R: the rows of all groups, of each rounded up to 128"
+        if not own:
+            shape = f"(g, triton.cdiv({rows.lower()}, 128) * 128 * triton.cdiv(k, 128) * 4)"
+            meaning = f"(G, {rows} rounded up to 128 times K / 32 rounded up to 4)"
+        meaning += " uint8 or float8_e8m0fnu, in blocks as pack_scales makes them of a group; "
+        meaning += f"K is a multiple of {facts.k_multiple}."
+        yield HostArgument(s.name, meaning, shape=shape, dtypes=("uint8", "float8_e8m0fnu"), wants="contiguous")
     of_all = {groups.vary.upper(): f"all_{groups.vary}"}
     yield from (_operation(t, of_all) for t in facts.op_tensors)
     more = ", rows then padded to a multiple of 16 bytes" if facts.tma_store else ""
     left = "; what no group has is left as it is" if groups.vary in ("m", "n") else ""
-    types, shape = (facts.c_dtype.torch,), groups.host("c")
-    meaning = f"{groups.shape('c')} {types[0]}, row-major{left}; allocated when absent{more}."
+    types, shape = (facts.c_dtype.torch,), _stored(groups.host("c"), facts)
+    meaning = f"{_stored(groups.shape('c'), facts)} {types[0]}, row-major{left}; allocated when absent{more}."
     padded = facts.tma_store
     yield HostArgument("out", meaning, "Tensor", "None", True, shape, types, "rows", result=True, padded=padded)
+
+
+def _stored(shape: str, facts: GemmFacts) -> str:
+    """The shape of C, of which an operation may have halved the columns."""
+    return shape.replace("N)", "N / 2)").replace("n)", "n // 2)") if facts.halved else shape
 
 
 def _order(operand: Operand) -> str:

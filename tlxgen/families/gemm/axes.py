@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from tlxgen.families.kit import Axis
+from tlxgen.plan.pieces import form
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile of C", blame=("wgmma-m", "tcgen05-m")),
-    Axis("tile.n", "BLOCK_N", "columns of a tile of C", blame=("accumulator", "instruction", "wgmma-n", "tcgen05-n")),
+    Axis(
+        *("tile.n", "BLOCK_N", "columns of a tile of C"),
+        blame=("accumulator", "instruction", "wgmma-n", "tcgen05-n"),
+        form=form,
+    ),
     Axis(
         *("tile.k", "BLOCK_K", "extent of K in a ring slot"),
         blame=("mbarrier-bytes", "wgmma-k", "tcgen05-k", "tma-box"),

@@ -18,7 +18,7 @@ from triton.testing import do_bench_cudagraph
 from tlxgen.arch import DTYPES
 from tlxgen.families.kit.draw import log_uniform
 
-from .problem import Shape, Tensors, arguments
+from .problem import Shape, Tensors, arguments, c_columns
 from .spec import GemmSpec
 
 Run = Callable[[], torch.Tensor]
@@ -30,7 +30,7 @@ TUTORIAL_MS = 2  # of each of ten replays by which its autotuner picks a config;
 def call(module: ModuleType, spec: GemmSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function, into one C where its rows allow that; `config` None lets it pick."""
     host = getattr(module, spec.name)
-    m, n, _ = shape
+    m, n = shape[0], c_columns(spec, shape[1])
     dtype = DTYPES[spec.problem.c.dtype]
     given: dict[str, Any] = {} if config is None else {"config": config}
     if n * dtype.bytes % 16 == 0:
@@ -109,6 +109,7 @@ _EAGER: dict[str, Callable[[torch.Tensor, Tensors], torch.Tensor]] = {
     "relu": lambda c, t: c.relu_(),
     "gelu": lambda c, t: torch.nn.functional.gelu(c),
     "silu": lambda c, t: torch.nn.functional.silu(c, inplace=True),
+    "swiglu": lambda c, t: torch.nn.functional.silu(c[..., ::2]) * c[..., 1::2],
     "residual": lambda c, t: c.add_(t["residual"]),
     "scale": lambda c, t: c.mul_(t["scale"]),
     "scale_rowwise": lambda c, t: c.mul_(t["scale_a"][:, None]).mul_(t["scale_b"][None, :]),

@@ -1,20 +1,24 @@
-"""What a GEMM costs: the work in a problem, and an estimate of a variant's clocks to rank variants with.
+"""What a GEMM costs: the work in a problem, and the model of time (model.py) for plans, to rank variants with.
 
-The estimate is arithmetic on the plan: rounds of tiles over the SMs with their tail, what tensor cores, SMEM, L2 and
-memory each need for a slot of the ring, the latency that a short ring leaves bare, epilogue and reduction. It times
-nothing and need not be right, only in the right order: what it ranks first is measured.
+The rates of the model are data (rates.json) that benchmarks/fit_gemm.py has fitted to measurements.
 """
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Callable
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
-from tlxgen.arch import DTYPES, Arch, Sm100
+from tlxgen.arch import DTYPES, Sm100
+from tlxgen.loading import MODEL
 from tlxgen.plan import Plan
 
+from . import model
 from .facts import GemmFacts
+from .model import Gpu, Kernel, Rates, Types, contiguous, row_cost
+from .model import estimate as microseconds
+from .ops import OPS
 from .spec import GemmSpec
 
 Shape = tuple[int, ...]
@@ -34,25 +38,24 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (4096, 128, 4096),
 )
 
-# An H100 or H200, a clock and SM, beside what `Arch` has.
-STORE_BYTES = 32  # of C, from registers until the next tile begins
-TILE_START = 800  # clocks from the first load of a tile to its first product
-HAND_OFF = 8  # clocks of a slot's barriers
-EXPOSED_WAIT = 60  # clocks a slot when no wgmma is left in flight
-ADDING = 50  # clocks a slot when its products are added outside of the tensor cores, while another replica multiplies
-ADDING_ALONE = 90  # when none does, beside the additions
-ADDED = 128  # products, a clock
-LAUNCH = 6000  # clocks of a second kernel
-MEETING = 1000  # clocks that the CTAs of a cluster take to meet, at begin and end: with one, 1024^3 takes 0.5 us more
-GAP = 1500  # clocks from the end of the launch before to the first load, when that may not come before
-SUMS = {16: 5000, 8: 17000}  # clocks to store the sums of a part and add up a share, so many parts on their way
-WORTH_PARTS = {16: 10000, 8: 19000}  # clocks of products, for fewer of which that is not done
-HELP = 1800  # clocks that a helper takes to store the sums of one tile, beside its products
-MARK = 2000  # clocks from a helper's last product until its sums are read
-HELPED = 1200  # clocks that adding them takes
-WORTH = 4000  # clocks of products, for fewer of which storing the sums takes longer
-EXCHANGE = 1200  # clocks from a store into another CTA's shared memory to its being read there
-EXCHANGE_BYTES = 4  # of such stores, a clock and SM: each is of 4 bytes; measured 6 for two CTAs, 1.5 for four
+# What users have, for choosing the kernels that a package has for shapes outside of its table: rows of A from one to
+# those of a large batch, by layers of models and by extents that are no multiples of a tile, or of a line of L2.
+USUAL_M = (1, 16, 48, 100, 256, 600, 1500, 4000, 10000)
+USUAL_NK = (
+    *((4096, 4096), (28672, 8192), (7168, 2048), (1536, 7168), (3584, 18944), (24576, 1536), (512, 4096), (1024, 512)),
+    *((320, 1280), (1000, 2056), (2888, 5000), (5000, 712), (11000, 11000), (640, 15000), (14500, 3000), (768, 768)),
+)
+USUAL = tuple((m, n, k) for m in USUAL_M for n, k in USUAL_NK)
+RATES_FILE = Path(__file__).with_name("rates.json")
+
+
+def _read(file: Path) -> tuple[Rates, Gpu]:
+    """The rates, and the device that they were measured on."""
+    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return Rates(**data["fitted"], **data["assumed"]), Gpu(**data["gpu"])
+
+
+RATES, MEASURED = _read(RATES_FILE)
 
 
 def flops(spec: GemmSpec, shape: Shape) -> float:
@@ -67,141 +70,75 @@ def bytes_moved(spec: GemmSpec, shape: Shape) -> float:
     problem = spec.problem
     a, b, c = (DTYPES[x.dtype].value_bits / 8 for x in (problem.a, problem.b, problem.c))
     scales = (m + n) * k // Sm100.mx_block if problem.scaling == "mx" else 0
-    return float(m * k * a + k * n * b + scales + m * n * c + m * n * 2 * ("residual" in spec.epilogue.ops))
+    stored = n / 2 if any(OPS[op].halves for op in spec.epilogue.ops) else n
+    return float(m * k * a + k * n * b + scales + m * stored * c + m * n * 2 * ("residual" in spec.epilogue.ops))
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
-    """Estimated clocks of the plan's kernels on a problem (M, N, K)."""
+    """Estimated clocks of the plan's kernels on a problem (M, N, K) of contiguous operands."""
     return estimate(plan, sms)(shape)
 
 
 def estimate(plan: Plan, sms: int) -> Callable[[Shape], float]:
     """`clocks` of one plan as a function of the shape. What the shape does not change is worked out here, once."""
-    facts = cast(GemmFacts, plan.facts)
-    size = {p.name: int(p.value) for p in plan.parameters}
-    split, parts = size["SPLIT_K"], facts.cluster_k
-    cluster_rows, cluster_columns = size["BLOCK_M"] * facts.cluster_m, size["BLOCK_N"] * facts.cluster_n
-    resident = max(1, sms // facts.cluster) * facts.cluster
-    slot_of, stall = _slot(facts, size), _stall(size)
-    around = _around(facts, size, 1), _around(facts, size, 2)
-    gap = (0 if facts.pdl else GAP) + (MEETING if facts.cluster > 1 else 0)
-    exchange = _exchange(facts, size)
-    cluster_m, cluster_n, block_k = facts.cluster_m, facts.cluster_n, size["BLOCK_K"]
-    helped, tail, ahead = facts.helped, facts.tail, facts.ahead  # a property each, asked for every shape
+    types = types_of(plan)
+    time = microseconds(kernel_of(plan), types, MEASURED._replace(sms=sms), RATES)
+    mhz = RATES.ghz * 1e3
 
     def clocks(shape: Shape) -> float:
         m, n, k = shape
-        tiles_m = math.ceil(m / cluster_rows) * cluster_m
-        tiles_n = math.ceil(n / cluster_columns) * cluster_n
-        items = tiles_m * tiles_n * split * parts
-        slots = math.ceil(math.ceil(k / block_k) / (split * parts))
-        rounds = math.ceil(items / resident)
-        slot = slot_of(shape, min(items, resident))
-        slot += stall(slot)
-        main = slots * slot
-        if helped:
-            lent = _lent(items % resident, slots, slot, resident)
-            return gap + rounds * (main + around[rounds > 1]) - lent * slot + (HELPED if lent else 0)
-        if tail:
-            whole, left = divmod(items, resident)
-            part = _part(left, slots, slot, resident, WORTH_PARTS[ahead])
-            if part < slots:
-                return gap + whole * (main + around[whole > 0]) + part * slot + TILE_START + SUMS[ahead]
-        return gap + rounds * (main + around[rounds > 1] + exchange) + _reduction(m, n, split, sms)
+        a_pitch, b_pitch = contiguous(types, m, n, k)
+        return time(m, n, k, row_cost(a_pitch, RATES), row_cost(b_pitch, RATES)) * mhz
 
     return clocks
 
 
-def _slot(facts: GemmFacts, size: dict[str, int]) -> Callable[[Shape, int], float]:
-    """Clocks of one slot of the ring when all is in flight: the slowest of tensor cores, SMEM, L2 and memory.
-
-    By the shape, and by how many CTAs are at work.
-    """
-    block_m, block_n, block_k = size["BLOCK_M"], size["BLOCK_N"], size["BLOCK_K"]
-    a, b = (o.k_bytes for o in facts.operands)
-    multiply = block_m * block_n * block_k / facts.products
-    # Each warpgroup's wgmma reads its 64 rows of A and all of B; tcgen05 reads those of a row group, or of both CTAs.
-    b_reads = facts.row_groups if facts.tensor_memory else math.ceil(block_m / 64)
-    read = block_k * (a * block_m + b * b_reads * block_n / (2 if facts.pair else 1)) / Arch.smem_bytes_per_clock
-    a_loaded, b_loaded = block_m / facts.cluster_n, block_n / facts.cluster_m
-    load = (a * a_loaded + b * b_loaded) * block_k / Arch.l2_bytes_per_clock
-    short = max(1.0, Arch.dram_in_flight / ((size["STAGES"] - 1) * (a * block_m + b * block_n) * block_k))
-    wait = 0 if facts.in_flight or facts.tensor_memory else EXPOSED_WAIT
-    inside, adding = max(multiply + wait, read, load), _adding(facts, block_m * block_n)
-    unique = _unique(facts, size)
-
-    def clocks(shape: Shape, at_work: int) -> float:
-        memory = unique(shape, at_work) * block_k / at_work / Arch.dram_bytes_per_clock * short
-        return max(inside, memory) + HAND_OFF + adding
-
-    return clocks
+def types_of(plan: Plan) -> Types:
+    """What the kernels of a function have in common."""
+    facts = cast(GemmFacts, plan.facts)
+    a, b = facts.operands
+    return Types(
+        *(a.k_bytes, b.k_bytes, facts.c_dtype.bytes, a.k_major, b.k_major),
+        rows=128 if facts.tensor_memory else 64,
+        promote=facts.promote,
+    )
 
 
-def _adding(facts: GemmFacts, products: int) -> float:
-    """Clocks in which tensor cores wait until a slot's products have been added outside of them."""
-    if not facts.promote:
-        return 0
-    return ADDING if facts.row_groups > 1 else ADDING_ALONE + products / ADDED
+def kernel_of(plan: Plan) -> Kernel:
+    """A plan as the model of time knows it."""
+    facts = cast(GemmFacts, plan.facts)
+    size = {p.name: int(p.value) for p in plan.parameters}
+    rows, columns = size["BLOCK_M"], size["BLOCK_N"]
+    return Kernel(
+        tile=(*((columns, rows) if facts.exchange else (rows, columns)), size["BLOCK_K"]),
+        stages=size["STAGES"],
+        group_m=size["GROUP_M"],
+        consumers=2 if facts.tensor_memory else facts.replicas,
+        overlap=facts.pingpong or size.get("ACC_STAGES", 1) > 1,
+        persistent=facts.source != "grid",
+        cluster=(facts.cluster_m, facts.cluster_n, facts.cluster_k),
+        split=size["SPLIT_K"],
+        tail=_tail(facts),
+        pdl=facts.pdl,
+        in_flight=bool(facts.in_flight or facts.tensor_memory or facts.promote),
+        direct=not facts.tma_store,
+        ahead=facts.ahead if facts.tail else 16,
+        swap=facts.exchange,
+        load_by="pointers" if facts.pointers else "tma",
+    )
 
 
-def _unique(facts: GemmFacts, size: dict[str, int]) -> Callable[[Shape, int], float]:
-    """Bytes of a column of A and of a row of B that the CTAs at work read between them, and that are not in L2 yet.
-
-    Those of a cluster along K read other columns of the same rows.
-    """
-    block_m, block_n, group = size["BLOCK_M"], size["BLOCK_N"], size["GROUP_M"] * facts.cluster_m
-    a, b = (o.k_bytes for o in facts.operands)
-    parts = facts.cluster_k
-
-    def read_by(shape: Shape, at_work: int) -> float:
-        m, n, k = shape
-        at_work = math.ceil(at_work / parts)
-        rows, columns = math.ceil(m / block_m), math.ceil(n / block_n)
-        high = min(group, rows, at_work)
-        wide = min(math.ceil(at_work / high), columns)
-        read = parts * (a * high * block_m + b * wide * block_n)
-        if (a * m + b * n) * k > Arch.l2_bytes:
-            return read
-        return min(read, parts * (a * m + b * n) * at_work / (rows * columns))  # everything stays: it is read once
-
-    return read_by
+def beside() -> dict[str, str]:
+    """What lies beside the modules of a folder: the model, and the rates."""
+    text = Path(model.__file__).read_text(encoding="utf-8")
+    rows = "".join(f"    {name}={value:.6g},\n" for name, value in RATES._asdict().items())
+    source = f"# What {MEASURED.name} was measured to do.\n"
+    return {MODEL: f"{text}\n\n{source}RATES = Rates(\n{rows})\n"}
 
 
-def _stall(size: dict[str, int]) -> Callable[[float], float]:
-    """Clocks a slot that the latency of loads leaves bare, because the ring is short of it; by the slot's own."""
-    stages = size["STAGES"]
-    return lambda slot: max(0.0, Arch.tma_latency - (stages - 1) * slot) / stages
-
-
-def _around(facts: GemmFacts, size: dict[str, int], rounds: int) -> float:
-    """Clocks of a tile outside its main loop: start, and the epilogue where nothing hides it."""
-    store = size["BLOCK_M"] * size["BLOCK_N"] * facts.c_dtype.bytes / STORE_BYTES
-    if not facts.tma_store:
-        store *= 1.5
-    hidden = (facts.pingpong or size.get("ACC_STAGES", 1) > 1) and rounds > 1
-    return TILE_START * (0.3 if facts.persistent and rounds > 1 else 1.0) + (0.15 * store if hidden else store)
-
-
-def _exchange(facts: GemmFacts, size: dict[str, int]) -> float:
-    """Clocks in which the CTAs of a cluster along K add up a tile."""
-    return EXCHANGE + size["BLOCK_M"] * size["BLOCK_N"] * 4 / EXCHANGE_BYTES if facts.cluster_k > 1 else 0.0
-
-
-def _part(left: int, slots: int, slot: float, sms: int, worth: int) -> int:
-    """Slots of K of each part of the tiles that are left over; the host function chooses likewise."""
-    part = math.ceil(slots / min(sms // left, 32)) if left else slots
-    return part if (slots - part) * slot > worth else slots
-
-
-def _lent(left: int, slots: int, slot: float, sms: int) -> int:
-    """Slots of K that each tile of the last round lends to CTAs without one; the host function chooses likewise."""
-    if not left:
-        return 0
-    pieces = math.ceil(left / min(left, sms - left))
-    lent = int((slots * slot - MARK - HELP * pieces) / ((pieces + 1) * slot))
-    return lent if lent * slot >= WORTH else 0
-
-
-def _reduction(m: int, n: int, split: int, sms: int) -> float:
-    """Clocks of the kernel that adds the parts of K: fp32 sums from L2 or memory."""
-    return LAUNCH + m * n * 4 * (split + 1) / (Arch.l2_bytes_per_clock / 2 * sms) if split > 1 else 0.0
+def _tail(facts: GemmFacts) -> str:
+    if facts.helped:
+        return "helped"
+    if facts.last_adds:
+        return "last"
+    return "split" if facts.tail else "whole"

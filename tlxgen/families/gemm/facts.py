@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
+from tlxgen.plan.pieces import Piece
 
 from .groups import Groups
+from .model import MOST_PARTS, MOST_ROUNDS
 from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
+SCALE_BLOCK = 128  # elements along K, and columns of B, that a number scales
+MOST_HELD = 24  # single elements of a slot that a thread of the producer holds: with more, compiles begin to spill
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
 
 
@@ -27,6 +31,12 @@ class Operand:
     ring: str
     eviction: str
     multicast: bool
+    pieces: tuple[Tile, ...] = field(default=(), repr=False)  # of the tile, where several products share its columns
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """What a slot of its ring has of it."""
+        return self.pieces or (self.tile,)
 
     @property
     def along_k(self) -> Size:
@@ -69,10 +79,11 @@ class GemmFacts:
     row_groups: int  # slices of a tile's rows, one a cooperating replica
     rows: Size  # rows of C a replica holds
     columns: Size  # columns of C a subtile holds
-    subtiles: int
+    subtiles: int  # column slices in which a tile of C is stored
+    pieces: tuple[Piece, ...] = field(repr=False)  # of a tile's columns: a product and an accumulator each
     tma_store: bool
     store_guard: str | None
-    source: Literal["grid", "persistent", "clc"]  # where the tiles of a CTA come from
+    source: Literal["grid", "persistent", "clc", "dynamic"]  # where the tiles of a CTA come from
     split: bool  # whether a variant of this structure cuts K
     cluster_m: int
     cluster_n: int
@@ -82,7 +93,7 @@ class GemmFacts:
     prefetch: int  # ring slots of the first tiles that L2 is asked for until then
     ops: tuple[str, ...]
     num_warps: int
-    producer_registers: int  # a thread
+    adder_registers: int  # a thread of the role that adds up the parts of tiles
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
     scale_columns: bool = False  # the kernel itself copies them to tensor memory
@@ -92,11 +103,47 @@ class GemmFacts:
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
+    fix_up: Literal["after", "last"] = "after"  # which CTAs add up the parts of a tile
+    exchange: bool = False  # the accumulator is C's tile, turned: its rows are C's columns
     groups: Groups | None = None  # of a grouped GEMM
+    block_scales: bool = False  # of 1 x 128 of A and 128 x 128 of B, in fp32
+    pointers: bool = False  # A and B are loaded by the producer's own copies
+
+    @property
+    def scale_names(self) -> tuple[str, ...]:
+        """What the host function calls the scales of blocks of A and of B."""
+        return ("a_scale", "b_scale") if self.scales or self.block_scales else ()
+
+    @property
+    def scale_block(self) -> int:
+        return SCALE_BLOCK
+
+    @property
+    def most_held(self) -> int:
+        return MOST_HELD
+
+    @property
+    def lag(self) -> str:
+        """How many uses later the producer publishes a slot that it copied into itself: half of the ring is on its way.
+
+        What it loads into registers is stored, and published, a use later.
+        """
+        return "STAGES // 2 if min(VEC_A, VEC_B) > 1 else 1"
 
     @property
     def persistent(self) -> bool:
-        return self.source == "persistent"
+        """Whether a CTA stays and takes one tile after another."""
+        return self.source in ("persistent", "dynamic")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether CTAs draw their tiles from a counter."""
+        return self.source == "dynamic"
+
+    @property
+    def exact(self) -> bool:
+        """Whether sums are added up in fp32; wgmma alone keeps fewer bits of a sum of fp8 products."""
+        return self.promote or self.tensor_memory or not self.a.tile.dtype.is_fp8
 
     @property
     def products(self) -> int:
@@ -145,14 +192,43 @@ class GemmFacts:
         return self.cut_tail and not self.helped
 
     @property
+    def last_adds(self) -> bool:
+        """Whether the CTA that is the last to end its part of a tile adds up the parts."""
+        return self.tail and self.fix_up == "last"
+
+    @property
+    def most_parts(self) -> int:
+        """Into how many parts a tile is cut at most whose last CTA adds them up: it has them all on their way."""
+        return min(MOST_PARTS, self.ahead)
+
+    @property
+    def parts_at_once(self) -> tuple[int, ...]:
+        """Of how many parts at most the last CTA adds up several stripes at a time, `ahead` blocks in all."""
+        return tuple(parts for parts in (4, 8) if parts < self.most_parts) + (self.most_parts,)
+
+    @property
+    def most_rounds(self) -> int:
+        """How many waves of parts there are at most, and so how many sums the workspace holds."""
+        return MOST_ROUNDS
+
+    @property
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
         return bool(self.cut) or self.cut_tail
 
     @property
+    def accumulators(self) -> tuple[str, ...]:
+        """What a consumer calls its sums, those of each piece of the columns."""
+        return tuple(f"acc{piece.suffix}" for piece in self.pieces)
+
+    @property
     def sum_slices(self) -> int:
-        """Column slices in which the sums over a part of K are stored."""
-        return self.subtiles * self.columns.value // self.sums.shape[1].value if self.sums else 1
+        """Slices of the accumulator's columns in which the sums over a part of K are stored."""
+        if not self.sums:
+            return 1
+        if self.exchange:
+            return self.rows.value // self.sums.shape[0].value
+        return self.subtiles * self.columns.value // self.sums.shape[1].value
 
     @property
     def marks(self) -> int:
@@ -162,7 +238,8 @@ class GemmFacts:
     @property
     def slices(self) -> int:
         """Column slices that an accumulator in registers is cut into: to store it, or to send it to the CTAs."""
-        return 1 if self.tensor_memory else max(self.subtiles, self.cluster_k, self.sum_slices)
+        widest = max(piece.slices for piece in self.pieces)
+        return 1 if self.tensor_memory else max(widest, self.cluster_k, self.sum_slices)
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -187,10 +264,9 @@ class GemmFacts:
 
     @property
     def op_values(self) -> tuple[str, ...]:
-        """What a task hands over as `op_arguments`: of a vector of each group, the group's own."""
-        own = {
-            f"{t.name}_ptr": f"{t.name}_ptr + group * {t.shape[1]}" for t in self.op_tensors if t.shape[:1] == ("G",)
-        }
+        """What a task hands over as `op_arguments`: of what each group has of its own, the group's."""
+        grouped = [t for t in self.op_tensors if t.shape[:1] == ("G",)]
+        own = {f"{t.name}_ptr": " * ".join((f"{t.name}_ptr + group", *t.shape[1:])) for t in grouped}
         return tuple(own.get(name, name) for name in self.op_arguments)
 
     @property
@@ -201,7 +277,8 @@ class GemmFacts:
     @property
     def limits(self) -> tuple[str, str]:
         """Where the rows and the columns of C end that an item may write."""
-        return self.groups.limits if self.groups else ("M", "N")
+        rows, columns = self.groups.limits if self.groups else ("M", "N")
+        return rows, f"{columns} // 2" if self.halved else columns
 
     @property
     def own_k(self) -> bool:
@@ -212,6 +289,16 @@ class GemmFacts:
     def op_arguments(self) -> tuple[str, ...]:
         """The kernel's arguments that the operations take."""
         return tuple(argument for t in self.op_tensors for argument in t.arguments)
+
+    @property
+    def halved(self) -> bool:
+        """Whether C has a column for two of the product."""
+        return any(OPS[op].halves for op in self.ops)
+
+    @property
+    def c_columns(self) -> Size:
+        """Columns of C that a subtile is stored as."""
+        return self.columns // 2 if self.halved else self.columns
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -230,8 +317,8 @@ class GemmFacts:
 
     @property
     def ahead(self) -> int:
-        """Blocks of sums on their way to the producer at a time: as many as go without a spill."""
-        return 8 if self.producer_registers < 128 else 16
+        """Blocks of sums on their way to who adds them up at a time: as many as go without a spill."""
+        return 8 if self.adder_registers < 128 else 16
 
     @property
     def reduce_rows(self) -> int:

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families.kit import faults
+from tlxgen.plan.pieces import form
 from tlxgen.spec import Fault
 
 from .axes import AXES
+from .facts import SCALE_BLOCK
 from .keys import GemmKeys
+from .ops import OPS
 
+PIECED = (96, 160, 192, 224)  # columns that are shared by products of 32 or more
 ONLY_SM100 = "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs"
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 
@@ -28,7 +32,43 @@ def _shared(spec: GemmKeys) -> Iterator[Fault]:
     yield from faults.name(spec)
     yield from faults.registers({"tasks.mma.registers": spec.tasks.mma.registers, "tasks.epilogue.registers": store})
     yield from faults.guards(spec, AXES, of={path: task.guard for path, task in optional.items() if task})
-    yield from faults.powers_of_two(spec, ("tile.m", "tile.n", "tile.k"), "a tile extent")
+    yield from faults.powers_of_two(spec, ("tile.k",), "a tile extent")
+    yield from _rows(spec)
+    yield from _columns(spec)
+
+
+def _rows(spec: GemmKeys) -> Iterator[Fault]:
+    """Blocks of Triton are powers of two: a tile of three consumers is put together from three of them."""
+    shared = spec.tasks.specialized and spec.tasks.mma.split == "cooperative" and spec.tasks.mma.replicate == 3
+    if not shared:
+        yield from faults.powers_of_two(spec, ("tile.m",), "a tile extent")
+    elif spec.tile.m != 192:
+        yield ("tile", "m"), f"three consumers have 64 rows each: a tile of 192, not of {spec.tile.m}"
+
+
+def _columns(spec: GemmKeys) -> Iterator[Fault]:
+    """On sm90 products share the columns of a tile that are no power of two; what they do not go with."""
+    if not form(spec.tile.n):
+        return
+    if spec.arch != "sm90":
+        yield from faults.powers_of_two(spec, ("tile.n",), "a tile extent")
+    elif spec.tile.n not in PIECED:
+        some = ", ".join(map(str, PIECED))
+        yield ("tile", "n"), f"columns of a tile are a power of two, or shared by products: {some}, not {spec.tile.n}"
+    else:
+        yield from faults.where(
+            *((path, broken, f"tile.n is {spec.tile.n}: {why}") for path, broken, why in _beside_pieces(spec))
+        )
+
+
+def _beside_pieces(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
+    """What does not go with several accumulators."""
+    one = "by an accumulator each"
+    yield "tasks.mma.exchange", spec.tasks.mma.exchange, f"columns are shared {one}, not rows: false"
+    yield "tasks.mma.promote", spec.tasks.mma.promote, "products are promoted into one accumulator: false"
+    yield "tasks.load.by", spec.tasks.load.by != "tma", "a copy is of one block, which is a power of two: tma"
+    yield "schedule.tail", spec.schedule.tail != "whole", "sums over a part of K are those of one accumulator: whole"
+    yield "cluster.k", spec.cluster.k > 1, "CTAs send each other slices of one accumulator: 1"
 
 
 def _hopper(spec: GemmKeys) -> list[Fault]:
@@ -59,13 +99,80 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
     elif mma.split == "pingpong":
         if mma.replicate != 2:
             found.append((("tasks", "mma", "replicate"), f"pingpong is played by 2 replicas, not {mma.replicate}"))
-        if spec.schedule.kind != "persistent":
-            found.append((("schedule", "kind"), "pingpong alternates between tiles: it needs schedule.kind persistent"))
+        if spec.schedule.kind not in ("persistent", "dynamic"):
+            text = "pingpong alternates between tiles: it needs schedule.kind persistent or dynamic"
+            found.append((("schedule", "kind"), text))
+    if spec.schedule.kind == "dynamic":
+        found += [
+            (tuple(path.split(".")), f"schedule.kind is dynamic: {why}") for path, why in _against_a_counter(spec)
+        ]
     if (tail := spec.schedule.tail) != "whole":
         found += [(tuple(path.split(".")), f"schedule.tail is {tail}: {why}") for path, why in _beside_a_tail(spec)]
+    elif spec.schedule.fix_up != "after":
+        found.append((("schedule", "fix_up"), "only tiles that are cut have parts: schedule.tail must be split"))
+    if tail == "helped" and spec.schedule.fix_up != "after":
+        found.append((("schedule", "fix_up"), "whom a helper helps adds up its sums: schedule.tail must be split"))
+    if mma.exchange:
+        found += [(tuple(path.split(".")), f"tasks.mma.exchange: {why}") for path, why in _beside_an_exchange(spec)]
     if spec.schedule.prefetch:
         found += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
+    if spec.problem.scaling == "block":
+        found += [(tuple(path.split(".")), f"problem.scaling is block: {why}") for path, why in _block_scaled(spec)]
+    if spec.tasks.load.by == "pointers":
+        found += [(tuple(path.split(".")), f"tasks.load.by is pointers: {why}") for path, why in _beside_pointers(spec)]
+    elif spec.tasks.load.warps != 4:
+        found.append((("tasks", "load", "warps"), "one thread asks TMA for tiles, of a task of 4 warps"))
     return found
+
+
+def _block_scaled(spec: GemmKeys) -> Iterator[tuple[str, str]]:
+    """What does not go with scales of blocks."""
+    for name, operand in (("a", spec.problem.a), ("b", spec.problem.b)):
+        if not DTYPES[operand.dtype].is_fp8:
+            yield f"problem.{name}.dtype", f"scales are those of fp8, not of {operand.dtype}"
+    if not spec.tasks.mma.promote:
+        yield "tasks.mma.promote", "products are scaled as they are added to the sums: true"
+    if spec.tile.k != SCALE_BLOCK:
+        yield "tile.k", f"a slot has the products that one scale is for: {SCALE_BLOCK}"
+    if spec.tile.n > SCALE_BLOCK:
+        yield "tile.n", f"all columns of a tile have one scale: at most {SCALE_BLOCK}"
+    if spec.schedule.tail != "whole":
+        yield "schedule.tail", "consumers know where K begins for whole tiles alone: whole"
+    if spec.schedule.split_k > 1:
+        yield "schedule.split_k", "consumers know where K begins for whole tiles alone: 1"
+    if spec.cluster.k > 1:
+        yield "cluster.k", "consumers know where K begins for whole tiles alone: 1"
+    if spec.tasks.mma.exchange:
+        yield "tasks.mma.exchange", "rows of the accumulator are rows of A: false"
+
+
+def _beside_pointers(spec: GemmKeys) -> Iterator[tuple[str, str]]:
+    """What does not go with operands that a task copies itself."""
+    if not spec.tasks.specialized:
+        yield "tasks.specialized", "a task of its own copies: true"
+    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
+        yield "cluster", "a CTA copies for itself: no cluster"
+    if spec.rings.ab.full == "separate":
+        yield "rings.ab.full", "A and B of a slot are published together: shared"
+    if spec.schedule.kind == "dynamic":
+        yield "schedule.kind", "a producer that copies draws no tiles: persistent"
+    if spec.schedule.tail != "whole":
+        yield "schedule.tail", "parts of tiles come by TMA: whole"
+    if spec.tasks.mma.exchange:
+        yield "tasks.mma.exchange", "operands are exchanged as TMA brings them: false"
+    if spec.schedule.kind == "dynamic":
+        yield "schedule.kind", "who draws a tile asks TMA for its operands: persistent or grid"
+
+
+def _against_a_counter(spec: GemmKeys) -> Iterator[tuple[str, str]]:
+    """What does not go with tiles that a CTA draws."""
+    if not spec.tasks.specialized:
+        yield "tasks.specialized", "the producer draws tiles and tells the consumers: true"
+    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
+        yield "cluster", "a CTA draws tiles for itself: no cluster"
+    if spec.tasks.epilogue and spec.guards.get(spec.tasks.epilogue.guard) == "keep":
+        path = f"guards.{spec.tasks.epilogue.guard}"
+        yield path, "how many tasks hear of a tile is a constant of the source; remove the key"
 
 
 def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
@@ -78,6 +185,18 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
         yield "consumers ask while the producer waits: tasks.specialized must be true"
     if spec.schedule.split_k > 1 or spec.cluster.k > 1:
         yield "tiles begin at the first slot of K only where K is whole: split_k and cluster.k must be 1"
+
+
+def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
+    """What does not go with an accumulator that is a turned tile of C."""
+    if spec.tasks.mma.replicate != 1 and spec.tasks.specialized:
+        yield "tasks.mma.replicate", f"one consumer has the columns of a tile: 1, not {spec.tasks.mma.replicate}"
+    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
+        yield "cluster", "of few rows A is small, and no tile of B is shared: no cluster"
+    if spec.schedule.tail == "helped":
+        yield "schedule.tail", "a helper's sums would have to lie turned in A's place: whole or split"
+    if spec.epilogue.subtiles != 1:
+        yield "epilogue.subtiles", "slices of C's columns are rows of the accumulator, of several warps: 1"
 
 
 def _beside_a_tail(spec: GemmKeys) -> Iterator[tuple[str, str]]:
@@ -118,15 +237,22 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
     rules = (
         ("tasks.specialized", not tasks.specialized, "tcgen05 has a warp of its own: tasks.specialized is true"),
         ("tasks.load.default", tasks.load.default, "the epilogue is the default task"),
+        ("tasks.load.by", tasks.load.by != "tma", "operands come by TMA"),
+        ("problem.scaling", spec.problem.scaling == "block", "scales of blocks are those of MX: mx"),
+        ("tasks.load.warps", tasks.load.warps != 4, "the producer asks TMA for tiles, by one thread"),
         ("tasks.mma.warps", mma.warps != 1, f"one thread issues tcgen05: 1 warp, not {mma.warps}"),
+        ("tasks.mma.replicate", mma.replicate > 2, f"a tile has 1 or 2 row groups, not {mma.replicate}"),
         ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),
         ("tasks.mma.order", "order" in mma.model_fields_set, "no replicas take turns"),
         ("tasks.mma.promote", mma.promote, "tcgen05 accumulates in fp32"),
         ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
+        ("schedule.kind", spec.schedule.kind == "dynamic", "the hardware hands out tiles without a counter: clc"),
         ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
         ("schedule.tail", spec.schedule.tail != "whole", "tiles that are left over stay whole: clc shares them out"),
+        ("tasks.mma.exchange", mma.exchange, "A's rows fill the instruction, as nothing else has been measured: false"),
+        ("schedule.fix_up", "fix_up" in spec.schedule.model_fields_set, "no tile is cut along K: clc shares them out"),
         ("schedule.prefetch", spec.schedule.prefetch > 0, "nobody asks L2 ahead, as it has not been measured: 0"),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
@@ -228,6 +354,18 @@ def _epilogue(spec: GemmKeys) -> list[Fault]:
     for i, op in enumerate(spec.epilogue.ops):
         if op in WITH_TENSORS and op in spec.epilogue.ops[:i]:
             found.append((("epilogue", "ops", i), f"{op} takes a tensor of its own and can stand once"))
+    halving = [i for i, op in enumerate(spec.epilogue.ops) if OPS[op].halves]
+    found += [
+        (("epilogue", "ops", i), "C has half of the columns from here on: last")
+        for i in halving[:1]
+        if i + 1 < len(spec.epilogue.ops)
+    ]
+    if halving and spec.schedule.split_k > 1:
+        found.append((("schedule", "split_k"), "the reduction adds up columns of C, of which gate and up make one: 1"))
+    if halving and spec.schedule.tail != "whole":
+        found.append(
+            (("schedule", "tail"), "sums take the place of C, and of gate and up there are twice as many: whole")
+        )
     if spec.epilogue.rounding == "stochastic" and spec.problem.c.dtype == "fp32":
         found.append((("epilogue", "rounding"), "C in fp32 is what the accumulator is: there is nothing to round"))
     if spec.epilogue.store == "direct" and spec.tasks.epilogue:

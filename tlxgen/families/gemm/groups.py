@@ -81,8 +81,8 @@ class Groups:
 
     @property
     def vectors(self) -> tuple[str, ...]:
-        """The epilogue's vectors of which each group has one."""
-        return ("scale_a",) * ("M" in self.own_vectors) + ("bias", "scale_b") * ("N" in self.own_vectors)
+        """What the epilogue takes of which each group has its own: vectors, and the one number of `scale`."""
+        return ("scale", *("scale_a",) * ("M" in self.own_vectors), *("bias", "scale_b") * ("N" in self.own_vectors))
 
     def shape(self, name: str) -> str:
         """The shape of a, b or c, for people."""
@@ -97,6 +97,11 @@ class Groups:
 
     def each(self, name: str) -> str:
         return " each" if name in self.apart else ""
+
+    def packed(self, name: str) -> str:
+        """How the host sees MX scales as TMA copies them: blocks of 128 rows and 128 elements of K, two halves each."""
+        lead = "1" if name == "a_scale" and self.searched else "g"
+        return f"t.view(torch.uint8).view({lead}, -1, triton.cdiv(k, 128), 2, 256)"
 
     def descriptor(self, name: str, box: tuple[Any, ...], row_major: bool = True) -> tuple[str, tuple[Any, ...], str]:
         """How the host describes a, b or c to TMA: by which function, with which box, and of which view."""

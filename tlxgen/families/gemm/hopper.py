@@ -9,7 +9,8 @@ from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
 from tlxgen.plan import Drain, Fill, Holds, Reason, Ring, Role, Rule, Size, Tile, Turn
-from tlxgen.plan.rule import at_least, between
+from tlxgen.plan.pieces import form
+from tlxgen.plan.rule import at_least, between, multiple_of
 
 from . import steps
 from .facts import GemmFacts
@@ -20,6 +21,7 @@ from .spec import GemmSpec
 MAIN_LOOP = 26  # addresses, counters, barriers
 SPLIT = 2.05  # for a block of 64 rows, where the sums over a part of K may be stored instead
 HELPED = 8  # where a helper's sums are added
+DRAWN_AHEAD = 4  # tiles
 ADDING = 80  # in all, of a producer that adds up parts of tiles
 
 
@@ -27,7 +29,9 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec, facts),
-        "instruction_registers": Sm90.wgmma_registers(spec.tile.n),
+        "instruction_registers": Sm90.wgmma_registers(
+            (sizes["BLOCK_M"] if facts.exchange else facts.pieces[0].extent).value
+        ),
         "expected_opcodes": _opcodes(facts),
     }
 
@@ -44,7 +48,8 @@ def _epilogue_registers(spec: GemmSpec, facts: GemmFacts) -> float:
     warpgroups = spec.tasks.mma.warps // Sm90.warpgroup_warps
     threads = spec.tasks.mma.warps * Sm90.warp_threads
     rows, columns = facts.rows.value, facts.columns.value
-    held = Held(rows * columns // threads, columns, rows // (Sm90.wgmma_m * warpgroups))
+    blocks = max(rows // (Sm90.wgmma_m * warpgroups), 1)
+    held = Held(rows * columns // threads, columns, blocks)
     ops = facts.ops if spec.schedule.split_k == 1 else ()  # else the reduction applies them
     registers = sum(OPS[op].registers(held) for op in ops)
     if not facts.tma_store:  # through SMEM to a layout whose rows are contiguous in memory
@@ -59,7 +64,7 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
         held, whole = _holds(spec, facts), steps.pipelined(facts)
         return (Role("gemm", mma.warps, whole, default=True, in_flight=facts.in_flight, holds=held),)
     roles = [
-        Role("load", 4, steps.load(facts), default=True),
+        Role("load", spec.tasks.load.warps, steps.load(facts), default=True),
         Role(
             "mma",
             mma.warps,
@@ -86,11 +91,14 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         members = [o for o in facts.operands if o.ring == name]
         ctas = facts.cluster if any(o.multicast for o in members) else 1
         drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas)
-        tiles = tuple(o.tile for o in members)
-        ring = Ring(name, tiles, sizes["STAGES"], Fill(filler, "tma"), (drain,), spec.rings.ab.empty)
+        tiles = tuple(tile for o in members for tile in o.tiles)
+        fill = Fill(filler, "async" if facts.pointers else "tma")
+        ring = Ring(name, tiles, sizes["STAGES"], fill, (drain,), spec.rings.ab.empty)
         rings.append(ring)
         if facts.rest and facts.a in members:
             rings.append(replace(ring, name="rest", tiles=(facts.rest,), alias=name, over="a", slotwise=True))
+    if facts.drawn:
+        rings.append(_numbers(facts, filler, consumer, "store" in optional))
     if facts.cluster_k > 1:
         rings.append(_parts(facts, sizes, consumer))
     if facts.tma_store:
@@ -103,6 +111,13 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         if facts.sums:
             rings.append(replace(c, name="sums", tiles=(facts.sums,), alias="c", reshaped=True, slotwise=True))
     return tuple(rings)
+
+
+def _numbers(facts: GemmFacts, filler: str, consumer: str, stored: bool) -> Ring:
+    """The numbers of tiles that the producer has drawn, which is a ring of operands ahead: some tiles of a short K."""
+    number = Tile("item", (Size.literal(1),), DTYPES["i32"], internal=True)
+    drains = (Drain(consumer, replicas=facts.row_groups), *([Drain("store")] if stored else []))
+    return Ring("item", (number,), Size.literal(DRAWN_AHEAD), Fill(filler, "store"), drains, item=True)
 
 
 def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
@@ -122,18 +137,31 @@ def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
     """What must be in the SASS: tensor core products, TMA loads and, unless C is stored from registers, TMA stores."""
     product = "QGMMA" if facts.a.tile.dtype.is_fp8 else "HGMMA"
-    return (product, "UTMALDG", *(("UTMASTG",) if facts.tma_store else ()))
+    loads = () if facts.pointers else ("UTMALDG",)  # how wide copies are is known at the launch
+    return (product, *loads, *(("UTMASTG",) if facts.tma_store else ()))
 
 
 def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
     """What wgmma and its pipeline ask of the sizes."""
     arch, warps, rows = Sm90, spec.tasks.mma.warps, facts.rows
-    n, k, stages = sizes["BLOCK_N"], sizes["BLOCK_K"], sizes["STAGES"]
+    n, k, stages = facts.pieces[-1].extent, sizes["BLOCK_K"], sizes["STAGES"]
     least = arch.wgmma_m * warps // arch.warpgroup_warps
-    found = f"{rows.value} rows a replica ({rows.text}); "
-    yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} rows")
+    kind = "rows"
+    if facts.exchange:
+        rows, n, kind = n, rows, "columns"
+    found = f"{rows.value} {kind} a replica ({rows.text}); "
+    yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
     wide = between(n, arch.wgmma_n_min, arch.wgmma_n_max)
-    yield Rule("wgmma-n", wide, f"BLOCK_N = {n.value}, ", f"wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}")
+    yield Rule("wgmma-n", wide, f"{n.text} = {n.value}, ", f"wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}")
+    if len(facts.pieces) > 1:
+        units = sizes["BLOCK_N"].value // n.value
+        whole = multiple_of(sizes["BLOCK_N"], units)
+        yield Rule(
+            "wgmma-n",
+            whole,
+            f"BLOCK_N = {sizes['BLOCK_N'].value}, ",
+            f"products share the columns by {form(sizes['BLOCK_N'].value)}",
+        )
     deep = at_least(k, arch.wgmma_k_bytes // facts.a.tile.dtype.bytes)
     yield Rule("wgmma-k", deep, f"BLOCK_K = {k.value}, ", f"one wgmma takes {arch.wgmma_k_bytes} B of K")
     if facts.in_flight:
@@ -142,11 +170,15 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
     if not spec.tasks.specialized:
         ahead = "the un-specialised form: its one task loads a slot ahead of the one that it multiplies"
         yield Rule("ring-depth", at_least(stages, 2), f"STAGES = {stages.value} in ", ahead)
+    if facts.pointers:
+        ahead = "a slot is published when half of the ring has been asked for, and released a product later"
+        yield Rule("ring-depth", at_least(stages, 2 + facts.in_flight), f"STAGES = {stages.value}: ", ahead)
 
 
 def reasons(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """What the tasks ask of each other beside."""
-    if facts.tail and facts.producer_registers < ADDING:
-        text = f"load adds up parts of tiles and needs {ADDING} registers a thread; it gets {facts.producer_registers}"
+    if facts.tail and facts.adder_registers < ADDING:
+        who = "mma" if facts.last_adds else "load"
+        text = f"{who} adds up parts of tiles and needs {ADDING} registers a thread; it gets {facts.adder_registers}"
         text += f", as mma asks for {spec.tasks.mma.registers}"
         yield Reason("registers", text)

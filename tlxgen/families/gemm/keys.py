@@ -12,7 +12,7 @@ from tlxgen.spec import CommonSpec, SpecModel, choices
 Operand16 = Literal["fp16", "bf16"]
 OperandType = Literal["fp16", "bf16", "e4m3", "e5m2", "e2m1"]
 Eviction = Literal["none", "evict_first", "evict_last"]
-Op = Literal["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise"]
+Op = Literal["bias", "relu", "gelu", "silu", "swiglu", "residual", "scale", "scale_rowwise"]
 
 
 class Operand(SpecModel):
@@ -46,21 +46,35 @@ class Problem(SpecModel):
     a: Operand = Field(Operand(), description="A: (M, K).")
     b: Operand = Field(Operand(), description="B: (K, N).")
     c: Output = Field(Output(), description="C: (M, N).")
-    scaling: Literal["none", "mx"] = Field(
+    scaling: Literal["none", "mx", "block"] = Field(
         "none",
         description="Block scales of the operands.",
         json_schema_extra=choices(
             none="No scales, or those of epilogue.ops (scale, scale_rowwise).",
             mx="sm100: a power of two scales each 32 elements of A and of B along K, packed as tcgen05 reads them, "
             "which is torchao's blocked layout. For MXFP8 and MXFP4 checkpoints.",
+            block="sm90, fp8: a number in fp32 scales each 1 x 128 of A along K, and each 128 x 128 of B: DeepSeek's "
+            "recipe. The products of a slot, 128 deep, are scaled as they are added to the sums in fp32.",
         ),
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of the accumulator.")
 
 
 class TileShape(SpecModel):
-    m: int = Field(128, ge=64, le=256, description="Rows of C a tile (a pingpong replica owns a whole tile). Elements.")
-    n: int = Field(256, ge=16, le=256, description="Columns of C a tile. Elements.")
+    m: int = Field(
+        128,
+        ge=32,
+        le=256,
+        description="Rows of C a tile (a pingpong replica owns a whole tile). Elements. 64 or more, unless "
+        "tasks.mma.exchange makes them the columns of an instruction; 32 by default then.",
+    )
+    n: int = Field(
+        256,
+        ge=16,
+        le=256,
+        description="Columns of C a tile. Elements. A power of two; sm90: also 96, 160, 192, 224, by products of "
+        "powers of two (128 and 64 of 192) with an accumulator each.",
+    )
     k: int = Field(64, ge=16, le=512, description="Extent of K a ring slot holds. Elements.")
 
 
@@ -68,14 +82,27 @@ class LoadTask(SpecModel):
     default: bool = Field(
         True, description="Whether the TMA producer is the default task: on sm90 it is, on sm100 the epilogue is."
     )
+    by: Literal["tma", "pointers"] = Field(
+        "tma",
+        description="How A and B are loaded.",
+        json_schema_extra=choices(
+            tma="By TMA: one thread asks for whole tiles. Rows must begin at multiples of 16 bytes.",
+            pointers="sm90: by every thread's own copies: cp.async of 16, 8 or 4 bytes, or single elements, as "
+            "the rows allow at the launch. N and K may be odd. For what TMA cannot address; slower.",
+        ),
+    )
+    warps: Literal[4, 8] = Field(
+        4, description="Warps of the producer: 4, or 8 where tasks.load.by is pointers and all of them copy."
+    )
 
 
 class MmaTask(SpecModel):
     replicate: int = Field(
         2,
         ge=1,
-        le=2,
-        description="Row groups of a tile. sm90: consumer replicas, tasks that issue wgmma and run the epilogue. "
+        le=3,
+        description="Row groups of a tile. sm90: consumer replicas, tasks that issue wgmma and run the epilogue; 3 of "
+        "them have 64 rows each of a tile of 192, and no product has more than 128 columns. "
         "sm100: MMAs side by side, each with its accumulator, by one warp; 1 by default.",
     )
     warps: Literal[1, 4, 8] = Field(
@@ -115,6 +142,18 @@ class MmaTask(SpecModel):
                 "idles between products. Needed for a ring of one slot.",
                 1: "The next product is issued before the last is awaited, and slots go back one step later. Choose it "
                 "unless the ring is too shallow.",
+            }
+        ),
+    )
+    exchange: bool = Field(
+        False,
+        description="sm90: which operand fills the 64 rows of a wgmma.",
+        json_schema_extra=choices(
+            {
+                False: "A's rows do: a tile has at least 64 rows of C.",
+                True: "B's columns do, and A's rows are the columns of the instruction (CUTLASS says swap AB): "
+                "C^T = B^T A^T, turned when it is stored. Choose it for few rows, whose tile is then 32 high, so that "
+                "the ring holds weights. One consumer, no cluster, subtiles 1.",
             }
         ),
     )
@@ -216,8 +255,16 @@ class Rings(SpecModel):
 
 
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent", "clc"] = Field(
-        "persistent", description="Where a CTA's tiles come from: the work list.", json_schema_extra=meanings.KIND
+    kind: Literal["grid", "persistent", "clc", "dynamic"] = Field(
+        "persistent",
+        description="Where a CTA's tiles come from: the work list.",
+        json_schema_extra=meanings.of(
+            meanings.KIND,
+            *("grid", "persistent", "clc"),
+            dynamic="sm90: a counter in global memory hands tiles out in their order, to whichever CTA is done first; "
+            "the producer draws them, and the last draw resets the counter. Choose it where tiles take unequal times, "
+            "as groups of their own K do, or where other kernels share the GPU.",
+        ),
     )
     group_m: int = Field(8, ge=1, le=1024, description="Tile rows a swizzle group walks before the next column. Tiles.")
     split_k: int = Field(
@@ -233,6 +280,17 @@ class Schedule(SpecModel):
             helped="Some CTAs take one more tile, and idle ones multiply the end of its K for them, as far as it is "
             "worth it (a hybrid of data-parallel and stream-K). Choose it where most SMs have a tile of the last wave; "
             "a row of a subtile, in fp32, then has the bytes of K in a slot.",
+        ),
+    )
+    fix_up: Literal["after", "last"] = Field(
+        "after",
+        description="sm90 with tail split: who adds up the parts of a tile that is cut along K, always in one order.",
+        json_schema_extra=choices(
+            after="CTAs that start as the first workers end, a share of a tile each; only tiles of the last wave are "
+            "cut. Choose it for large tiles, whose sums take long to add up.",
+            last="The CTA that is the last to end its part of a tile, with the registers of its accumulator: nobody "
+            "waits. The host cuts any tiles into as many parts as its estimate says, all of them where they are few. "
+            "Choose it for small tiles, few tiles and a long K.",
         ),
     )
     pdl: bool = Field(
@@ -300,6 +358,8 @@ class Epilogue(SpecModel):
             relu="max(x, 0).",
             gelu="x * Phi(x), by erf: torch's default gelu. It takes many registers of a large subtile.",
             silu="x * sigmoid(x).",
+            swiglu="gate * sigmoid(gate) * up: columns of gate (the even ones) and of up take turns in B. For the "
+            "first layer of an MLP whose weights are interleaved. It comes last, as C has half of the columns.",
             residual="Adds a matrix (M, N), an argument, read as C is written.",
             scale="Multiplies by one number, an argument: the scale of fp8 tensors.",
             scale_rowwise="Multiplies by a number for each row and one for each column: fp8 with rowwise scales.",
@@ -307,7 +367,8 @@ class Epilogue(SpecModel):
     )
     subtiles: Literal[1, 2, 4, 8] = Field(
         2,
-        description="Column slices in which a tile of C is converted and stored; sm100 also has 8, and 4 by default.",
+        description="Column slices in which a tile of C is converted and stored; sm100 also has 8, and 4 by default. "
+        "Where products share the columns, at least so many, each as wide as the narrowest product at most.",
     )
     interleave: bool = Field(False, description="sm100, two row groups: store their subtiles in turns.")
     rounding: Literal["nearest", "stochastic"] = Field(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class OpTensor:
 
     def of_groups(self) -> OpTensor:
         """The same of a grouped GEMM: one for each group."""
-        return replace(self, shape=("G", *self.shape), meaning=f"of each group: {self.meaning}")
+        meaning = self.meaning.replace(", of any rank", "")
+        return replace(self, shape=("G", *self.shape), meaning=f"of each group: {meaning}")
 
     @property
     def largest_bytes(self) -> int:
@@ -56,7 +57,10 @@ class OpTensor:
 class Op:
     """One operation on `acc`, an fp32 block whose element (i, j) is row `rows[i]`, column `columns[j]` of C.
 
-    `registers`: about how many a thread needs for it, as docs/decisions.md says.
+    `registers`: about how many a thread needs for it, as docs/decisions.md says. `halves`: it makes one column of two,
+    so that it comes last. In the terms of torch, on the host: `value`, what it makes of `{x}`; `derivative`, the
+    gradient by `{x}`, from `dout`, that by its result (empty: the same); `gradients`, those by its tensors, where they
+    are known.
     """
 
     name: str
@@ -64,6 +68,10 @@ class Op:
     meaning: str
     tensors: tuple[OpTensor, ...] = ()
     registers: Callable[[Held], float] = lambda held: 0
+    value: str = ""
+    derivative: str = ""
+    gradients: Mapping[str, str] = field(default_factory=dict)
+    halves: bool = False
 
 
 _ANY = ("float16", "bfloat16", "float32")
@@ -79,15 +87,40 @@ OPS = {
             ),
             "add bias[n]",
             (OpTensor("bias", ("N",), _ANY, "bf16", "added to every row"),),
+            value="{x} + bias",
+            gradients={"bias": "column_sums(dout, bias)"},
         ),
-        Op("relu", ("acc = tl.maximum(acc, 0.0, propagate_nan=tl.PropagateNan.ALL)",), "max(x, 0)"),
+        Op(
+            "relu",
+            ("acc = tl.maximum(acc, 0.0, propagate_nan=tl.PropagateNan.ALL)",),
+            "max(x, 0)",
+            value="torch.relu({x})",
+            derivative="torch.where({x} <= 0, 0, dout)",
+        ),
         Op(
             "gelu",
             ("acc = 0.5 * acc * (1.0 + tl.erf(acc * 0.7071067811865476))",),
             "x * Phi(x), by erf",
             registers=lambda held: held.elements**2 / 104,  # ptxas begins with many elements before it ends with one
+            value="torch.nn.functional.gelu({x})",
+            derivative="torch.ops.aten.gelu_backward(dout.float(), {x})",
         ),
-        Op("silu", ("acc = acc * tl.sigmoid(acc)",), "x * sigmoid(x)"),
+        Op(
+            "silu",
+            ("acc = acc * tl.sigmoid(acc)",),
+            "x * sigmoid(x)",
+            value="torch.nn.functional.silu({x})",
+            derivative="torch.ops.aten.silu_backward(dout.float(), {x})",
+        ),
+        Op(
+            "swiglu",
+            (
+                "gate, up = tl.split(tl.reshape(acc, (acc.shape[0], acc.shape[1] // 2, 2)))",
+                "acc = gate * tl.sigmoid(gate) * up",
+            ),
+            "gate * sigmoid(gate) * up, of the columns of gate and up in turns: C has half of the columns",
+            halves=True,
+        ),
         Op(
             "residual",
             (
@@ -98,6 +131,8 @@ OPS = {
             "add residual[m, n]",
             (OpTensor("residual", ("M", "N"), _ANY, "bf16", "added element by element"),),
             registers=lambda held: held.elements / 4,
+            value="{x} + residual",
+            gradients={"residual": "dout"},
         ),
         Op(
             "scale",
@@ -105,6 +140,8 @@ OPS = {
             "multiply by one number",
             (OpTensor("scale", (), ("float32",), "fp32", "one number, of any rank, on the device"),),
             registers=lambda held: 7,
+            value="{x} * scale.reshape(())",
+            derivative="dout * scale.reshape(())",
         ),
         Op(
             "scale_rowwise",
@@ -119,6 +156,8 @@ OPS = {
                 OpTensor("scale_b", ("N",), ("float32",), "fp32", "scale of each column of B"),
             ),
             registers=lambda held: held.columns / 16 + 3 * held.blocks,
+            value="{x} * scale_a[:, None] * scale_b",
+            derivative="dout * scale_a[:, None] * scale_b",
         ),
     )
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
+from tlxgen.plan.pieces import pieces
 from tlxgen.plan.registers import split_registers
 from tlxgen.plan.rule import at_least, equal
 
@@ -15,9 +16,11 @@ from . import arguments, blackwell, hopper
 from .axes import AXES
 from .facts import GemmFacts, Operand
 from .groups import Groups
+from .ops import OPS
 from .spec import GemmSpec
 
 MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more
+LAST_BYTES = 112  # of each further consumer that is told of a count itself
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
@@ -79,13 +82,22 @@ def _work(spec: GemmSpec, facts: GemmFacts) -> Work:
         return work
     tile = {"m": f"BLOCK_M * {facts.cluster_m}", "n": f"BLOCK_N * {facts.cluster_n}"}.get(groups.vary, "")
     told = (f"{groups.given}_ptr", "groups", groups.whole, "across", groups.more, tile.removesuffix(" * 1"))
-    return replace(work, kind="grouped", groups=tuple(filter(None, told)))
+    return replace(
+        work,
+        kind="grouped",
+        numbers=facts.source,
+        groups=tuple(filter(None, told)),
+        alike=facts.own_k,
+        blocks=Sm100.mx_rows if facts.scales else 0,
+    )
 
 
 def _signals(facts: GemmFacts) -> tuple[Signal, ...]:
     """By which a CTA learns that others have stored their sums over a part of K of its tile."""
     if facts.helped:
         return (Signal("marks", "flags_ptr", "mma", "load", words=facts.row_groups),)
+    if facts.last_adds:  # a replica adds up its own rows
+        return (Signal("counts", "counts_ptr", "mma", "mma", "tail_parts", words=facts.row_groups, last=True),)
     parts = "tail_parts" + (f" * {facts.row_groups}" if facts.row_groups > 1 else "")
     return (Signal("counts", "counts_ptr", "mma", "load", parts, waiters="fix_up_ctas"),) if facts.tail else ()
 
@@ -96,14 +108,16 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     replicas = mma.replicate if tasks.specialized else 1
     groups = 1 if pingpong else replicas
     a, b = _operands(spec, sizes, groups)
-    rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"] // (spec.epilogue.subtiles * spec.cluster.k)
+    parts = pieces(sizes["BLOCK_N"], spec.epilogue.subtiles)
+    rows, columns = sizes["BLOCK_M"] // groups, parts[-1].extent // (parts[-1].slices * spec.cluster.k)
     c_dtype = DTYPES[spec.problem.c.dtype]
+    stored = columns // 2 if any(OPS[op].halves for op in spec.epilogue.ops) else columns
     tensor_memory = spec.arch == "sm100"
     return GemmFacts(
         a=a,
         b=b,
         c_dtype=c_dtype,
-        staged=Tile("c", (rows, columns), DTYPES["fp32"] if spec.schedule.split_k > 1 else c_dtype),
+        staged=Tile("c", (rows, stored), DTYPES["fp32"] if spec.schedule.split_k > 1 else c_dtype),
         c_eviction=_hint(spec.cache.c),
         pingpong=pingpong,
         in_flight=0 if mma.promote else mma.in_flight,
@@ -112,21 +126,24 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         row_groups=groups,
         rows=rows,
         columns=columns,
-        subtiles=spec.epilogue.subtiles,
+        subtiles=sum(part.slices for part in parts),
+        pieces=parts,
         tma_store=spec.epilogue.store == "tma",
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
         sums=_sums(spec, sizes, rows) if spec.schedule.tail != "whole" else None,
         rest=_rest(a, sizes) if spec.schedule.tail == "helped" else None,
+        fix_up=spec.schedule.fix_up,
+        exchange=mma.exchange,
         cluster_m=spec.cluster.m,
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
         pdl=spec.schedule.pdl,
         prefetch=spec.schedule.prefetch,
         ops=spec.epilogue.ops,
-        num_warps=4 if tasks.specialized else mma.warps,
-        producer_registers=_producer_registers(spec, replicas),
+        num_warps=tasks.load.warps if tasks.specialized else mma.warps,
+        adder_registers=_adder_registers(spec, replicas),
         tensor_memory=tensor_memory,
         scales=_scales(spec, sizes, groups) if spec.problem.scaling == "mx" else (),
         scale_columns=spec.rings.scale.space == "tmem",
@@ -134,11 +151,16 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         interleave=spec.epilogue.interleave,
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
         protocol=spec.cluster.protocol if tensor_memory and spec.cluster.m == 2 else None,
+        block_scales=spec.problem.scaling == "block",
+        pointers=tasks.load.by == "pointers",
     )
 
 
-def _producer_registers(spec: GemmSpec, replicas: int) -> int:
-    split = split_registers(4, [(spec.tasks.mma.warps, spec.tasks.mma.registers)] * replicas)
+def _adder_registers(spec: GemmSpec, replicas: int) -> int:
+    """Those of a consumer where the last CTA of a tile adds up, of a producer elsewhere."""
+    split = split_registers(spec.tasks.load.warps, [(spec.tasks.mma.warps, spec.tasks.mma.registers)] * replicas)
+    if spec.schedule.fix_up == "last":
+        return spec.tasks.mma.registers or split.maxnreg
     return split.default or split.maxnreg
 
 
@@ -146,6 +168,8 @@ def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:
     """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C."""
     fp32 = DTYPES["fp32"]
     slices = spec.epilogue.subtiles * fp32.bytes // DTYPES[spec.problem.c.dtype].bytes
+    if spec.tasks.mma.exchange:  # slices of the accumulator's columns are rows of C
+        return Tile("sums", (rows // slices, sizes["BLOCK_N"]), fp32)
     return Tile("sums", (rows, sizes["BLOCK_N"] // slices), fp32)
 
 
@@ -170,13 +194,24 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     # Two CTAs that multiply together load half of B's tile each; else a shared operand is loaded whole, by multicast.
     pair = spec.arch == "sm100" and spec.cluster.m == 2
     block_n = block_n // 2 if pair else block_n
+    parts = pieces(block_n)
+    b_shapes = [(b_k, part.extent) if b_row else (part.extent, b_k) for part in parts]
     b_shape = (b_k, block_n) if b_row else (block_n, b_k)
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
     a = Tile("a", a_shape, a_type, groups, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
     b = Tile("b", b_shape, b_type, padded=mixed and b_type.values > 1)
+    cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(parts, b_shapes, strict=True))
     return (
         Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), spec.cluster.n == 2),
-        Operand("b", b, b_row, "b" if separate else "ab", _hint(spec.cache.b), spec.cluster.m == 2 and not pair),
+        Operand(
+            "b",
+            b,
+            b_row,
+            "b" if separate else "ab",
+            _hint(spec.cache.b),
+            spec.cluster.m == 2 and not pair,
+            cut[1:] and cut,
+        ),
     )
 
 
@@ -210,7 +245,8 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     if facts.ops:
         scratch.append(_rest_bytes(facts))
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
-    captures += MARK_BYTES if facts.cut_tail else 0
+    captures += MARK_BYTES if facts.cut_tail or facts.drawn else 0
+    captures += LAST_BYTES * (facts.replicas - 1) if facts.last_adds else 0
     if facts.tensor_memory:
         captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)
@@ -228,7 +264,7 @@ def _rest_bytes(facts: GemmFacts) -> int:
 
 def _rules(facts: GemmFacts) -> Iterator[Rule]:
     """What an epilogue asks of the numbers."""
-    columns = facts.columns
+    columns = facts.c_columns
     found = f"{columns.value} columns a subtile ({columns.text})"
     yield Rule("subtile", at_least(columns, 8), f"{found}; ", "a subtile has at least 8 columns")
     if facts.rest:
@@ -240,7 +276,8 @@ def _rules(facts: GemmFacts) -> Iterator[Rule]:
 def _boxes(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """What TMA asks of the boxes. Sums over the plan (SMEM, registers, ...) are in `plan`."""
     least = ARCHS[spec.arch].tma_min_inner_bytes
-    for tile in (*(o.tile for o in facts.operands), *([facts.staged] if facts.tma_store else [])):
+    loaded = [] if facts.pointers else [tile for o in facts.operands for tile in o.tiles]
+    for tile in (*loaded, *([facts.staged] if facts.tma_store else [])):
         inner = tile.shape[-1].value * tile.dtype.bytes
         if inner < least:
             yield Reason("tma-box", f"rows of a {tile.name} box are {inner} B, TMA needs {least}")

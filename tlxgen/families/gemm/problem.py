@@ -18,6 +18,8 @@ from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.coverage import Waiver
 from tlxgen.families.kit.unseen import GRID, SPIN
 
+from .facts import SCALE_BLOCK
+from .ops import OPS
 from .spec import GemmSpec
 
 GAP = 64  # elements of NaN after each row of what a kernel writes, where the shape allows it
@@ -45,15 +47,21 @@ SHAPES: tuple[Shape, ...] = (
 def shapes(spec: GemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(m), int(n), int(k)) for m, n, k in spec.check.shapes)
-    return tuple(dict.fromkeys(_runnable(spec, shape) for shape in (*own, *SHAPES)))
+    return tuple(dict.fromkeys(runnable(spec, shape) for shape in (*own, *SHAPES)))
 
 
-def _runnable(spec: GemmSpec, shape: Shape) -> Shape:
+def c_columns(spec: GemmSpec, n: int) -> int:
+    """How many columns C has, for so many of B."""
+    return n // 2 if any(OPS[op].halves for op in spec.epilogue.ops) else n
+
+
+def runnable(spec: GemmSpec, shape: Shape) -> Shape:
     """The shape, with K as the spec's operands can have it: a multiple of 32 where they have MX scales, of 128 where
-    fp4 meets fp8."""
+    fp4 meets fp8. N is even where C has a column for two."""
     m, n, k = shape
-    if spec.problem.scaling == "none":
-        return shape
+    n += n % 2 if c_columns(spec, 2) == 1 else 0
+    if spec.problem.scaling != "mx":
+        return m, n, k
     a, b = (DTYPES[o.dtype].values for o in (spec.problem.a, spec.problem.b))
     step = Sm100.mx_block if a == b else Sm100.padded_k
     return m, n, (k + step - 1) // step * step
@@ -66,23 +74,41 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
     columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
-    yield _runnable(spec, (1, 1, k))
-    yield _runnable(spec, (3 * m - 3, n + 8, k + k // 2))
+    yield runnable(spec, (1, 1, k))
+    yield runnable(spec, (3 * m - 3, n + 8, k + k // 2))
     share = min(parts, 2) * spec.cluster.k  # of K, that a CTA has, so many times its own
-    yield _runnable(spec, (m + 1, columns * n - 16, share * (stages + 1) * k - 8))
-    if spec.schedule.tail == "split":  # one tile more than the CTAs get; and fewer than there are CTAs, K ending early
+    around = stages + 1 if spec.tasks.specialized else 2 * stages  # loads before the first product are others
+    yield runnable(spec, (m + 1, columns * n - 16, share * around * k - 8))
+    if spec.schedule.fix_up == "last":
+        yield from (runnable(spec, shape) for shape in _cut_shapes(spec, m, n, k, sms))
+    elif spec.schedule.tail == "split":  # one tile more than CTAs get; and fewer than there are CTAs, K ending early
         slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
-        many, more = max(24, math.ceil(26000 / slot)), max(33, math.ceil(39000 / slot))  # enough to be cut
-        for rounds in (1, 2):
-            yield _runnable(spec, ((rounds * sms + 1) * m - 3, n, many * k - 8))
-        yield _runnable(spec, (m, 2 * n - 8, more * k))
+        more, each = max(33, math.ceil(39000 / slot)), max(2, math.ceil(20000 / (15 * slot)))  # enough to be cut
+        yield runnable(spec, ((sms + 1) * m - 3, n, more * k - 8))
+        yield runnable(spec, (m, 2 * n - 8, more * k))
+        for count in (16, 17):  # of parts, where there are many SMs: they are added up 8 at a time
+            yield runnable(spec, (m, n - 8, count * each * k - 8))
     if spec.schedule.tail == "helped":  # all help or are helped; some have nothing in the last round; one helps all
-        yield _runnable(spec, ((sms + sms // 2) * m - 3, n, 31 * k - 8))
-        yield _runnable(spec, ((2 * sms + 1) * m - 3, n, 33 * k))
-        yield _runnable(spec, ((sms - 1) * m - 3, n - 8, 60 * k - 8))
+        yield runnable(spec, ((sms + sms // 2) * m - 3, n, 31 * k - 8))
+        yield runnable(spec, ((2 * sms + 1) * m - 3, n, 33 * k))
+        yield runnable(spec, ((sms - 1) * m - 3, n - 8, 60 * k - 8))
+    if spec.tasks.load.by == "pointers":  # rows of which a copy takes an element, or 2 or 4, of A and of B apart
+        odd = (m + 1, n + 1, k + 3), (m - 1, 2 * n + 4, 2 * k + 2), (m + 6, n - 1, (stages + 1) * k + 4)
+        yield from (runnable(spec, shape) for shape in odd)
     group = constants.get("GROUP_M", 8)
     rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
-    yield _runnable(spec, (rows * m, 2 * n, parts * k))
+    yield runnable(spec, (rows * m, 2 * n, parts * k))
+
+
+def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Shape]:
+    """Problems some of whose tiles are cut, to be added up by the last CTA of each: one tile more than the CTAs get;
+    and one, two or three in all, for as many parts as are added up each way, of one row and of all rows of a tile; of
+    the three a CTA may have several parts."""
+    slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
+    long = max(20, math.ceil((4000 + 3 * m * n) / slot))  # K tiles that are worth to be cut
+    yield ((sms + 1) * m - 3, n, long * k - 8)
+    for rows, tiles, more in ((1, 1, 1), (m, 1, 1), (m, 2, 1), (1, 3, 2)):
+        yield (rows, tiles * n - 8, more * long * k - 8)
 
 
 def unseen(spec: GemmSpec) -> Iterator[Waiver]:
@@ -90,36 +116,69 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     yield from (GRID, SPIN)
     yield Waiver(
         ("no-round",),
-        r"for k in range\((1, |min\(STAGES - 1, )?k_tiles\)",
+        r"for k in range\((min\(STAGES - 1, )?k_tiles\)",
         "of an empty sum nothing is launched: K is at least 1",
     )
-    if spec.schedule.tail != "whole":
+    tail, tile = spec.schedule.tail, spec.tile
+    if tail != "whole":
         yield Waiver(("no-round",), r"for k in range\(trips_of", "a part of K is cut no smaller than a tile of it")
-    if spec.schedule.tail == "helped":
+    after = tail == "split" and spec.schedule.fix_up == "after"
+    if after and tile.m * tile.n >= 2**14:
+        why = "of at most 32 parts, at most 16 CTAs share the 32 stripes of a tile, or more, or two CTAs an even number"
+        yield Waiver(("no-round", "one-round"), r"for stripe in range\(start, end", why)
+        yield Waiver(("branch",), r"stripe \+ i < end", why)
+    if spec.schedule.fix_up == "last" and (spec.tasks.mma.replicate == 1 or spec.tasks.mma.split == "pingpong"):
+        why = "of a tile that one consumer has some row is in C"
+        yield Waiver(("no-round",), r"for stripe in range\(0, end", why)
+    if spec.tasks.mma.exchange and tail == "whole":
+        yield Waiver(("empty",), "", "a tile is stored in one piece, of which some element is in C")
+    if tail == "helped":
         yield Waiver(("ring",), "rest", "a CTA lends or borrows in the last round only: once a launch")
+    if after:
+        why = "a tile has at most 32 parts, of which 16 have been added up before"
+        yield Waiver(("second-round",), r"for part in range\(16, tail_parts, 16\)", why)
+    if spec.schedule.prefetch and spec.tasks.mma.replicate > 1 and _lines_of_a_worker(spec) <= 128:
+        why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
+        yield Waiver(("second-round",), r"for first in range\(worker \* 128, rows \* LINES", why)
+
+
+def _lines_of_a_worker(spec: GemmSpec) -> float:
+    """How many lines of an operand along K a consumer prefetches: of as many tiles as there are CTAs, at most."""
+    tile, cluster, (a, b) = spec.tile, spec.cluster, (spec.problem.a, spec.problem.b)
+    rows = [tile.m / cluster.n] * (a.layout == "row") + [tile.n / cluster.m] * (b.layout == "col")
+    lines = math.ceil(spec.schedule.prefetch * tile.k * DTYPES[a.dtype].bytes / 128)
+    return lines * max(rows, default=0) / (spec.tasks.mma.replicate / 2)  # one half of them asks for A, the other for B
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
     m, n, k = shape
     a, b = spec.problem.a, spec.problem.b
+    by_tma = spec.tasks.load.by == "tma"
     made = {
-        "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device),
-        "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device),
+        "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device, by_tma),
+        "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device, by_tma),
     }
     if spec.problem.scaling == "mx":
-        made |= {"a_scale": _scales(m, k, device), "b_scale": _scales(n, k, device)}
+        made |= {"a_scale": scales(m, k, device), "b_scale": scales(n, k, device)}
+    if spec.problem.scaling == "block":
+        blocks = [math.ceil(extent / SCALE_BLOCK) for extent in (n, k)]
+        made["a_scale"] = (torch.rand(blocks[1], m, device=device) + 0.5).T  # as DeepGEMM has them: rows are neighbours
+        made["b_scale"] = torch.rand(*blocks, device=device) + 0.5
     for op in spec.epilogue.ops:
         made |= operands(op, m, n, device)
     return made
 
 
-def _operand(rows: int, columns: int, dtype: DType, row_major: bool, device: torch.device) -> torch.Tensor:
+def _operand(
+    rows: int, columns: int, dtype: DType, row_major: bool, device: torch.device, by_tma: bool = True
+) -> torch.Tensor:
     if not row_major:
-        return _operand(columns, rows, dtype, True, device).T
+        return _operand(columns, rows, dtype, True, device, by_tma).T
     if dtype.values > 1:
         return torch.randint(256, (rows, columns // dtype.values), device=device).to(torch.uint8)
-    return matrix(rows, columns, dtype, device, torch.randn(rows, columns, device=device))
+    values = torch.randn(rows, columns, device=device)
+    return matrix(rows, columns, dtype, device, values) if by_tma else _odd_rows(values, dtype)
 
 
 def matrix(
@@ -136,7 +195,16 @@ def matrix(
     return view
 
 
-def _scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
+def _odd_rows(values: torch.Tensor, dtype: DType) -> torch.Tensor:
+    """The same with rows that begin at multiples of what divides their length, and of no more than 16 bytes."""
+    rows, columns = values.shape
+    gap = min(columns & -columns, 16 // dtype.bytes)
+    whole = torch.full((rows, columns + gap), float("nan"), device=values.device).to(getattr(torch, dtype.torch))
+    whole[:, :columns] = values.to(whole.dtype)
+    return whole[:, :columns]
+
+
+def scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
     """MX scales of 2**-4 to 2**3, a byte for each 32 elements of K."""
     return torch.randint(123, 131, (rows, k // 32), device=device).to(torch.uint8)
 
@@ -174,7 +242,8 @@ _OPERANDS: dict[str, Any] = {
 
 def arguments(module: ModuleType, tensors: Tensors) -> Tensors:
     """The host function's: the problem's tensors, MX scales packed as the hardware takes them."""
-    return {n: module.pack_scales(t) if n in ("a_scale", "b_scale") else t for n, t in tensors.items()}
+    packed = ("a_scale", "b_scale") if hasattr(module, "pack_scales") else ()
+    return {n: module.pack_scales(t) if n in packed else t for n, t in tensors.items()}
 
 
 def launch(
@@ -182,7 +251,7 @@ def launch(
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function; returns C and the number of elements written where nothing may write."""
     m, n, _ = shape
-    result, strays = launched(module, spec, arguments(module, tensors), (m,), n, config)
+    result, strays = launched(module, spec, arguments(module, tensors), (m,), c_columns(spec, n), config)
     return {"c": result}, strays
 
 
@@ -205,16 +274,18 @@ def launched(
     is the kernel's to write. Words that the kernel has to leave zero count where it does not.
     """
     device, all_rows = given["a"].device, math.prod(rows)
-    buffers: list[tuple[torch.Tensor, torch.Tensor]] = []
+    buffers: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]] = []  # all, C in it, and what of that
     zeros: list[torch.Tensor] = []
     asked: dict[tuple[int], tuple[int, int, int]] = {}  # what `empty_rows` gives, by how the host function allocates it
 
     def stride(columns: int, dtype: torch.dtype) -> int:
         return columns + -columns % (16 // int(dtype.itemsize)) + GAP
 
-    def poisoned(rows: int, columns: int, length: int, dtype: torch.dtype, exact: bool = False) -> torch.Tensor:
+    def poisoned(
+        rows: int, columns: int, length: int, dtype: torch.dtype, exact: bool = False, of: torch.Tensor | None = kept
+    ) -> torch.Tensor:
         whole = torch.full((rows + 3, length), float("nan"), device=device, dtype=dtype)
-        buffers.append((whole, whole[:rows, : columns if exact else length - GAP]))
+        buffers.append((whole, whole[:rows, : columns if exact else length - GAP], of))
         return whole[:rows, :columns]
 
     def rows_apart(like: torch.Tensor, rows: int, columns: int, dtype: torch.dtype) -> torch.Tensor:
@@ -228,7 +299,7 @@ def launched(
 
     def workspace(_: torch.device, elements: int, words: int) -> tuple[torch.Tensor, torch.Tensor]:
         zeros.append(torch.zeros(words, dtype=torch.int32, device=device))
-        return poisoned(1, elements, elements + GAP, torch.float32)[0], zeros[-1]
+        return poisoned(1, elements, elements + GAP, torch.float32, of=None)[0], zeros[-1]
 
     host, shared = getattr(module, spec.name), sys.modules[module.Call.__module__]
     dtype = DTYPES[spec.problem.c.dtype]
@@ -244,7 +315,7 @@ def launched(
         result: torch.Tensor = host(**given, out=out, config=config)
         torch.cuda.synchronize()
     left = sum(int(words.count_nonzero()) for words in zeros)
-    return result, left + sum(_strays(whole, inside, kept) for whole, inside in buffers)
+    return result, left + sum(_strays(*buffer) for buffer in buffers)
 
 
 def _strays(whole: torch.Tensor, inside: torch.Tensor, kept: torch.Tensor | None) -> int:
@@ -266,12 +337,21 @@ def reference(spec: GemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
     That norm is C's, or that of the largest term that went into C: where terms cancel, or GELU takes the tail of a
     negative number, fp32 keeps the accuracy of what it started from and no more.
     """
+    return {"c": after(spec, product(spec, t), t)}
+
+
+def product(spec: GemmSpec, t: Tensors) -> torch.Tensor:
+    """A B in float64."""
     if spec.problem.scaling == "mx":
         a = _scaled(t["a"], spec.problem.a.dtype, t["a_scale"])
-        b = _scaled(t["b"].T, spec.problem.b.dtype, t["b_scale"]).T
-    else:
-        a, b = t["a"].double(), t["b"].double()
-    return {"c": after(spec, a @ b, t)}
+        return a @ _scaled(t["b"].T, spec.problem.b.dtype, t["b_scale"]).T
+    a, b = t["a"].double(), t["b"].double()
+    if spec.problem.scaling == "block":
+        k, n = b.shape
+        a = a * t["a_scale"].double().repeat_interleave(SCALE_BLOCK, 1)[:, :k]
+        b_scale = t["b_scale"].double().repeat_interleave(SCALE_BLOCK, 0).repeat_interleave(SCALE_BLOCK, 1)
+        b = b * b_scale[:n, :k].T
+    return a @ b
 
 
 def after(spec: GemmSpec, value: torch.Tensor, t: Tensors) -> tuple[torch.Tensor, float]:
@@ -291,6 +371,7 @@ _REFERENCE: dict[str, Any] = {
     "relu": lambda x, t: x.clamp(min=0),
     "gelu": lambda x, t: torch.nn.functional.gelu(x),
     "silu": lambda x, t: torch.nn.functional.silu(x),
+    "swiglu": lambda x, t: torch.nn.functional.silu(x[..., ::2]) * x[..., 1::2],
     "residual": lambda x, t: x + t["residual"].double(),
     "scale": lambda x, t: x * t["scale"].double(),
     "scale_rowwise": lambda x, t: x * t["scale_a"].double()[:, None] * t["scale_b"].double()[None, :],

@@ -24,8 +24,17 @@ class GemmSpec(GemmKeys):
             return data
         if data.get("arch") == "sm100":
             return filled(data, SM100)
-        if _given(data, "schedule", "tail") == "split":
+        if _given(data, "schedule", "tail") == "split" and _given(data, "schedule", "fix_up") != "last":
             data = filled(data, CUT_TAIL)
+        tasks = data.get("tasks")
+        if isinstance(tasks, Mapping) and _given(tasks, "mma", "exchange") is True:
+            data = filled(data, EXCHANGED)
+        if _given(data, "problem", "scaling") == "block":
+            data = filled(data, BLOCK_SCALES)
+        if isinstance(tasks, Mapping) and _given(tasks, "mma", "replicate") == 3:
+            data = filled(data, OF_THREE)
+        if isinstance(tasks, Mapping) and _given(tasks, "load", "by") == "pointers":
+            data = filled(data, BY_POINTERS)
         return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
     def faults(self) -> list[Fault]:
@@ -42,8 +51,27 @@ SM100: Mapping[str, Any] = {
 # A CTA of a cluster along K stores a slice of the tile, and that whole.
 ALONG_K: Mapping[str, Any] = {"epilogue": {"subtiles": 1}}
 
+# Few rows: a small tile of one consumer, whose slots are mostly B's, stored whole.
+EXCHANGED: Mapping[str, Any] = {
+    "tile": {"m": 32, "n": 128, "k": 128},
+    "tasks": {"mma": {"replicate": 1}},
+    "epilogue": {"subtiles": 1},
+}
+
+# Three consumers: the largest tile whose instructions fit the registers of 16 warps.
+OF_THREE: Mapping[str, Any] = {"tile": {"m": 192, "n": 128}, "tasks": {"mma": {"registers": 152}}}
+
 # Who loads adds up parts as well, and keeps registers for those on their way.
 CUT_TAIL: Mapping[str, Any] = {"tasks": {"mma": {"registers": 208}}}
+
+# A slot has the products that one scale is for, and they leave the tensor core before the next slot's.
+BLOCK_SCALES: Mapping[str, Any] = {"tile": {"n": 128, "k": 128}, "tasks": {"mma": {"promote": True}}}
+
+# All threads of the producer copy, and need registers; C may have any rows, too.
+BY_POINTERS: Mapping[str, Any] = {
+    "tasks": {"load": {"warps": 8}, "mma": {"registers": 112}},
+    "epilogue": {"store": "direct"},
+}
 
 
 def _given(data: Mapping[str, Any], group: str, name: str) -> Any:

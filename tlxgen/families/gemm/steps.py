@@ -11,20 +11,33 @@ from .ops import OPS
 
 def load(facts: GemmFacts) -> tuple[Step, ...]:
     """The producer: fills the ring, and does what the tail asks of it."""
+    if facts.pointers:
+        return _copied(facts)
     after: dict[str, tuple[str, ...]] = {"split": ("await counts", ": add up a share of a tile that is left over")}
     after |= {"helped": ("await marks", "acquire ab", "expect ab", "load rest")}
     stay = facts.operand_rings if facts.pair else [o.ring for o in facts.operands if o.multicast]
+    tell = steps("acquire item", "publish item") if facts.drawn else ()
+    drawn = (*steps("ask"), *tell, *steps("reset"), *(tell if facts.pingpong else ())) if facts.drawn else ()
     return (
         *steps("start" if facts.pdl else ""),
+        *tell,
         *_fill(facts),
         *steps(*after.get(_tail(facts), ())),
+        *drawn,
         *_next(facts),
         *steps(*(f"acquire {ring}" for ring in dict.fromkeys(stay))),  # until the last arrival of a peer CTA
     )
 
 
+def _copied(facts: GemmFacts) -> tuple[Step, ...]:
+    """A producer that copies itself: it publishes a slot some uses later, and the last ones at the end."""
+    publish = steps("load_wait", "fence", "publish ab")
+    loads = (f"load {o.name}" for o in facts.operands)
+    return (*steps("start" if facts.pdl else "", "acquire ab", *loads), *publish, *publish)
+
+
 def _tail(facts: GemmFacts) -> str:
-    return "helped" if facts.helped else "split" if facts.tail else "whole"
+    return "helped" if facts.helped else "last" if facts.last_adds else "split" if facts.tail else "whole"
 
 
 def _next(facts: GemmFacts) -> tuple[Step, ...]:
@@ -34,7 +47,7 @@ def _next(facts: GemmFacts) -> tuple[Step, ...]:
 def _fill(facts: GemmFacts) -> tuple[Step, ...]:
     found: tuple[Step, ...] = ()
     for ring in facts.operand_rings:
-        loads = (f"load {o.name}" for o in facts.loads if o.ring == ring)
+        loads = (f"load {tile.name}" for o in facts.loads if o.ring == ring for tile in o.tiles)
         found += steps(f"acquire {ring}", f"expect {ring}", *loads)
     return found
 
@@ -53,28 +66,42 @@ def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
     return (
         *steps(*("prefetch a", "prefetch b") if facts.prefetch else ()),
         *(hand if order == "named" else ()),  # the last replica's, so that the first begins
+        *_hear(facts),
         *steps("take mma_turn" if facts.pingpong else ""),
         *_products(facts),
         *(hand if facts.in_flight else ()),
         *_settled(facts),
         *(() if facts.in_flight else hand),
         *_output(facts),
+        *_hear(facts),
         *_last_stores(facts),
     )
+
+
+def _hear(facts: GemmFacts) -> tuple[Step, ...]:
+    """The number of the next tile, where the producer draws it."""
+    return steps("wait item", "release item") if facts.drawn else ()
 
 
 def _products(facts: GemmFacts) -> tuple[Step, ...]:
     """The K loop, but for the last products."""
     waits, releases = _waits(facts), _releases(facts)
-    settled = steps(f"wgmma_wait acc {facts.in_flight}")
-    first = (*waits, *steps("multiply acc"), *settled, *releases)
+    issued = facts.in_flight * len(facts.pieces)
+    settled = steps(*(f"wgmma_wait {acc} {issued}" for acc in facts.accumulators)) if issued else _last_products(facts)
+    first = (*waits, *steps(*(f"multiply {acc}" for acc in facts.accumulators)), *settled, *releases)
     if not facts.promote:
         return first
     return (*first, *waits, *steps("multiply products", "wgmma_wait products"), *releases, *steps(": add the products"))
 
 
 def _settled(facts: GemmFacts) -> tuple[Step, ...]:
-    return (*steps("wgmma_wait acc"), *_releases(facts)) if facts.in_flight else ()
+    return (*_last_products(facts), *_releases(facts)) if facts.in_flight else ()
+
+
+def _last_products(facts: GemmFacts) -> tuple[Step, ...]:
+    """Until those of the last slot are done, in the order of issue."""
+    accs = facts.accumulators
+    return steps(*(f"wgmma_wait {acc} {len(accs) - 1 - i}" for i, acc in enumerate(accs)))
 
 
 def pipelined(facts: GemmFacts) -> tuple[Step, ...]:
@@ -88,6 +115,9 @@ def _output(facts: GemmFacts) -> tuple[Step, ...]:
     """From sums in registers to C, or to where they are added up."""
     if _tail(facts) == "split":
         return (*_store(facts), *_staged("sums"), *steps("signal counts"))
+    if _tail(facts) == "last":
+        added = steps(": the last of a tile adds up its parts", *(f": {OPS[op].meaning}" for op in facts.ops))
+        return (*_store(facts), *_staged("sums"), *steps("signal counts"), *added, *steps(": store C from registers"))
     if _tail(facts) == "helped":
         helped = (*steps("wait ab", "release ab", ": add a helper's sums"), *_store(facts))
         return (*_store(facts), *helped, *_staged("sums"), *steps("signal marks"))
@@ -120,7 +150,8 @@ def _last_stores(facts: GemmFacts) -> tuple[Step, ...]:
 
 def store(facts: GemmFacts) -> tuple[Step, ...]:
     """The store task."""
-    return (*steps("wait c", "store c", "store_wait", "release c"), *_next(facts))
+    stored = steps("wait c", "store c", "store_wait", "release c")
+    return (*_hear(facts), *stored, *_hear(facts), *_next(facts))
 
 
 def tcgen05(facts: GemmFacts) -> tuple[Step, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tlxgen.families.functions import Function
 from tlxgen.families.gemm import Gemm
 from tlxgen.families.gemm.groups import Groups
 from tlxgen.families.kit import Extent
@@ -17,6 +18,7 @@ class GroupedGemm(Gemm):
     """The grouped_gemm family: tasks, rings, axes and plan are those of gemm."""
 
     name = "grouped_gemm"
+    dispatcher = "lib/dispatcher.py.j2"
     model = GroupedGemmSpec
     extents = (
         Extent("G", "groups"),
@@ -25,6 +27,9 @@ class GroupedGemm(Gemm):
         Extent("K", "products of a sum, likewise"),
     )
     shapes = SHAPES
+
+    def related(self, function: Function, functions: Sequence[Function]) -> Mapping[str, object]:
+        return {}  # an operator of its own knows the gradients: the order of B is not known before
 
     def common(self, specs: Sequence[Any]) -> Mapping[str, Any]:
         problem = specs[0].problem

@@ -11,9 +11,10 @@ import torch
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.gemm import benchmark as gemm
+from tlxgen.families.gemm.problem import c_columns
 from tlxgen.families.kit.draw import log_uniform
 
-from .problem import Shape, Tensors, groups_of, of_groups, parts
+from .problem import Shape, Tensors, arguments, groups_of, of_groups, parts
 from .spec import GroupedGemmSpec
 
 Run = Callable[[], Any]
@@ -24,9 +25,10 @@ def call(module: ModuleType, spec: GroupedGemmSpec, shape: Shape, tensors: Tenso
     """A launch of the generated host function; `config` None lets it pick one."""
     host = getattr(module, spec.name)
     given: dict[str, Any] = {} if config is None else {"config": config}
-    if not tensors["b"].shape[-1] * DTYPES[spec.problem.c.dtype].bytes % 16:
-        given["out"] = module.outputs(**tensors)
-    return lambda: host(**tensors, **given)
+    if not c_columns(spec, tensors["b"].shape[-1]) * DTYPES[spec.problem.c.dtype].bytes % 16:
+        given["out"] = module.outputs(**arguments(module, spec, tensors))
+    given |= arguments(module, spec, tensors)
+    return lambda: host(**given)
 
 
 def baselines(spec: GroupedGemmSpec) -> Mapping[str, Baseline]:

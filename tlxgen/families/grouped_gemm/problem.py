@@ -13,9 +13,11 @@ from typing import Any
 import torch
 
 from tlxgen.arch import DTYPES
+from tlxgen.coverage import Waiver
 from tlxgen.families.gemm import problem as gemm
 from tlxgen.families.gemm.groups import EXTENTS, Groups
-from tlxgen.families.gemm.problem import tolerance, unseen
+from tlxgen.families.gemm.problem import tolerance
+from tlxgen.families.kit.unseen import GRID
 
 from .spec import GroupedGemmSpec
 
@@ -40,10 +42,20 @@ SHAPES: tuple[Shape, ...] = (
 def shapes(spec: GroupedGemmSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
     own = tuple((int(g), int(m), int(n), int(k)) for g, m, n, k in spec.check.shapes)
-    return tuple(dict.fromkeys((*own, *SHAPES)))
+    return tuple(dict.fromkeys(runnable(spec, shape) for shape in (*own, *SHAPES)))
+
+
+def runnable(spec: GroupedGemmSpec, shape: Shape) -> Shape:
+    """The shape, with N and K as a product of the spec can have them."""
+    return shape[0], *gemm.runnable(spec, shape[1:])
 
 
 def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """What a CPU runs at once, as `_simulated` says, of those that the spec can have."""
+    return (runnable(spec, shape) for shape in _simulated(spec, constants, sms))
+
+
+def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: one element; groups of some tiles, with K shorter than a tile and longer than
     the ring; more groups than CTAs, most of them empty or of a few rows."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
@@ -61,6 +73,18 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
         yield 4, m - 9, n + 7, k + k // 2
         yield 3, m + 7, 2 * n - 8, (stages + 1) * k - 8
         yield 3 * sms, 5, n, k
+
+
+def unseen(spec: GroupedGemmSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    if spec.problem.vary in ("k", "none"):  # else the host function does not know how many there are
+        yield GRID
+    elif spec.schedule.kind == "clc":
+        yield Waiver(
+            ("no-item",), "", "a CTA begins with the number that it is launched for, whether that is an item or not"
+        )
+    why = "an empty group has a tile of K, of zeros" if spec.problem.vary == "k" else "without K nothing is launched"
+    yield Waiver(("no-round",), r"for k in range\(k_tiles\)", why)
 
 
 def groups_of(spec: GroupedGemmSpec) -> Groups:
@@ -107,6 +131,12 @@ def filled(spec: GroupedGemmSpec, g: int, extents: dict[str, int], mine: torch.T
     made = {name: made[name] for name in ("a", "b", given) if name in made}
     if given == "psum":
         made["alignment"] = ALIGNMENT
+    if spec.problem.scaling == "mx":  # of a matrix each, in which scales follow one another as rows do
+        a_rows = extents["m"] * (1 if groups.searched else g)
+        made["a_scale"] = gemm.scales(a_rows, extents["k"], device)
+        made["b_scale"] = gemm.scales(g * extents["n"], extents["k"], device).unflatten(0, (g, -1))
+        if not groups.searched:
+            made["a_scale"] = made["a_scale"].unflatten(0, (g, -1))
     rows = g * extents["m"] if given == "masked_m" else extents["m"]
     for op in spec.epilogue.ops:
         made |= _operands(op, groups, g, rows, extents["n"], device)
@@ -135,7 +165,8 @@ def _operands(op: str, groups: Groups, g: int, rows: int, columns: int, device: 
     made = gemm.operands(op, rows, columns, device)
     for name, tensor in made.items():
         if name in groups.vectors:
-            made[name] = torch.stack([tensor, *(gemm.operands(op, rows, columns, device)[name] for _ in range(g - 1))])
+            each = [tensor, *(gemm.operands(op, rows, columns, device)[name] for _ in range(g - 1))]
+            made[name] = torch.cat(each) if name == "scale" else torch.stack(each)
     return made
 
 
@@ -146,11 +177,29 @@ def launch(
     a, b, groups = tensors["a"], tensors["b"], groups_of(spec)
     g = len(tensors[groups.given]) if groups.searched else len(a)
     rows = (g, a.shape[-2]) if groups.vary in ("k", "none") else a.shape[1:2] if groups.vary == "n" else a.shape[:-1]
-    kept = torch.zeros(*rows, b.shape[-1], dtype=torch.bool, device=a.device)
+    columns = gemm.c_columns(spec, b.shape[-1])
+    kept = torch.zeros(*rows, columns, dtype=torch.bool, device=a.device)
     for part in of_groups(spec, tensors, kept).values():
         part.fill_(True)
-    c, strays = gemm.launched(module, spec, tensors, tuple(rows), b.shape[-1], config, kept.flatten(0, -2))
+    given = arguments(module, spec, tensors)
+    c, strays = gemm.launched(module, spec, given, tuple(rows), columns, config, kept.flatten(0, -2))
     return of_groups(spec, tensors, c), strays
+
+
+def arguments(module: ModuleType, spec: GroupedGemmSpec, tensors: Tensors) -> Tensors:
+    """The host function's: the problem's tensors, MX scales of each group packed as the hardware takes them."""
+    if spec.problem.scaling != "mx":
+        return tensors
+    packed = {
+        name: [module.pack_scales(x) for x in tensors[name]]
+        for name in ("a_scale", "b_scale")[groups_of(spec).searched :]
+    }
+    made = {name: torch.stack([x.flatten() for x in each]) for name, each in packed.items()}
+    if "a_scale" not in made:
+        own = [module.pack_scales(part["a_scale"]).flatten() for part in parts(spec, tensors)]
+        blocks = tensors["a_scale"].new_zeros(512 * -(-tensors["a"].shape[1] // 128))  # where no group has rows, one
+        made["a_scale"] = torch.cat([*own, blocks]).view(-1, len(blocks) // 128)
+    return tensors | made
 
 
 def of_groups(spec: GroupedGemmSpec, t: Tensors, c: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -183,7 +232,7 @@ def places(groups: Groups, t: Tensors) -> list[tuple[int, int]]:
 
 def reference(spec: GroupedGemmSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """What each group has of C, in float64, and the norm that its error is relative to."""
-    found = (gemm.after(spec, part["a"].double() @ part["b"].double(), part) for part in parts(spec, t))
+    found = (gemm.after(spec, gemm.product(spec, part), part) for part in parts(spec, t))
     return {f"c[{i}]": made for i, made in enumerate(found) if made[0].numel()}
 
 
@@ -191,12 +240,15 @@ def parts(spec: GroupedGemmSpec, t: Tensors) -> Iterator[Tensors]:
     """Of all arguments what each group has."""
     groups = groups_of(spec)
     if not groups.searched:
-        yield from ({name: x if name == "scale" else x[i] for name, x in t.items()} for i in range(len(t["a"])))
+        yield from ({name: x[i] for name, x in t.items()} for i in range(len(t["a"])))
         return
-    along = {"m": {"a": 0, "residual": 0, "scale_a": 0}, "n": {"b": 1, "residual": 1, "bias": 0, "scale_b": 0}}
+    along = {
+        "m": {"a": 0, "residual": 0, "scale_a": 0, "a_scale": 0},
+        "n": {"b": 1, "residual": 1, "bias": 0, "scale_b": 0},
+    }
     along["k"] = {"a": 1, "b": 0}
     for i, (begin, end) in enumerate(places(groups, t)):
-        part = {name: x[i] if name in (*groups.apart, *groups.vectors) else x for name, x in t.items()}
+        part = {name: x[i] if name in (*groups.apart, *groups.vectors, "b_scale") else x for name, x in t.items()}
         for name, axis in along[groups.vary].items():
             if name in part:
                 first = i * t["a"].shape[1] if groups.given == "masked_m" and name != "a" else 0

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tlxgen.families.gemm import keys
+from tlxgen.families.gemm.ops import OPS
 from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault, choices
@@ -59,11 +60,22 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
         ("cluster.k", spec.cluster.k > 1),
     ):
         yield path, broken, "tiles of groups are whole; remove the key"
-    yield "schedule.kind", schedule.kind != "persistent", "CTAs search for the groups of their tiles: persistent"
+    yield "schedule.kind", schedule.kind == "grid", "CTAs search for the groups of their tiles: persistent"
     yield "schedule.prefetch", schedule.prefetch > 0, "only the device knows which tiles come first: 0"
     yield "schedule.pdl", schedule.pdl, "every task reads the groups' sizes, which the kernel before may write: false"
     yield "tasks.specialized", not spec.tasks.specialized, "tiles of groups have a producer: true"
-    yield "problem.scaling", problem.scaling == "mx", "scales of groups are not packed yet: none"
+    yield "tasks.load.by", spec.tasks.load.by != "tma", "operands of groups come by TMA: tma"
+    if problem.scaling == "mx":
+        text = "scales of rows of a group, or of batches, are in blocks of their own: m or none"
+        yield "problem.vary", vary not in ("m", "none"), text
+        text = "blocks of scales are counted group by group, in rows that follow one another: offs or split_sizes"
+        yield "problem.given", problem.given not in ("offs", "split_sizes"), text
+        for name, operand in (("a", problem.a), ("b", problem.b)):
+            yield (
+                f"problem.{name}.dtype",
+                operand.dtype == "e2m1",
+                "operands of groups have a value a byte: e4m3 or e5m2",
+            )
     yield "epilogue.rounding", spec.epilogue.rounding == "stochastic", "C of groups is rounded to the nearest value"
     yield "problem.given", vary == "none" and problem.given != "offs", "nothing varies: remove the key"
     if problem.given == "masked_m":
@@ -72,6 +84,8 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
     if vary == "n":
         text = "TMA stores whole chunks of 16 bytes, and a group's columns end anywhere: direct"
         yield "epilogue.store", spec.epilogue.store != "direct", text
+        gated = any(OPS[op].halves for op in spec.epilogue.ops)
+        yield "epilogue.ops", gated, "a group's columns begin anywhere, and gate and up are two that lie together"
     if vary in ("k", "none"):
         yield "epilogue.store", spec.epilogue.store != "tma", "a C for each group leaves by TMA: tma"
         added = "residual" in spec.epilogue.ops or (vary == "k" and spec.epilogue.ops)

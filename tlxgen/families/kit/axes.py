@@ -14,6 +14,10 @@ def _always(spec: Any) -> bool:
     return True
 
 
+def _plain(value: Any) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Axis:
     """A key of the spec.
@@ -22,7 +26,7 @@ class Axis:
     `option` it only changes that one of a launch. With neither it changes the program. `blame`: the rules of the plan
     (`Reason.rule`) that a variant most likely breaks by it. `has` says whether kernels of a spec have the parameter.
     Where every variant of a structure has the value `default`, it is a constant of the source unless the spec says
-    `keep`.
+    `keep`. `form`: what a value changes of the program beside, as a word; values of one form share a source.
     """
 
     path: str
@@ -32,6 +36,7 @@ class Axis:
     has: Callable[[Any], bool] = _always
     default: int | None = None
     option: str = ""
+    form: Callable[[Any], str] = _plain
 
     def of(self, spec: Any) -> Any:
         """Its value in a spec."""

@@ -16,6 +16,7 @@ from .spec import NormBwdSpec
 __all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
 SHORT = 8192  # columns: many such rows take no long time
+APART = 16  # rows of a tile of the kernel that adds up columns apart
 
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
@@ -26,11 +27,13 @@ def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and those of the sums
-    twice where rows are short; one row or element."""
+    twice where rows are short; one row or element, or two tiles of rows for another kernel's sums of columns, which has
+    so many programs that rows are not as wide as they may be."""
     rounds = max(1 + spec.rings.rows.stages, 6 if spec.cluster.n > 1 and spec.columns <= SHORT else 0)
     tiles = max(1, spec.ctas * sms // spec.cluster.n) * rounds + 1
-    yield tiles * spec.tile.m - spec.tile.m // 2, spec.columns - max(spec.step, 3)
-    yield 1, spec.step
+    columns = spec.columns * 5 // 8 if spec.apart else spec.columns
+    yield tiles * spec.tile.m - spec.tile.m // 2, columns - max(spec.step, 3)
+    yield 1 + APART * spec.apart, spec.step
 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -1,0 +1,397 @@
+"""A model of time: how many microseconds a GEMM kernel takes for a shape, by arithmetic alone.
+
+It is what picks a kernel. The same text serves `tlxgen tune`, which orders its candidates by it, and every generated
+folder, where it lies as `_model.py`, followed by the rates that were fitted to measurements (`RATES`). It imports the
+standard library only, and works out in advance what a shape does not change, so that a pick takes microseconds.
+
+A CTA walks over tiles of C, in rounds. A tile is a walk over slots of the ring, and a slot takes as long as the slowest
+of what it needs: tensor cores, L2 and memory. Around the slots lie the start of a launch, the way from one tile to the
+next, and the store of C where nothing hides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd, inf
+from typing import NamedTuple
+
+LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
+SUM = 4  # bytes of a sum
+MOST_PARTS = 16  # of a tile whose last CTA adds them up
+MOST_ROUNDS = 4  # of such parts, which a workspace has room for
+
+
+class Types(NamedTuple):
+    """What all kernels of a function have in common: the operands, and what tensor cores do with them."""
+
+    a: float  # bytes of a value of A
+    b: float
+    c: int
+    a_along_k: bool  # whether neighbours in memory are neighbours along K
+    b_along_k: bool
+    rows: int = ROW  # of one instruction
+    promote: bool = False  # products of a slot are added outside of the tensor cores
+
+
+class Kernel(NamedTuple):
+    """One config of one kernel, by all that its time depends on."""
+
+    tile: tuple[int, int, int]  # rows and columns of C, and extent along K of a slot
+    stages: int
+    group_m: int = 8  # tile rows that CTAs go down before the next column
+    consumers: int = 2  # warpgroups that multiply; those of one tile share its rows
+    overlap: bool = False  # another tile is multiplied while this one is stored
+    persistent: bool = True
+    cluster: tuple[int, int, int] = (1, 1, 1)  # CTAs along M, N and K: they share tiles of B, of A, and sums
+    split: int = 1  # parts of K
+    tail: str = "whole"  # or "split", "helped", "last": how tiles that do not fill a round are shared out
+    swap: bool = False  # C is made as the transpose of B^T A^T, and `tile` is one of that: its rows lie along N
+    load_by: str = "tma"  # or "pointers": threads copy the operands themselves
+    pdl: bool = True  # it starts before the kernel before it has ended
+    in_flight: bool = True  # a wgmma is issued before the one before it has ended
+    direct: bool = False  # C is stored from registers
+    ahead: int = 16  # blocks of sums on their way, where a tail is cut
+
+
+class Rates(NamedTuple):
+    """What was measured: clocks where nothing else is said, of an SM."""
+
+    ghz: float  # clock of the device that all this was measured on, where tensor cores idle
+    memory: float  # bytes a microsecond that reach it from memory
+    peak: float  # the same, by its data sheet: clock and width of the bus
+    l2_bytes: float  # of L2, what operands can count on
+    throttle: float  # by how much of itself the clock falls where tensor cores are always busy
+    launch: float  # microseconds of a launch in a stream
+    start: float  # from the first load of a CTA to its first product, and from its last store to its end
+    gap: float  # more, of a kernel that may not start before the one before it has ended
+    tile: float  # from one tile of a CTA to the next
+    store: float  # bytes of C a clock, from registers until the next tile begins
+    hidden: float  # what is left of a store beside another tile's products
+    alone: float  # times that it takes longer where one warpgroup stores all rows
+    issue: float  # of one instruction, at least, however few columns it has
+    blunt: float  # how that bound and the columns add up: the exponent of a sum of powers
+    slot: float  # barriers of a slot
+    narrow: float  # more, of a slot whose consumer has the rows of one instruction
+    wait: float  # more, where no wgmma is left in flight
+    adding: float  # more, where products are added outside of the tensor cores, while another consumer multiplies
+    adding_alone: float  # when none does
+    added: float  # products a clock
+    l2: float  # bytes a clock from L2
+    line: float  # share of its time that a second line of a row of a box takes
+    sector: float  # times that a row takes that begins amid a sector
+    blend: float  # how tensor cores and L2 add up to a slot
+    mix: float  # how these and memory do
+    page: float  # bytes that memory could have read besides, of each run of neighbours that a tile reads
+    latency: float  # from a load to its arrival from L2
+    cold: float  # more, from memory
+    meeting: float  # of the CTAs of a cluster, at begin and end
+    pair: float  # more, of a slot that a cluster shares
+    parts: float  # to store the sums of a part of a tile, and to add up a share of it
+    few: float  # the same, with half of the blocks on their way
+    helped: float  # to add what a helper has stored
+    second: float  # microseconds of a second kernel
+    mark: float  # from a store of sums until another CTA reads them
+    fix: float  # bytes of sums a clock that the last CTA of a tile adds up
+    exchange: float  # bytes a clock that a CTA stores into another's shared memory
+    pointers: float  # bytes a clock that threads load by address
+
+
+class Gpu(NamedTuple):
+    """A device; what is None is as on the one that the rates were measured on."""
+
+    name: str
+    sms: int
+    ghz: float | None = None
+    memory: float | None = None  # bytes a microsecond, by clock and width of the bus
+    l2: int | None = None  # bytes
+
+
+Shape = tuple[int, int, int]  # M, N and K
+Pitches = tuple[float, float]  # bytes from one row of A, and of B, to the next, modulo a line of L2
+Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and what a row of A, and of B, costs
+
+
+class Times:
+    """How long each of some kernels takes for a shape; what the shape does not change is worked out once a device."""
+
+    def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
+        self.kernels, self.types, self.rates = kernels, types, rates
+        self.estimates: dict[Gpu, list[Estimate]] = {}
+
+    def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
+        """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
+        operands are contiguous, or padded as TMA needs them."""
+        known = self.estimates.get(gpu)
+        if known is None:
+            known = self.estimates[gpu] = [estimate(k, self.types, gpu, self.rates) for k in self.kernels]
+        m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
+        a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
+        a_cost, b_cost = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
+        if a_pitch % 16 or b_pitch % 16:  # then TMA cannot address the rows
+            by_tma = [kernel.load_by == "tma" for kernel in self.kernels]
+            return [inf if x else time(m, n, k, a_cost, b_cost) for x, time in zip(by_tma, known, strict=True)]
+        return [time(m, n, k, a_cost, b_cost) for time in known]
+
+    def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
+        """How the kernel at `index`, whose tail is "last", cuts the tiles of a shape; its host function asks."""
+        a_pitch, b_pitch = pitches or contiguous(self.types, *shape)
+        given = (*shape, row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates))
+        return Clocks(self.kernels[index], self.types, gpu, self.rates).cut(*given)
+
+    def are_contiguous(self, shape: Shape, pitches: Pitches | None) -> bool:
+        """Whether rows begin in lines of L2 where those of contiguous operands do, which tables were measured with."""
+        return pitches is None or pitches == contiguous(self.types, *shape)
+
+
+class Cut(NamedTuple):
+    """How tiles are shared out where the last CTA of a tile adds it up."""
+
+    whole: int  # tiles that are not cut, the first ones
+    parts: int  # of each other tile
+    slots: int  # of a part
+
+
+def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates) -> Estimate:
+    """Microseconds of a launch, as a function of the shape and of what rows of the operands cost (`row_cost`)."""
+    clocks = Clocks(kernel, types, gpu, rates)
+    mhz, throttle = (gpu.ghz or rates.ghz) * 1e3, rates.throttle
+    fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
+
+    def microseconds(m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
+        total, busy = clocks(m, n, k, a_cost, b_cost)
+        return total / (mhz * (1 - throttle * busy / total)) + fixed
+
+    return microseconds
+
+
+class Clocks:
+    """Clocks of a launch, and for how many of these the tensor cores of an SM have products, as `estimate` has them."""
+
+    def __init__(self, kernel: Kernel, types: Types, gpu: Gpu, rates: Rates) -> None:
+        block_m, block_n, block_k = kernel.tile
+        cluster_m, cluster_n, cluster_k = kernel.cluster
+        self.kernel, self.rates = kernel, rates
+        self.block_m, self.block_n, self.block_k = kernel.tile
+        self.cluster_m, self.cluster_n = cluster_m, cluster_n
+        cluster = cluster_m * cluster_n * cluster_k
+        self.rows, self.columns = block_m * cluster_m, block_n * cluster_n
+        self.parts, ahead = kernel.split * cluster_k, kernel.stages - 1
+        self.a, self.b = (types.b, types.a) if kernel.swap else (types.a, types.b)
+        self.ctas = max(1, gpu.sms // cluster) * cluster
+        self.group = kernel.group_m * cluster_m
+
+        # Of a slot: what tensor cores take for it, each row and column of it from L2, and barriers.
+        instructions = block_m / types.rows * block_k * max(self.a, self.b) / 32
+        self.ideal = instructions * block_n / 2
+        widths = [block_n & 1 << i for i in range(9) if block_n & 1 << i]  # of the products that share the columns
+        each = [((w / 2) ** rates.blunt + rates.issue**rates.blunt) ** (1 / rates.blunt) for w in widths]
+        multiply = instructions * sum(each)
+        self.multiply = multiply**rates.blend
+        barriers = rates.slot + (rates.pair if cluster > 1 else 0) + (rates.narrow if kernel.consumers == 1 else 0)
+        barriers += 0 if kernel.in_flight else rates.wait
+        if types.promote:
+            alone = kernel.overlap or kernel.consumers == 1
+            barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
+        self.barriers, self.fastest = barriers, multiply + barriers
+        fill_rate = rates.l2 if kernel.load_by == "tma" else min(rates.l2, rates.pointers)
+        self.a_fill, self.b_fill = block_k * self.a / cluster_n / fill_rate, block_k * self.b / cluster_m / fill_rate
+        self.a_slot, self.b_slot = block_k * self.a, block_k * self.b
+        along_k = (types.b_along_k, types.a_along_k) if kernel.swap else (types.a_along_k, types.b_along_k)
+        runs = (self.a * (block_k if along_k[0] else self.rows), self.b * (block_k if along_k[1] else self.columns))
+        self.a_read, self.b_read = (x * (1 + rates.page / run) for x, run in zip((self.a, self.b), runs, strict=True))
+        self.blend, self.root, self.mix, self.mix_root = rates.blend, 1 / rates.blend, rates.mix, 1 / rates.mix
+        ghz = gpu.ghz or rates.ghz
+        self.memory = rates.memory * ((gpu.memory or rates.peak) / rates.peak) / (ghz * 1e3)  # a clock
+        self.l2_bytes = rates.l2_bytes if gpu.l2 is None else gpu.l2 * 0.8
+        self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
+
+        # Of a tile: from one to the next, and around them all.
+        store = block_m * block_n * types.c / rates.store * (rates.alone if kernel.overlap or kernel.direct else 1)
+        self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store
+        around = rates.start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
+        if cluster_k > 1:
+            around += rates.mark + block_m * block_n * SUM / rates.exchange
+        self.around = around
+        self.most_parts = min(MOST_PARTS, kernel.ahead)
+        self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
+        self.sums, self.fix = block_m * block_n * SUM / rates.store, block_m * block_n * SUM / rates.fix
+
+    def __call__(
+        self, m: int, n: int, k: int, a_cost: float, b_cost: float, given: Cut | None = None
+    ) -> tuple[float, float]:
+        kernel, ctas = self.kernel, self.ctas
+        m, n, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
+        items = tiles * self.parts
+        if kernel.tail == "last":
+            total, _ = self.shared_out(tiles, slots, slot_of, given)
+        else:
+            slot = slot_of(min(items, ctas), self.parts)
+            rounds, left = items // ctas, items % ctas
+            total = rounds * (slots * slot + self.between)
+            if left:
+                total += self.last_round(left, slots, slot_of) + self.between
+        total += self.around - self.between
+        if kernel.split > 1:
+            total += SUM * m * n * (self.parts + 1) / (ctas * self.rates.l2 / 2)
+        return total, items * slots * self.ideal / ctas
+
+    def cut(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> Cut:
+        """How a shape's tiles are shared out, of a kernel whose tail is "last"."""
+        _, _, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
+        return self.shared_out(tiles, slots, slot_of)[1]
+
+    def of(
+        self, m: int, n: int, k: int, a_cost: float, b_cost: float
+    ) -> tuple[int, int, int, int, Callable[[int, int], float]]:
+        """Rows and columns as tiles have them, tiles, slots of each, and clocks of a slot.
+
+        These depend on how many CTAs are at work, and how many of them multiply other parts of K of one tile.
+        """
+        if self.kernel.swap:
+            m, n, a_cost, b_cost = n, m, b_cost, a_cost
+        block_m, block_n = self.block_m, self.block_n
+        tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
+        slots = -((k // -self.block_k) // self.parts)
+        high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
+        fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
+        loaded = self.a_slot * high + self.b_slot * wide
+        operands = (self.a * m + self.b * n) * k
+        read = (self.a_read * m + self.b_read * n) * k
+        down_most = self.group if self.group < tiles_m else tiles_m
+        inner = ((self.multiply + fill**self.blend) ** self.root + self.barriers) ** self.mix
+        read_once = read / (tiles_m * tiles_n * self.parts * slots) if operands < self.l2_bytes else None
+
+        def slot_of(at_work: int, spread: int) -> float:
+            """What all CTAs at work take from memory between them is what they do not find in L2."""
+            down = down_most
+            across = -(-at_work // (down * spread))
+            if across > tiles_n:  # the CTAs at work have more than one group
+                across, down = tiles_n, -(-at_work // (tiles_n * spread))
+            unique = self.a_read * (down * block_m if down * block_m < m else m)
+            unique = spread * self.block_k * (unique + self.b_read * (across * block_n if across * block_n < n else n))
+            if read_once is not None and read_once * at_work < unique:  # everything stays: it is read once
+                unique = read_once * at_work
+            latency = self.latency + self.cold * unique / (at_work * loaded)
+            return float((inner + (unique / self.memory) ** self.mix + latency**self.mix) ** self.mix_root)
+
+        return m, n, tiles_m * tiles_n, slots, slot_of
+
+    def shared_out(
+        self, tiles: int, slots: int, slot_of: Callable[[int, int], float], given: Cut | None = None
+    ) -> tuple[float, Cut]:
+        """Clocks, of tiles the last of which may be cut into parts along K, and how they are best cut, or as `given`.
+
+        Cut are the tiles of the last round, or of the last two, into parts that fill up to 4 rounds; or none. The last
+        CTA of a tile adds its parts up.
+        """
+        ctas = self.ctas
+        whole_tile = slots * slot_of(min(tiles, ctas), 1) + self.between
+        best, chosen = -(-tiles // ctas) * whole_tile, Cut(tiles, 1, slots)
+        for whole, parts, part in self.cuts(tiles, slots) if given is None else (given,):
+            if parts > 1:
+                trips = -(-(tiles - whole) * parts // ctas)
+                clocks = whole // ctas * whole_tile + trips * (self.between + self.sums)
+                clocks += self.rates.mark + parts * self.fix
+                if given or clocks + trips * part * self.fastest < best:
+                    clocks += trips * part * slot_of(min((tiles - whole) * parts, ctas), parts)
+                    if given or clocks < best:
+                        best, chosen = clocks, Cut(whole, parts, part)
+        return best, chosen
+
+    def cuts(self, tiles: int, slots: int) -> Iterator[tuple[int, int, int]]:
+        """What is possible: as in `Cut`."""
+        full = tiles // self.ctas
+        for rounds_whole in (full, full - 1) if full else (0,):
+            whole = rounds_whole * self.ctas
+            for rounds in range(1, MOST_ROUNDS + 1):
+                if 2 * (tiles - whole) <= rounds * self.ctas and whole < tiles:
+                    part = -(-slots // min(rounds * self.ctas // (tiles - whole), self.most_parts))
+                    yield whole, -(-slots // part), part
+
+    def last_round(self, left: int, slots: int, slot_of: Callable[[int, int], float]) -> float:
+        """Clocks of a round of so few work items that some CTAs have none; of a tail, these share in K."""
+        if self.kernel.tail == "helped":
+            lent = lent_slots(left, slots, self.ideal, self.ctas)
+            if lent:
+                at_work = min(2 * left, self.ctas)
+                return (slots - lent) * slot_of(at_work, -(-at_work // left)) + self.rates.helped
+        elif self.kernel.tail == "split":
+            part = part_slots(left, slots, self.ideal, self.ctas, self.kernel.ahead)
+            if part < slots:
+                parts = -(-slots // part)
+                return part * slot_of(min(left * parts, self.ctas), parts) + self.parts_sums
+        return slots * slot_of(left, self.parts)
+
+
+def row_cost(pitch: float, rates: Rates) -> float:
+    """Time of a row of a box, 128 bytes wide, over that of one which begins with a line of L2."""
+    over = pitch % LINE
+    if not over:
+        return 1.0
+    crossing = 1 - gcd(int(over), LINE) / LINE  # share of the rows that lie in two lines
+    return (1 + rates.line * crossing) * (rates.sector if over % SECTOR else 1.0)
+
+
+def part_slots(left: int, slots: int, slot: float, sms: int, ahead: int) -> int:
+    """Slots of K of each part of the tiles that are left over; the host function chooses likewise."""
+    part = -(-slots // min(sms // left, 32))
+    return part if (slots - part) * slot > (10000 if ahead >= 16 else 19000) else slots
+
+
+def lent_slots(left: int, slots: int, slot: float, sms: int) -> int:
+    """Slots of K that each tile of the last round lends to CTAs without one; the host function chooses likewise."""
+    helpers = min(left, sms - left)
+    if helpers <= 0:
+        return 0
+    pieces = -(-left // helpers)
+    lent = int((slots * slot - 2700 - 2400 * pieces) / ((pieces + 1) * slot))
+    return lent if lent * slot >= 5000 else 0
+
+
+def contiguous(types: Types, m: int, n: int, k: int) -> Pitches:
+    """The pitches of contiguous operands, whose rows are filled up to 16 bytes."""
+    a, b = (k if types.a_along_k else m) * types.a, (k if types.b_along_k else n) * types.b
+    return (a + -a % 16) % LINE, (b + -b % 16) % LINE
+
+
+# What NVIDIA H200 was measured to do.
+RATES = Rates(
+    ghz=1.98,
+    memory=4.799e+06,
+    peak=4.917e+06,
+    l2_bytes=4.1943e+07,
+    throttle=0.3298,
+    launch=2.105,
+    start=838.5,
+    gap=1500,
+    tile=614.2,
+    store=16.03,
+    hidden=0.1316,
+    alone=1.001,
+    issue=27.18,
+    blunt=2.827,
+    slot=5.191,
+    narrow=5.092,
+    wait=60,
+    adding=85.4,
+    adding_alone=147,
+    added=128,
+    l2=97.06,
+    line=1.199,
+    sector=1.372,
+    blend=6.583,
+    mix=2.856,
+    page=17.54,
+    latency=665.9,
+    cold=2318,
+    meeting=1096,
+    pair=24.83,
+    parts=19440,
+    few=17000,
+    helped=501.9,
+    second=3,
+    mark=3864,
+    fix=133.6,
+    exchange=4,
+    pointers=16,
+)

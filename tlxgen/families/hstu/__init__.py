@@ -1,0 +1,26 @@
+"""HSTU attention: O = attn_scale silu(alpha Q K^T) V under masks of histories and targets. All but that is
+attention_fwd's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlxgen.families.attention_fwd import AttentionFwd
+
+from .spec import HstuSpec
+
+
+class Hstu(AttentionFwd):
+    """The hstu family: tasks, rings, axes and plan are those of attention_fwd."""
+
+    name = "hstu"
+    template = AttentionFwd.template
+    model = HstuSpec
+    first_axes = {"mask.causal": (True, False)}
+    shapes = ((32, 4, 4, 1024, 1024), (64, 4, 4, 512, 512), (16, 4, 4, 2048, 2048), (512, 4, 4, 256, 256))
+    computes = ("problem", "mask")
+
+    def wrong_shape(self, shape: Sequence[int]) -> str:
+        *_, n, m = shape
+        wrong = f"{n} queries, which are the last of {m} keys" if len(shape) == 5 and n > m else ""
+        return super().wrong_shape(shape) or wrong

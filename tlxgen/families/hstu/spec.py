@@ -1,0 +1,75 @@
+"""What an hstu spec may say: attention_fwd's keys, and which keys count beside histories and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tlxgen.families.attention.activations import ACTIVATIONS
+from tlxgen.families.attention_fwd.facts import History
+from tlxgen.families.gdpa.spec import ActivationSpec
+from tlxgen.families.gdpa.spec import Problem as GdpaProblem
+from tlxgen.families.kit import faults
+from tlxgen.spec import Fault, SpecModel, choices
+
+
+class Problem(GdpaProblem):
+    """O = attn_scale silu(alpha Q K^T) V for each head. Queries are the last of the keys, or all of them."""
+
+    attn_scale: Literal["number", "rows"] = Field(
+        "number",
+        description="What O is multiplied by.",
+        json_schema_extra=choices(number="One number, 1 / N say.", rows="A number for each query, as a tensor."),
+    )
+
+
+class Mask(SpecModel):
+    """Which keys a query sees, by its place among them."""
+
+    causal: bool = Field(True, description="Whether a query sees keys up to its own only.")
+    targets: bool = Field(
+        False, description="Whether the last keys, `num_targets` of each sequence, see the history and themselves only."
+    )
+    contextual: bool = Field(
+        False,
+        description="Whether the first keys, `contextual_seq_len` of them, stand at one place and see all that are no "
+        "targets.",
+    )
+    max_attn_len: bool = Field(False, description="Whether a query sees keys from so many places away only.")
+    min_full_attn: bool = Field(
+        False, description="Whether the last queries of a history, `min_full_attn_seq_len`, see all of it, and targets."
+    )
+
+
+class HstuSpec(ActivationSpec):
+    """O = attn_scale silu(alpha Q K^T) V."""
+
+    kernel: Literal["hstu"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and result.")
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")  # type: ignore[assignment]
+
+    @classmethod
+    def crowded(cls, data: Mapping[str, Any]) -> bool:
+        mask = data.get("mask")
+        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("max_attn_len") is True)
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        mask, rows = self.mask, self.problem.attn_scale == "rows"
+        made = {"row": "activation", "activation_name": "silu", "activation": ACTIVATIONS["silu"], "alpha": True}
+        made |= {"factor": "attn_scale", "row_factors": rows, "bottom_right": True}
+        if not (mask.targets or mask.contextual or mask.max_attn_len):
+            return made | {"mask": "causal" if mask.causal else "none", "bottom_right": mask.causal}
+        history = History(mask.causal, mask.targets, mask.contextual, mask.max_attn_len, mask.min_full_attn)
+        return made | {"mask": "history", "history": history}
+
+    def faults(self) -> list[Fault]:
+        mask = self.mask
+        rules = faults.where(
+            ("mask.max_attn_len", mask.max_attn_len and not mask.causal, "keys to the right are not counted: causal"),
+            ("mask.min_full_attn", mask.min_full_attn and not mask.max_attn_len, "all queries see all: max_attn_len"),
+            ("problem.lengths", self.problem.lengths != "packed", "sequences of HSTU lie end to end: packed"),
+        )
+        return [*super().faults(), *rules]
