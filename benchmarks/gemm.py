@@ -101,10 +101,9 @@ def time_shape(found: dict[str, ModuleType], names: dict[str, str], shape: tuple
     out, c = torch.empty_like(reference), torch.empty_like(reference)  # both must outlive the graphs
     graphs = {"torch.matmul": capture(lambda: torch.matmul(a, b, out=out), launches)}
     picks = {}
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
     for name, module in found.items():
         function = getattr(module, names[name])
-        picks[name] = f"{name} | {label(module.pick_config(m, n, k, sms))}"
+        picks[name] = f"{name} | {label(module.pick_config(m, n, k, sys.modules[module.Call.__module__].gpu_of(0)))}"
         for config in module.CONFIGS:
             c.fill_(float("nan"))
             function(a, b, out=c, config=config)

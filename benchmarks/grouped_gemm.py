@@ -1,6 +1,8 @@
-"""Grouped GEMM on the GPU at hand, beside torch and a loop of torch.mm: forward, weights, fp8, decode, host, numbers.
+"""Grouped GEMM on the GPU at hand, beside torch and a loop of torch.mm, in sections; by default all but dynamic.
 
-    python benchmarks/grouped_gemm.py [forward,weights,fp8,decode,host,numbers] [--seconds 420] [--json FILE]
+    python benchmarks/grouped_gemm.py [SECTION,...] [--seconds 420] [--json FILE]
+
+Sections: forward, weights, fp8, swiglu, dynamic, decode, host, numbers.
 
 Sizes of groups are alike (uniform), or drawn so that one has half of all rows and one none, at any row (skewed). All
 candidates are built first and compiled by child processes, as many at a time as there are cores; then this process
@@ -8,9 +10,13 @@ times one problem after another, all candidates of a problem in turns, on cold i
 held against float64 before it is timed. What is not timed after `--seconds` is left out; figures are written after each
 problem. `ratio` is the speed over torch's own kernel of the same run; a problem's best candidate counts.
 
+swiglu: the first layer of experts, beside torch's grouped product and the activation.
+dynamic: tiles in every so many-th turn, and drawn from a counter, on skewed sizes; rows that share A's tiles for longer
+(schedule.group_m) keep B's columns in L2 for shorter.
 decode: the bytes of the weights that are touched over time, beside a copy's read and write rate.
 host: microseconds of a warm eager call, and whether a call waits for the GPU.
-numbers: 20 repeats with the same bits, C's bytes that no group has, and a captured graph replayed with other sizes.
+numbers: 20 repeats with the same bits, C's bytes that no group has, a captured graph replayed with other sizes (of
+tiles that are drawn: with the counter that the replay before has left), and torch's own operators on scaled operands.
 """
 
 from __future__ import annotations
@@ -39,7 +45,9 @@ SHAPES: tuple[Shape, ...] = (
     (16, 2048, 768, 2048),
 )
 FP8_SHAPES = SHAPES[:3]
-NUMBERED = ("forward_0", "forward_1", "weights_0", "fp8_0")  # first configs, whose numbers are held against float64
+# First configs, whose numbers are held against float64, and of which graphs are captured.
+NUMBERED = ("forward_0", "forward_1", "weights_0", "fp8_0", "swiglu_0", "dynamic_1", "dynamic_3", "dynamic_4")
+CAPTURED = ("forward_0", "dynamic_1", "dynamic_3")
 KINDS = ((2, 70, 264, 40), (2, 70, 700, 96), (1, 1, 1, 8))  # of shapes, each of which is a kernel to compile
 DECODE = ((64, 8), (64, 64), (256, 64))  # experts, tokens; N 2048, K 7168
 MOST = 64  # rows of a masked matrix
@@ -53,8 +61,12 @@ SPECS: dict[str, dict[str, Any]] = {
         "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}},
         "epilogue": {"ops": ["scale_rowwise"]},
     },
+    "swiglu": {"problem": {"b": {"layout": "col"}}, "epilogue": {"ops": ["swiglu"]}, **HINTS},
+    "dynamic": {"problem": {"b": {"layout": "col"}}, **HINTS},
     "decode": {"problem": {"b": {"layout": "col"}, "given": "masked_m"}, **HINTS},
 }
+DRAWN = {"schedule": {"kind": "dynamic"}}
+EXCHANGED = {"tasks": {"mma": {"replicate": 1, "exchange": True}}, "epilogue": {"subtiles": 1}}
 AXES: dict[str, tuple[dict[str, Any], ...]] = {  # one spec each
     "forward": (
         {"tile": {"n": 128}, "rings.ab.stages": [4, 6], "schedule.group_m": [8, 16], **TURNS},
@@ -73,9 +85,22 @@ AXES: dict[str, tuple[dict[str, Any], ...]] = {  # one spec each
         {"tile": {"n": 256, "k": 128}, "rings.ab.stages": [4]},
         {"tile": {"n": 128, "k": 128}, "rings.ab.stages": [6], "tasks": {"mma": {"promote": True}}},
     ),
+    "swiglu": (
+        {"tile": {"n": 128}, "rings.ab.stages": [4, 6], **TURNS},
+        {"tile": {"n": 256}, "rings.ab.stages": [4], "schedule.group_m": [8, 16]},
+    ),
+    "dynamic": (
+        {"tile": {"n": 128}, "rings.ab.stages": [5], "schedule.group_m": [8, 64], **TURNS},
+        {"tile": {"n": 128}, "rings.ab.stages": [5], "schedule.group_m": [8, 64], **TURNS, **DRAWN},
+        {"tile": {"n": 256}, "rings.ab.stages": [4], "schedule.group_m": [8, 64]},
+        {"tile": {"n": 256}, "rings.ab.stages": [4], "schedule.group_m": [8, 64], **DRAWN},
+        {"tile": {"n": 256}, "problem": {"vary": "k", "a": {"layout": "col"}, "b": {"layout": "row"}}, **DRAWN},
+    ),
     "decode": (
         {"tile": {"m": 64, "n": 128}, "rings.ab.stages": [6, 8], "tasks": {"mma": {"replicate": 1}}},
         {"tile": {"m": 64, "n": 64, "k": 128}, "rings.ab.stages": [6, 8], "tasks": {"mma": {"replicate": 1}}},
+        {"tile": {"m": 32, "n": 128, "k": 128}, "rings.ab.stages": [4, 5], **EXCHANGED},
+        {"tile": {"m": 32, "n": 64, "k": 128}, "rings.ab.stages": [6, 8], **EXCHANGED},
     ),
 }
 
@@ -222,6 +247,8 @@ def baselines(section: str, spec: Any) -> dict[str, Callable[[Any], Any]]:
 
     from tlxgen.families.grouped_gemm import benchmark
 
+    if section == "swiglu":
+        return {"torch._grouped_mm, silu * up": gated}
     if section != "fp8":
         return dict(benchmark.baselines(spec))
 
@@ -233,6 +260,16 @@ def baselines(section: str, spec: Any) -> dict[str, Callable[[Any], Any]]:
         return make
 
     return {"torch._scaled_grouped_mm": scaled(True), "torch._scaled_grouped_mm exact": scaled(False)}
+
+
+def gated(t: Any) -> Callable[[], Any]:
+    import torch
+
+    def run() -> Any:
+        wide = torch._grouped_mm(t["a"], t["b"], offs=t["offs"])
+        return torch.nn.functional.silu(wide[:, ::2]) * wide[:, 1::2]
+
+    return run
 
 
 def decode(experts: int, tokens: int, candidates: list[Candidate], turns: int) -> list[dict[str, Any]]:
@@ -303,7 +340,6 @@ def host(candidates: list[Candidate]) -> list[dict[str, Any]]:
 
 def numbers(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Each first config on ragged problems, 20 repeats; and one graph on other sizes than it was captured with."""
-    import torch
 
     from tlxgen.check import on_gpu
     from tlxgen.families.grouped_gemm import problem
@@ -317,7 +353,50 @@ def numbers(candidates: list[Candidate]) -> list[dict[str, Any]]:
             except Exception as error:
                 found = {"passed": False, "text": f"{type(error).__name__}: {error}"[:300]}
             rows.append({"section": "numbers", "name": candidate.name, "shape": shape, **found})
-    module, spec, config = candidates[0].load()
+    for candidate in candidates:
+        rows += replayed(candidate) if candidate.spec.stem in CAPTURED else []
+        rows += operators(candidate) if candidate.spec.stem == "fp8_0" else []
+    return rows
+
+
+def operators(candidate: Candidate) -> list[dict[str, Any]]:
+    """Scaled operands by the operator with torch's arguments, and by torch's own."""
+    import torch
+
+    from tlxgen.families.grouped_gemm import problem
+
+    module, spec, _ = candidate.load()
+    t = problem.inputs(spec, (4, 130, 528, 512), torch.device("cuda", 0))
+    end, recipe = int(t["offs"][-1]), torch.nn.functional.ScalingType.RowWise
+    host = getattr(module, spec.name)
+    given = (t["a"], t["b"], t["scale_a"], t["scale_b"])
+    runs = {
+        "torch._scaled_grouped_mm": lambda of: of(*given, t["offs"], use_fast_accum=True),
+        "scaled_grouped_mm": lambda of: of(
+            t["a"], t["b"], given[2], recipe, given[3], recipe, offs=t["offs"], use_fast_accum=True
+        ),
+    }
+    own = {"torch._scaled_grouped_mm": module.aten_scaled_grouped_mm, "scaled_grouped_mm": module.scaled_grouped_mm}
+    theirs = {
+        "torch._scaled_grouped_mm": torch._scaled_grouped_mm,
+        "scaled_grouped_mm": torch.nn.functional.scaled_grouped_mm,
+    }
+    found = []
+    for name, run in runs.items():
+        made, wanted = (run(of)[:end].double() for of in (own[name](host), theirs[name]))
+        error = float((made - wanted).norm() / wanted.norm())
+        found.append({"section": "numbers", "name": name, "passed": error < 1e-2, "error": error})
+    return found
+
+
+def replayed(candidate: Candidate) -> list[dict[str, Any]]:
+    """One graph on other sizes than it was captured with."""
+    import torch
+
+    from tlxgen.families.grouped_gemm import problem
+
+    rows = []
+    module, spec, config = candidate.load()
     device, function = torch.device("cuda", 0), getattr(module, spec.name)
     some = problem.inputs(spec, (6, 100, 512, 512), device)
     offs, out = some["offs"].clone(), torch.empty(some["a"].shape[0], 512, dtype=torch.bfloat16, device=device)
@@ -338,7 +417,7 @@ def numbers(candidates: list[Candidate]) -> list[dict[str, Any]]:
         ]
         beyond = int((~torch.isnan(out[int(other["offs"][-1]) :])).sum())
         passed = max(errors) < problem.tolerance(spec, "c") and not beyond
-        about = {"section": "numbers", "name": f"graph replayed, sizes {seed}"}
+        about = {"section": "numbers", "name": f"{candidate.name}: graph replayed, sizes {seed}"}
         rows.append(about | {"passed": passed, "error": max(errors)})
     return rows
 
@@ -381,16 +460,21 @@ def tasks(found: dict[str, list[Candidate]], turns: int) -> Iterator[Callable[[]
     if "host" in found and "forward" in found:
         yield lambda: host(found["forward"])
     for skewed in (False, True):
-        for section, shapes in (("forward", SHAPES), ("weights", SHAPES), ("fp8", FP8_SHAPES)):
+        for section, shapes in (("forward", SHAPES), ("weights", SHAPES), ("fp8", FP8_SHAPES), ("swiglu", SHAPES)):
             for shape in shapes if section in found else ():
                 yield lambda a=(section, shape, skewed, found[section], turns): timed(*a)  # type: ignore[misc]
+    rows = [c for c in found.get("dynamic", ()) if c.spec.stem != "dynamic_4"]
+    for shape in SHAPES if rows else ():
+        yield lambda a=("dynamic", shape, True, rows, turns): timed(*a)  # type: ignore[misc]
+        sums = [c for c in found["dynamic"] if c not in rows] + found.get("weights", [])
+        yield lambda a=("weights", shape, True, sums, turns): timed(*a)  # type: ignore[misc]
     for experts, tokens in DECODE if "decode" in found else ():
         yield lambda a=(experts, tokens, found["decode"], turns): decode(*a)  # type: ignore[misc]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="?", default="numbers,forward,weights,fp8,decode,host")
+    parser.add_argument("sections", nargs="?", default="numbers,forward,weights,fp8,swiglu,decode,host")
     parser.add_argument("--seconds", type=float, default=420.0, help="after which nothing more is begun")
     parser.add_argument("--turns", type=int, default=12)
     parser.add_argument("--json", type=Path)

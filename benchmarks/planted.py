@@ -24,7 +24,8 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.planted_faults import FAULTS, Fault  # noqa: E402
+from benchmarks import planted_faults, planted_handoffs  # noqa: E402
+from benchmarks.planted_faults import Fault  # noqa: E402
 from tests.sim.mutation.execute import default_runs, parallel  # noqa: E402
 from tests.sim.mutation.subjects import of_row, row_of  # noqa: E402
 from tests.sim.support import source, written  # noqa: E402
@@ -33,6 +34,7 @@ from tlxgen.sim import Report, Way  # noqa: E402
 from tlxgen.verify.structures import prepare  # noqa: E402
 
 SECONDS = 900.0
+FAULTS = (*planted_faults.FAULTS, *planted_handoffs.FAULTS)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.sim.mutation.mutant import Edit, apply  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
-from tlxgen.loading import HOST  # noqa: E402
+from tlxgen.loading import HOST, MODEL  # noqa: E402
 
 Result = dict[str, Any]
 WRONG = ("wrong", "crash", "hang")
@@ -244,7 +244,8 @@ def child() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{case['at'].split('/')[1]}.py"
         original = ROOT / "generated" / f"{case['at']}.py"
-        shutil.copy(original.with_name(HOST), folder)
+        for shared in filter(Path.exists, map(original.with_name, (HOST, MODEL))):
+            shutil.copy(shared, folder)
         path.write_text(apply(original.read_text(), [Edit(*e) for e in case["edits"]]))
         try:
             launches = dry(path, case) if case["mode"] == "dry" else on_gpu(path, case)

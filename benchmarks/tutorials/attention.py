@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -227,8 +229,10 @@ def _forward_row(
     return Tutorial(f"{name} {variant}".strip(), arch, name, run, FORWARD, warnings)
 
 
-def _hopper_row(name: str, buffers: Options) -> Tutorial:
-    return _forward_row(name, "sm90", _HOPPER | buffers, warnings={})
+def _hopper_row(name: str, buffers: Options, shapes: Sequence[tuple[int, ...]] = ((1, 2, 512, 128),)) -> Tutorial:
+    """A row of several problems, one after the other."""
+    rows = [_forward_row(name, "sm90", _HOPPER | buffers, shape=shape, warnings={}) for shape in shapes]
+    return replace(rows[0], run=lambda module, session: [pair for row in rows for pair in row.run(module, session)])
 
 
 def _clc_row(variant: str, config: Options, causal: bool, shape: tuple[int, ...] = (1, 3, 512, 128)) -> Tutorial:
@@ -283,7 +287,12 @@ ROWS: tuple[Tutorial, ...] = (
     _hopper_row("hopper_fa_ws", {"NUM_BUFFERS": 2}),
     _hopper_row("hopper_fa_ws_pipelined", {"NUM_BUFFERS": 2}),
     _hopper_row("hopper_fa_ws_pipelined_pingpong", {"NUM_BUFFERS": 2}),
-    _hopper_row("hopper_fa_ws_pipelined_pingpong_persistent", {"NUM_BUFFERS_Q": 1, "NUM_BUFFERS_KV": 2}),
+    _hopper_row(
+        "hopper_fa_ws_pipelined_pingpong_persistent",
+        {"NUM_BUFFERS_Q": 1, "NUM_BUFFERS_KV": 2},
+        # one tile of keys an item, and three: with a multiple of the slots no counter would have to be kept
+        ((1, 5, 128, 128), (1, 2, 384, 128)),
+    ),
     _forward_row("blackwell_fa_ws", "sm100", _BLACKWELL),
     _forward_row("blackwell_fa_ws_persistent", "sm100", _PERSISTENT, False, (1, 3, 512, 128)),
     _forward_row("blackwell_fa_ws_persistent", "sm100", _PERSISTENT, True, variant="causal"),

@@ -95,7 +95,7 @@ BLACKWELL = (
         defects={"pending-at-exit": "the CTA exits without waiting for its TMA store, which reads its shared memory"},
     ),
     _plain("blackwell_gemm_2cta", SM100, _matmul((1024, 256, 256))),
-    _clc("base"),
+    _clc("base", (504, 392, 264)),  # 5 tiles of K: with a multiple of the slots no counter would have to be kept
     _clc("warp barriers", USE_WARP_BARRIER=True),
     _blackwell("base"),
     *(_blackwell(f"{n} subtiles", EPILOGUE_SUBTILE=n) for n in (2, 4, 8)),

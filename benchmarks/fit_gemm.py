@@ -1,0 +1,285 @@
+"""Fits the rates of the GEMM model of time to measured kernels, and says how far off it is on shapes left out of it.
+
+    python -m benchmarks.fit_gemm benchmarks/results/gemm_times_h200.json [MORE.json ...] --write
+
+A file has groups: kernels that one run has timed in turns on one shape. What counts is the order within a group, most
+of all near its fastest, and less how long all of it took: clocks differ from run to run. `--write` puts the rates where
+`build` reads them (tlxgen/families/gemm/rates.json). Needs no GPU; benchmarks/gemm_times.py measures more groups.
+
+For each shape, left out of a fit, this prints how much longer the kernel that the model picks takes than the
+fastest of its group (the loss), and how far estimates are off, within a group and in microseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlxgen.families.gemm import cost
+from tlxgen.families.gemm.model import Clocks, Cut, Kernel, Rates, Types, contiguous, estimate, row_cost
+
+# What is fitted: where the search begins, and what is possible. All other rates are taken as they are (ASSUMED).
+FITTED: dict[str, tuple[float, float, float]] = {
+    "memory": (4.4e6, 4.0e6, 4.8e6),
+    "throttle": (0.35, 0.15, 0.5),
+    "launch": (1.2, 0.5, 3.0),
+    "start": (1000, 300, 4000),
+    "tile": (250, 50, 1500),
+    "store": (40, 16, 96),
+    "hidden": (0.15, 0.02, 0.6),
+    "alone": (1.5, 1.0, 2.5),
+    "issue": (46, 24, 64),
+    "blunt": (5, 2, 10),
+    "slot": (25, 2, 80),
+    "narrow": (30, 2, 120),
+    "adding": (90, 20, 300),
+    "adding_alone": (90, 20, 400),
+    "l2": (80, 60, 110),
+    "line": (1.0, 0.5, 1.2),
+    "sector": (1.3, 1.0, 1.5),
+    "blend": (5, 2, 12),
+    "mix": (2, 1.2, 5),
+    "page": (8, 0.5, 60),
+    "latency": (1000, 300, 2600),
+    "cold": (3000, 500, 8000),
+    "meeting": (900, 200, 2500),
+    "pair": (20, 2, 150),
+    "parts": (8000, 3000, 20000),
+    "helped": (2500, 500, 6000),
+    "mark": (2000, 500, 6000),
+    "fix": (60, 15, 240),
+}
+ASSUMED = {
+    "ghz": 1.98,  # clock_rate of an H200
+    "peak": 4.917e6,  # its 6144 bits at 3201 MHz, twice a clock
+    "l2_bytes": 40 << 20,  # of 50 MB
+    "gap": 1500,
+    "added": 128,
+    "few": 17000,
+    "wait": 60,
+    "second": 3.0,
+    "exchange": 4,
+    "pointers": 16,
+}
+NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
+ABSOLUTE = 0.15  # weight of how long a group took, beside that of the order in it
+PRIOR = 0.03  # weight of where the search begins
+PICKED = 4.0  # weight of the time that a pick loses, beside what estimates are off
+CLOSE = 0.03  # kernels whose estimates differ by so much count as picked alike
+BEATEN = 0.1  # weight of each kernel that is estimated to be faster than the fastest of its space
+FOLDS = 8  # of the shapes, each of which is left out of a fit
+MANY = 8  # kernels of a group, from which on it says something of picks
+REPEATS = 2  # runs of one shape count as so many at most
+STEP, ENOUGH = 0.15, 2e-4  # the first step of a search, and the gain that a step must have
+MOST = 0.25  # no kernel counts as further off
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one run timed in turns on one shape."""
+
+    source: str
+    types: Types
+    shape: tuple[int, int, int]
+    pitches: tuple[float, float]
+    kernels: tuple[Kernel, ...]
+    us: tuple[float, ...]
+    chain: bool = False  # timed with another kernel between two launches
+    beaten: tuple[Kernel, ...] = ()  # that were measured, too, and none of which was faster than these
+    cuts: tuple[Cut | None, ...] = ()  # how the host function cut tiles then, where it did not ask the model
+
+    @property
+    def weights(self) -> list[float]:
+        best = min(self.us)
+        return [1 / (1 + ((us / best - 1) / NEAR) ** 2) for us in self.us]
+
+
+def read(path: Path) -> list[Group]:
+    """The groups of a file. Raises ValueError for one that was measured on another device than the rest."""
+    data = json.loads(path.read_text())
+    if data["device"] != cost.MEASURED.name:
+        raise ValueError(f"{path}: measured on {data['device']}; the rates are those of {cost.MEASURED.name}")
+    spaces = {name: tuple(_kernel(row)[0] for row in rows) for name, rows in data.get("spaces", {}).items()}
+    return [_group(entry, spaces.get(entry.get("space"), ())) for entry in data["groups"] if entry["kernels"]]
+
+
+def _group(entry: Mapping[str, Any], space: tuple[Kernel, ...]) -> Group:
+    types, shape = Types(**entry["types"]), tuple(entry["shape"])
+    made = [_kernel(row) for row in entry["kernels"]]
+    pitches = tuple(entry.get("pitches") or contiguous(types, *shape))
+    kernels, us = tuple(k for k, _ in made), tuple(us for _, us in made)
+    beaten = tuple(k for k in space if k not in kernels)
+    known = any("cut" in row for row in entry["kernels"])
+    cuts = tuple(Cut(*row["cut"]) if "cut" in row else None for row in entry["kernels"]) if known else ()
+    return Group(entry["from"], types, shape, pitches, kernels, us, bool(entry.get("chain")), beaten, cuts)  # type: ignore[arg-type]
+
+
+def _kernel(row: Mapping[str, Any]) -> tuple[Kernel, float]:
+    fields = {key: value for key, value in row.items() if key in Kernel._fields}
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return Kernel(**given), float(row.get("us", 0))
+
+
+def errors(group: Group, rates: Rates) -> list[float]:
+    """Logarithms of estimated over measured time of each kernel, all at the clock that a run of all of them has."""
+    rows = [row_cost(pitch, rates) for pitch in group.pitches]
+    cuts = group.cuts or (None,) * len(group.kernels)
+    found = [
+        Clocks(kernel, group.types, cost.MEASURED, rates)(*group.shape, *rows, cut)
+        for kernel, cut in zip(group.kernels, cuts, strict=True)
+    ]
+    busy = statistics.fmean(busy / total for total, busy in found)
+    mhz = rates.ghz * 1e3 * (1 - rates.throttle * busy)
+    return [math.log((total / mhz + rates.launch) / us) for (total, _), us in zip(found, group.us, strict=True)]
+
+
+def loss(values: Mapping[str, float], groups: Sequence[Group], shares: Mapping[tuple[Any, ...], float]) -> float:
+    rates = Rates(**ASSUMED, **values)
+    total = sum(PRIOR * math.log(v / FITTED[name][0]) ** 2 for name, v in values.items())
+    chains = any(group.chain for group in groups)  # then how long a launch takes is said by them alone
+    for group in groups:
+        found, weights = errors(group, rates), group.weights
+        middle = sum(w * e for w, e in zip(weights, found, strict=True)) / sum(weights)
+        absolute = ABSOLUTE if group.chain == chains else 0.0
+        off = sum(w * min(abs(e - middle), MOST) ** 2 for w, e in zip(weights, found, strict=True))
+        total += shares[group.types, group.shape] * (off + absolute * sum(weights) * middle**2)
+        if len(found) >= MANY:
+            total += PICKED * shares[group.types, group.shape] * _lost(found, group)
+        total += BEATEN * sum(max(0.0, e) ** 2 for e in _overrated(group, rates))
+    return total
+
+
+def _lost(found: Sequence[float], group: Group) -> float:
+    """How much longer what is picked takes than the fastest, as a logarithm, where close estimates share the pick."""
+    estimates = [error + math.log(us) for error, us in zip(found, group.us, strict=True)]
+    least = min(estimates)
+    odds = [math.exp((least - x) / CLOSE) for x in estimates]
+    best = math.log(min(group.us))
+    return sum(p * (math.log(us) - best) for p, us in zip(odds, group.us, strict=True)) / sum(odds)
+
+
+def _overrated(group: Group, rates: Rates) -> list[float]:
+    """By how much the estimate of each kernel that was beaten is below that of the fastest, as logarithms."""
+    if not group.beaten:
+        return []
+    fastest = _alone(group.kernels[group.us.index(min(group.us))], group, rates)
+    return [min(math.log(fastest / _alone(k, group, rates)), MOST) for k in group.beaten]
+
+
+def fit(groups: Sequence[Group], begin: Mapping[str, float], restarts: int = 6) -> dict[str, float]:
+    """The values of the least loss, by going up and down along each in turn, by steps that grow and shrink."""
+    counts: dict[tuple[Any, ...], int] = defaultdict(int)
+    for group in groups:
+        counts[group.types, group.shape] += 1
+    shares = {key: min(count, REPEATS) / count for key, count in counts.items()}
+    values = dict(begin)
+    least = loss(values, groups, shares)
+    for _ in range(restarts):
+        before, steps = least, dict.fromkeys(begin, STEP)
+        while max(steps.values()) > STEP / 10:
+            for name in values:
+                for step in (steps[name], -steps[name]):
+                    tried = values[name] * math.exp(step)
+                    if not FITTED[name][1] <= tried <= FITTED[name][2]:
+                        continue
+                    found = loss({**values, name: tried}, groups, shares)
+                    if found < least - ENOUGH:
+                        least, values[name], steps[name] = found, tried, steps[name] * 1.3
+                        break
+                else:
+                    steps[name] *= 0.5
+        if before - least < 10 * ENOUGH:
+            break
+    return values
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far off the model is on some groups."""
+
+    losses: list[float]  # time of the picked kernel over that of the fastest, a group each
+    overrated: list[float]  # by how much a kernel that was beaten is estimated to be faster than the fastest, at most
+    inside: list[float]  # logarithms of estimate over time, off the group's mean
+    outside: list[float]  # that mean
+
+    @classmethod
+    def of(cls, groups: Iterable[Group], rates: Rates) -> Error:
+        losses, overrated, inside, outside = [], [], [], []
+        for group in groups:
+            found = errors(group, rates)
+            middle = statistics.fmean(found)
+            outside.append(middle)
+            inside += [e - middle for e in found]
+            if group.beaten:
+                overrated.append(max(0.0, *_overrated(group, rates)))
+            if len(found) > 1:
+                alone = [_alone(k, group, rates) for k in group.kernels]
+                losses.append(group.us[alone.index(min(alone))] / min(group.us))
+        return cls(losses, overrated, inside, outside)
+
+    def __add__(self, other: Error) -> Error:
+        ours, theirs = vars(self), vars(other)
+        return Error(**{name: ours[name] + theirs[name] for name in ours})
+
+    def summary(self) -> dict[str, float]:
+        return {
+            "groups": len(self.outside),
+            "loss_mean": round(math.exp(statistics.fmean(map(math.log, self.losses))), 4),
+            "loss_worst": round(max(self.losses), 3),
+            "overrated_worst": round(max(self.overrated, default=0.0), 3),
+            "within_group": round(math.sqrt(statistics.fmean(e * e for e in self.inside)), 3),
+            "absolute": round(math.sqrt(statistics.fmean(e * e for e in self.outside)), 3),
+        }
+
+
+def _alone(kernel: Kernel, group: Group, rates: Rates) -> float:
+    rows = [row_cost(pitch, rates) for pitch in group.pitches]
+    return estimate(kernel, group.types, cost.MEASURED, rates)(*group.shape, *rows)
+
+
+def held_out(groups: Sequence[Group], begin: Mapping[str, float]) -> dict[tuple[int, ...], Error]:
+    """The error on each shape, of rates that were fitted without it, and without every FOLDS-th other one."""
+    shapes, found = sorted({group.shape for group in groups}), {}
+    for fold in range(min(FOLDS, len(shapes))):
+        left_out = set(shapes[fold::FOLDS])
+        rates = Rates(**ASSUMED, **fit([g for g in groups if g.shape not in left_out], begin, restarts=1))
+        found |= {shape: Error.of((g for g in groups if g.shape == shape), rates) for shape in left_out}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--no-cross", action="store_true", help="skip what leaves each shape out")
+    arguments = parser.parse_args()
+    groups = [group for path in arguments.files for group in read(path)]
+    values = fit(groups, {name: begin for name, (begin, _, _) in FITTED.items()})
+    rates = Rates(**ASSUMED, **values)
+    for name, value in values.items():
+        edge = " (at its bound)" if min(abs(math.log(value / b)) for b in FITTED[name][1:]) < 0.01 else ""
+        print(f"{name:14} {value:12.4g}{edge}")
+    seen = Error.of(groups, rates).summary()
+    print(f"{len(groups)} groups, {sum(len(g.us) for g in groups)} times, {len({g.shape for g in groups})} shapes")
+    print(f"fitted   {seen}")
+    record: dict[str, Any] = {"fitted_to": [path.name for path in arguments.files], "error": seen}
+    if not arguments.no_cross:
+        left_out = held_out(groups, values)
+        for shape, error in left_out.items():
+            print(f"left out {'x'.join(map(str, shape)):18} {error.summary() if error.losses else ''}")
+        record["error_on_shapes_left_out"] = sum(left_out.values(), Error([], [], [], [])).summary()
+        print(f"left out {record['error_on_shapes_left_out']}")
+    if arguments.write:
+        record |= {"gpu": cost.MEASURED._asdict(), "fitted": {n: float(f"{v:.4g}") for n, v in values.items()}}
+        cost.RATES_FILE.write_text(json.dumps({**record, "assumed": ASSUMED}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
