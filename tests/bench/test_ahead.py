@@ -37,7 +37,7 @@ def asked(spec: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: 
     told: list[Any] = []
     bench = Bench(spec, build(spec).folder, **options)
     target = Target((9, 0), 132, 2, module="tests.bench.noting_child")
-    compile_ahead(bench, SHAPES, target, lambda done, total: told.append((done, total)))
+    compile_ahead([(shape, bench) for shape in SHAPES], target, lambda done, total: told.append((done, total)))
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else [], told
 
 
@@ -72,5 +72,5 @@ def test_a_child_compiles_what_the_host_function_picks(
     monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TRITON_CACHE_DIR", "")
     monkeypatch.setattr("tlxgen.tune.ahead.FROM", 1)
-    compile_ahead(Bench(spec, build(spec).folder), SHAPES[:1], Target((9, 0), 132, 1), lambda done, total: None)
+    compile_ahead([(SHAPES[0], Bench(spec, build(spec).folder))], Target((9, 0), 132, 1), lambda done, total: None)
     assert len(list((tmp_path / "cache" / "tune" / "triton").glob("*/g_in_flight*_kernel.cubin"))) == 2

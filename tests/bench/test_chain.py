@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import sys
@@ -13,9 +14,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tlxgen.bench import draw, summary  # noqa: E402
-from tlxgen.bench.comparison import Row, time_problem  # noqa: E402
+from tlxgen.bench.comparison import LINK, Row, _with_chain, time_problem  # noqa: E402
 from tlxgen.bench.gpu import LINK_US, Gpu, Replay  # noqa: E402
 from tlxgen.bench.report import Record  # noqa: E402
+from tlxgen.bench.timing import Figure  # noqa: E402
 from tlxgen.errors import TlxgenError  # noqa: E402
 
 from .test_comparison import FakeGpu, case, problem  # noqa: E402
@@ -42,6 +44,17 @@ def test_a_case_that_failed_has_no_chain_and_no_baseline_no_ratio() -> None:
     assert time_problem(problem(), [case("torch", 9, True)], FakeGpu(), chain=False)[0].chain is None
 
 
+def test_a_ratio_of_chains_is_as_uncertain_as_both_without_the_rest_of_the_chain() -> None:
+    """A chain of 30 us that is 2 % uncertain, 10 us of which are not the kernel: the kernel is 3 % uncertain."""
+    times = {"torch in a chain": (50.0, 0.032), "mine in a chain": (30.0, 0.02), LINK: (10.0, 0.0)}
+    figures = {name: Figure(us, spread, 0.0, 8, False) for name, (us, spread) in times.items()}
+    mine = _with_chain(row("mine", (1,), None, spread=0.5), figures, "torch")
+    assert (mine.chain_speedup, mine.chain_spread) == (2.0, pytest.approx(0.05))
+    short = {**figures, "mine in a chain": Figure(12.5, 0.024, 0.0, 8, False)}
+    mine = _with_chain(row("mine", (1,), None), short, "torch")
+    assert (mine.chain_speedup, mine.chain_spread) == (4.0, pytest.approx(0.04))
+
+
 def test_the_chain_of_a_gpu_has_a_small_kernel_after_each_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the inputs; what is captured is what is replayed."""
     ran: list[str] = []
@@ -60,7 +73,9 @@ def test_the_chain_of_a_gpu_has_a_small_kernel_after_each_launch(monkeypatch: py
 
 
 def row(name: str, shape: tuple[int, ...], ratio: float | None, spread: float = 0.0, error: str = "") -> Row:
-    return Row(shape, name, "", latency=1.0, tflops=1.0, gbps=1.0, chain_speedup=ratio, spread=spread, error=error)
+    """`spread` is of the ratio; back to back, there is more noise in all of them."""
+    figures = {"chain_speedup": ratio, "chain_spread": spread, "spread": 0.2}
+    return Row(shape, name, "", latency=1.0, tflops=1.0, gbps=1.0, error=error, **figures)
 
 
 def test_many_shapes_in_a_few_figures() -> None:
@@ -70,6 +85,13 @@ def test_many_shapes_in_a_few_figures() -> None:
         ["torch", "21", "1.000", "1.000", "1.000", "100%", ""],
         ["mine", "22", "0.993", "0.820", "0.800", "52%", "1"],
     ]
+
+
+def test_what_had_shapes_of_its_own_is_summed_up_together() -> None:
+    rows = [row("torch for a", (1,), 1.0), row("a", (1,), 2.0), row("torch for b", (2,), 1.0), row("b", (2,), 0.5)]
+    table = summary.of_rows(rows, ["a", "b"])
+    assert list(map(str, table.rows[-1]))[:5] == ["these 2 together", "2", "1.000", "0.575", "0.500"]
+    assert len(table.rows) == 5 and len(summary.of_rows(rows).rows) == 4
 
 
 def test_a_record_says_what_fell(tmp_path: Path) -> None:
@@ -85,6 +107,9 @@ def test_a_record_says_what_fell(tmp_path: Path) -> None:
     table, fell = summary.against(summary.read(path), now)
     assert fell and [cells[0] for cells in table.rows] == ["1", "4"]
     assert not summary.against(before, before)[1]
+    old = [dataclasses.replace(r, chain_speedup=None, chain_spread=None, speedup=1.1, spread=0.0) for r in before[:1]]
+    assert summary.against(old, [dataclasses.replace(old[0], speedup=1.05)])[1]
+    assert not summary.against(old, [dataclasses.replace(old[0], speedup=1.05, spread=0.02)])[1]
     with pytest.raises(TlxgenError, match="no kernel and shape in common"):
         summary.against(before, [row("other", (1,), 1.0)])
 
@@ -123,17 +148,31 @@ def test_gemms_are_distributed_as_declared() -> None:
     assert 0.4 < sum(m <= 256 for m, _, _ in shapes) / len(shapes) < 0.8
 
 
-def test_random_shapes_and_named_ones_do_not_go_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--random", "3", "--shapes", "64x64x64"], "--random draws the shapes"),
+        (["--random", "3", "--every-config"], "--random draws the shapes"),
+        (["--seed", "3"], "there is no --random"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+) -> None:
     pytest.importorskip("triton.language.extra.tlx")
     from tlxgen import cli
 
     (tmp_path / "g.yaml").write_text("kernel: gemm\nname: g\narch: sm90\n")
     monkeypatch.chdir(tmp_path)
-    for options in (["--shapes", "64x64x64"], ["--every-config"]):
-        monkeypatch.setattr(sys, "argv", ["tlxgen", "bench", "g.yaml", "--random", "3", *options])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert end.value.code == 2
+    monkeypatch.setattr(sys, "argv", ["tlxgen", "bench", "g.yaml", *options])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_of_drawn_shapes_what_people_call_is_timed(tmp_path: Path) -> None:
@@ -146,3 +185,43 @@ def test_of_drawn_shapes_what_people_call_is_timed(tmp_path: Path) -> None:
     bench = Bench(path, build(path).folder)
     bench.picks_only = True
     assert [one.name for one in bench.cases((64, 64, 64))] == ["torch", "g"]
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("triton.language.extra.tlx")
+    from tlxgen.bench.spec import Bench
+    from tlxgen.build import build
+
+    path = tmp_path_factory.mktemp("layouts") / "g.yaml"
+    axes = "{problem.a.layout: [row, col], problem.b.layout: [row, col], tasks.mma.in_flight: [0, 1]}"
+    path.write_text(f"kernel: gemm\nname: g\narch: sm90\nvariants:\n  axes: {axes}\n")
+    bench = Bench(path, build(path).folder)
+    bench.picks_only = True
+    return bench
+
+
+def test_layouts_come_a_quarter_each_in_no_order(layouts: Any) -> None:
+    parts = layouts.apart()
+    dealt = [parts.index(part) for part in draw.dealt(parts, 40, 3)]
+    assert all(sorted(dealt[i : i + 4]) == [0, 1, 2, 3] for i in range(0, 40, 4))
+    assert len({tuple(dealt[i : i + 4]) for i in range(0, 40, 4)}) > 3
+    assert dealt == [parts.index(part) for part in draw.dealt(parts, 40, 3)]
+    assert dealt[:7] == [parts.index(part) for part in draw.dealt(parts, 7, 3)]
+    assert dealt != [parts.index(part) for part in draw.dealt(parts, 40, 4)]
+
+
+def test_each_shape_is_timed_in_its_layout_alone(layouts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tlxgen.verbs import bench as verb
+
+    parts = layouts.apart()
+    wanted = [*zip([(64, 64, 64), (64, 64, 128), (64, 128, 64), (128, 64, 64)], parts, strict=True)]
+    assert verb._called(wanted) == ["g", "g_b_col", "g_a_col", "g_a_col_b_col"]
+    strides = [part.problem(shape, torch.device("cpu")).inputs() for shape, part in wanted]
+    assert [(t["a"].stride(1) == 1, t["b"].stride(1) == 1) for t in strides] == [
+        *((True, True), (True, False), (False, True), (False, False))
+    ]
+    assert all(
+        [case.name for case in part.cases(shape)][1:] == [name]
+        for (shape, part), name in zip(wanted, verb._called(wanted), strict=True)
+    )

@@ -12,9 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from tlxgen.arguments import shapes_of  # noqa: E402
 from tlxgen.bench.spec import Bench  # noqa: E402
 from tlxgen.build import build  # noqa: E402
-from tlxgen.cli import _shapes  # noqa: E402
 from tlxgen.errors import DeviceError, TlxgenError  # noqa: E402
 from tlxgen.verbs import bench as verb  # noqa: E402
 
@@ -74,7 +74,7 @@ def test_without_a_gpu_it_says_so(spec: Path) -> None:
 
 @pytest.mark.parametrize(("texts", "shapes"), [(["1x2x3,4X5x6"], [(1, 2, 3), (4, 5, 6)]), (None, [])])
 def test_shapes_as_they_are_typed(texts: list[str] | None, shapes: list[tuple[int, ...]], spec: Path) -> None:
-    assert _shapes(texts, spec) == shapes
+    assert shapes_of(texts, spec) == shapes
 
 
 def test_tritonbench_can_load_the_operator_and_call_it(

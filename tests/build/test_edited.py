@@ -97,7 +97,7 @@ def test_an_edit_that_is_what_the_spec_gives_now_is_none(project: Project) -> No
 
 def git(folder: Path, *arguments: str, check: bool = True) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=check, capture_output=True, timeout=30)
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=check, capture_output=True, timeout=1800)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from tlxgen.build import PACKAGE, make
 from tlxgen.files import SUFFIX
-from tlxgen.loading import HOST
+from tlxgen.loading import HOST, MODEL
 
 from .project import TWO, Project
 
@@ -37,10 +37,8 @@ def kill_before_replace(spec: Path, number: int, mark: Path) -> None:
     """Runs a build of `spec` and kills it, with SIGKILL, before it replaces file `number`."""
     process = subprocess.Popen([sys.executable, "-c", STOPS_BEFORE_REPLACE, str(spec), str(number), str(mark)])
     try:
-        deadline = time.monotonic() + 60
         while not mark.exists():
             assert process.poll() is None, "the build ended before it was to be killed"
-            assert time.monotonic() < deadline
             time.sleep(0.01)
     finally:
         process.kill()
@@ -58,7 +56,7 @@ def test_every_file_is_the_old_or_the_new_one_and_the_next_build_mends_it(
     spec = project.spec("k", "rings: {ab: {stages: 3}}\n" + TWO)
     new = make(spec, folder).files
     changed = {name for name in new if old[name] != new[name]}
-    assert changed == set(new) - {HOST, PACKAGE, "_k.py"}
+    assert changed == set(new) - {HOST, MODEL, PACKAGE}
 
     kill_before_replace(spec, number + 1, tmp_path / "mark")
 

@@ -11,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tlxgen import cli
+from tlxgen.build import build
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text()
@@ -45,6 +46,8 @@ SCENARIOS = {
     ("compile", 0): "compile good.yaml",
     ("compile", 1): "compile slow.yaml --no-cache --timeout 1",
     ("compile", 2): "compile bad.yaml",
+    ("package", 0): "package good.yaml --out packed",
+    ("package", 2): "package bad.yaml --out packed",
     ("verify", 0): "verify good.yaml --seeds 1",
     ("verify", 1): "verify race.py:run --seeds 1",
     ("verify", 2): "verify bad.yaml",
@@ -54,6 +57,12 @@ SCENARIOS = {
     ("diff", 0): "diff good.yaml slow.yaml",
     ("diff", 1): "diff good.yaml slow.yaml --exit-code",
     ("diff", 2): "diff good.yaml none.yaml",
+    ("review", 0): "review . . --markdown",
+    ("review", 2): "review . none.yaml --markdown",
+    ("profile", 0): "profile good.yaml",
+    ("profile", 1): "profile generated/stuck/stuck.py",
+    ("profile", 2): "profile bad.yaml",
+    ("watch", 2): "watch none.yaml --no-verify",
     ("init", 0): "init --name new",
     ("init", 2): "init --kernel nothing",
     ("explain", 0): "explain leader",
@@ -75,6 +84,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def write_stuck(folder: Path) -> None:
+    """A built module, edited so that its barriers expect no bytes: nobody's tile ever comes."""
+    (folder / "stuck.yaml").write_text("kernel: gemm\nname: stuck\narch: sm90\n")
+    module = build(folder / "stuck.yaml").folder / "stuck.py"
+    text, edits = re.subn(r"tlx\.barrier_expect_bytes\(.*\)", "pass", module.read_text())
+    assert edits
+    module.write_text(text)
+
+
 def test_every_cell_is_tried_or_needs_a_gpu() -> None:
     assert {*SCENARIOS, *ON_A_GPU} == CELLS
 
@@ -93,6 +111,8 @@ def test_a_verb_ends_with_the_status_of_the_table(
     pytest.importorskip("triton.language.extra.tlx")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    if "stuck" in SCENARIOS[verb, status]:
+        write_stuck(folder)
     monkeypatch.setattr(sys, "argv", ["tlxgen", *SCENARIOS[verb, status].split()])
     with pytest.raises(SystemExit) as end:
         cli.main()

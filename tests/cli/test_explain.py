@@ -52,7 +52,7 @@ def test_a_key_with_its_values_default_and_what_becomes_of_it(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["replicate", "leader", "helped", "rendezvous", "captures", "shape class", "kept guard", "shape-class", "LEADER"],
+    ["replicate", "leader", "helped", "rendezvous", "captures", "tuned file", "kept guard", "tuned-file", "LEADER"],
 )
 def test_the_words_of_messages_are_explained(run: Run, word: str) -> None:
     code, output, errors = run(*word.split())
@@ -143,7 +143,7 @@ def test_a_word_like_no_other(run: Run) -> None:
 def test_without_a_word_it_says_what_can_be_asked(run: Run) -> None:
     code, output, _ = run()
     assert code == 0 and all(name in output for name in families.names())
-    assert "shape class" in output
+    assert "tuned file" in output
 
 
 def test_only_one_family(run: Run) -> None:

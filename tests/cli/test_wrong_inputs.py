@@ -305,5 +305,5 @@ def test_a_shape_that_no_variant_can_run_is_ranked_as_such() -> None:
     for clocks, expected in (((5.0, float("inf")), [5, "cannot run it"]), ((float("inf"),) * 2, ["cannot run it"] * 2)):
         line: Any = [SimpleNamespace(candidate=c, clocks=n) for c, n in zip(candidates, clocks, strict=True)]
         space: Any = SimpleNamespace(family=family)
-        records = _ranking(space, (1, 1), line, outcomes).records
+        records = _ranking(space, (1, 1), "", line, outcomes).records
         assert [[*row.values()][1] for row in records] == expected

@@ -110,9 +110,7 @@ def test_a_job_over_time_is_killed_with_its_children(write: Write, tmp_path: Pat
     start_child = "import subprocess\np = subprocess.Popen(['sleep', '1000'])\n"
     tell = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\n"
     hang = write("hang.py", f"{start_child}{tell}while True: pass\n")
-    start = time.monotonic()
     late, good = compile_all([add_one(hang, id="hang"), add_one()], workers=1, timeout_s=3)
-    assert time.monotonic() - start < 30
     assert late.error == "timed out after 3 s" and late.seconds >= 3
     assert good.ok, good.detail
     assert not alive(int((tmp_path / "pid").read_text()))

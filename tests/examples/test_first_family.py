@@ -73,7 +73,7 @@ def tlxgen(site: Path, spec: Path, command: str) -> str:
     """What a command prints in the folder above `specs`, warnings first."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]), "COLUMNS": "200"}
     words = [sys.executable, "-m", *command.split()]
-    done = subprocess.run(words, cwd=spec.parents[1], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=spec.parents[1], env=environment, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr + done.stdout
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tlxgen import cli, families
+from tlxgen import families
+from tlxgen.arguments import shapes_of
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.families import Family
 from tlxgen.families.kit.extents import INT32, form, meaning
@@ -43,11 +44,11 @@ def test_every_family_names_its_extents(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(families.BUILT_IN))
-def test_they_are_in_the_readme_and_in_help(name: str) -> None:
+def test_they_are_in_the_docs_and_in_help(name: str) -> None:
     told = subprocess.run(
         [sys.executable, "-m", "tlxgen", "tune", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
     ).stdout
-    assert form(family(name).extents) in (ROOT / "README.md").read_text()
+    assert form(family(name).extents) in (ROOT / "docs" / "specs.md").read_text()
     assert " ".join(meaning(family(name).extents).split()) in " ".join(told.split())
 
 
@@ -67,7 +68,7 @@ def test_a_wrong_shape_is_told_by_the_names_of_its_extents(broken, words: str, s
         count=count, form=form(extents), less=count - 1, more=count + 1, first=f"{extents[0].name} ({extents[0].means})"
     )
     with pytest.raises(TlxgenError) as caught:
-        cli._shapes(["x".join(map(str, broken(GOOD[kernel(spec)])))], spec)
+        shapes_of(["x".join(map(str, broken(GOOD[kernel(spec)])))], spec)
     assert expected in caught.value.message and meaning(extents) in caught.value.remedy
 
 
@@ -93,21 +94,21 @@ def test_a_wrong_shape_is_told_by_the_names_of_its_extents(broken, words: str, s
 )
 def test_junk_is_no_shape(text: str, spec: Path) -> None:
     with pytest.raises(TlxgenError, match="is not a shape|no shape is given") as caught:
-        cli._shapes([text], spec)
+        shapes_of([text], spec)
     assert form(family(kernel(spec)).extents) in caught.value.remedy
 
 
 @pytest.mark.parametrize("number", ["99999999999", "9" * 30, "9" * 5000])
 def test_a_huge_number_is_refused_with_the_limit(number: str, spec: Path) -> None:
     with pytest.raises(TlxgenError, match=re.escape("2,147,483,647")) as caught:
-        cli._shapes(["x".join([number, *map(str, GOOD[kernel(spec)][1:])])], spec)
+        shapes_of(["x".join([number, *map(str, GOOD[kernel(spec)][1:])])], spec)
     assert len(caught.value.message) < 300
 
 
 def test_leading_zeros_are_no_size(tmp_path: Path) -> None:
     spec = tmp_path / "k.yaml"
     spec.write_text("kernel: gemm\nname: k\narch: sm90\n")
-    assert cli._shapes(["000000000000064x64X64, 1x2x3"], spec) == [(64, 64, 64), (1, 2, 3)]
+    assert shapes_of(["000000000000064x64X64, 1x2x3"], spec) == [(64, 64, 64), (1, 2, 3)]
 
 
 def test_columns_of_a_norm_have_a_limit_of_their_own() -> None:

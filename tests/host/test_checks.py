@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import math
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -230,10 +231,25 @@ def test_the_tuned_config_is_picked_and_without_one_that_of_the_least_clocks(hos
     def clocks(config: str, m: int, n: int, sms: int) -> int:
         return {"a": m, "b": n, "c": sms}[config]
 
-    assert host.shape_class((1, 2, 3, 4, 5, 1000)) == (1, 2, 4, 4, 8, 1024)
-    assert host.pick("abc", {(4, 4): 2}, clocks, (3, 4), 132) == "c"
+    assert host.pick("abc", {(3, 4): 2}, clocks, (3, 4), 132) == "c"
+    assert host.pick("abc", {(4, 4): 2}, clocks, (3, 4), 132) == "a"  # no shape near it
     assert host.pick("abc", {(4, 4): 2}, clocks, (3, 5), 132) == "a"
     assert host.pick("abc", {}, clocks, (5, 4), 2) == "c"
+    assert host.pick("abc", {(5, 6): 0}, lambda *_: math.inf if _[0] == "a" else 1, (5, 6), 2) == "b"
+    assert host.fastest("abc", {(3, 4): 2}, [3, 1, 2], (3, 4)) == "c"
+    assert host.fastest("abc", {(4, 4): 2}, [3, 1, 2], (3, 4)) == "b"
+
+
+def test_what_torch_does_not_say_of_a_device_is_none(host: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"name": "X", "multi_processor_count": 78, "clock_rate": 1755000, "memory_clock_rate": 2619000}
+    told |= {"memory_bus_width": 5120, "L2_cache_size": 50 << 20}
+    for given, expected in (
+        (told, ("X", 78, 1.755, 3352320.0, 50 << 20)),
+        ({"multi_processor_count": 3}, ("", 3, None, None, None)),
+    ):
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index, given=given: SimpleNamespace(**given))
+        host.gpu_of.cache_clear()
+        assert tuple(host.gpu_of(0)) == expected
 
 
 def test_results_that_nobody_gave_are_made(host: ModuleType) -> None:

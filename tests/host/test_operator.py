@@ -24,7 +24,9 @@ def like_them(x: Any, y: Any, scale: float | None, extents: Any) -> tuple[Any, A
     return torch.empty_like(x), x.new_empty(x.shape[0])
 
 
-def gradients(how: str, x: Any, y: Any, scale: float | None, extents: Any, first: Any, second: Any, *by: Any) -> Any:
+def gradients(
+    how: str, needed: Any, x: Any, y: Any, scale: float | None, extents: Any, first: Any, second: Any, *by: Any
+) -> Any:
     """Either gradient is None where nothing came of a result."""
     assert first.shape == x.shape and second.shape == x.shape[:1]
     by_x = torch.zeros_like(x) if by[0] is None else by[0] * (2.0 if scale is None else scale)

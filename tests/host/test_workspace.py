@@ -10,6 +10,7 @@ from itertools import pairwise
 from threading import Barrier
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,10 +24,12 @@ class Stream:
 
     def __init__(self, host: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         self.host, self.handle, self.capturing, self.waits = host, 7, False, 0
+        self.capture: int | None = None
         active = SimpleNamespace(get_current_stream=lambda device: self.handle)
         monkeypatch.setattr(host, "driver", SimpleNamespace(active=active))
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
         monkeypatch.setattr(torch.cuda, "synchronize", self.wait)
+        monkeypatch.setattr(host, "capture_of", lambda stream: self.capture)
 
     def wait(self, device: int) -> None:
         assert not self.capturing, "not allowed in a capture"
@@ -60,7 +63,22 @@ def test_a_stream_has_one_workspace_and_no_two_have_the_same(stream: Stream) -> 
     assert not words.any() and not others[1].any() and stream.waits == 1
 
 
-def test_every_launch_that_is_captured_has_its_own_words_for_good(stream: Stream) -> None:
+def test_the_launches_of_a_captured_stream_share_words_and_no_two_graphs_do(stream: Stream) -> None:
+    """A graph of thousands of launches, and the next one, need no more zeros than a stream of them."""
+    eager = stream.workspace()
+    stream.capturing, stream.capture = True, 3
+    first = [stream.workspace() for _ in range(3000)]
+    few, stream.handle = stream.workspace(words=4), 8
+    beside = stream.workspace()
+    stream.handle, stream.capture = 7, 4
+    second = [stream.workspace() for _ in range(3)]
+    stream.capturing = False
+    for words in (first, second):
+        assert all(one is words[0][1] for _, one in words)
+    assert disjoint([eager[1], first[0][1], few[1], beside[1], second[0][1], stream.workspace(words=8)[1]])
+
+
+def test_without_the_drivers_word_every_launch_that_is_captured_has_its_own_words(stream: Stream) -> None:
     eager = stream.workspace()
     stream.capturing = True
     captured = [stream.workspace() for _ in range(3)]
@@ -82,6 +100,26 @@ def test_a_capture_that_comes_first_or_when_all_zeros_are_given_away_makes_its_o
     stream.capturing = False
     stream.handle = 8
     assert disjoint([stream.workspace(words=1 << 17)[1], first, eager, *many]) and stream.waits == 2
+
+
+def test_the_driver_is_asked_for_the_capture(host: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def query(stream: Any, status: Any, capture: Any, *rest: Any) -> int:
+        asked.append((stream.value, rest))
+        capture._obj.value = 1 << 40
+        return failed
+
+    library = SimpleNamespace(cuStreamGetCaptureInfo_v2=query)
+    monkeypatch.setattr(host.ctypes, "CDLL", lambda name: library)
+    failed = 0
+    assert host.capture_of(9) == 1 << 40 and asked == [(9, (None, None, None))]
+    failed = 1
+    assert host.capture_of(9) is None
+    del library.cuStreamGetCaptureInfo_v2
+    assert host.capture_of(9) is None
+    monkeypatch.setattr(host.ctypes, "CDLL", Mock(side_effect=OSError))
+    assert host.capture_of(9) is None
 
 
 def test_another_number_of_words_is_another_workspace(stream: Stream) -> None:

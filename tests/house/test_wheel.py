@@ -54,4 +54,4 @@ def test_it_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     tlxgen(site, tmp_path, "init", "--like", "hopper_gemm_pingpong")
     tlxgen(site, tmp_path, "build", "specs/my_norm_fwd.yaml")
     assert (tmp_path / "generated" / "my_norm_fwd" / "lock.json").is_file()
-    assert "shape class" in tlxgen(site, tmp_path, "explain")
+    assert "tuned file" in tlxgen(site, tmp_path, "explain")

@@ -63,9 +63,12 @@ def test_a_warp_barrier_counts_every_thread_of_every_arrival() -> None:
     assert (empty.kind, empty.arrivals, empty.warps, empty.count) == ("warp", 4, 4, 4 * 4 * 32)
 
 
-def test_drains_of_different_warp_counts_cannot_share_a_barrier() -> None:
+def test_drains_of_different_warp_counts_share_a_barrier_that_counts_tasks() -> None:
+    drains = (Drain("mma"), Drain("store"))
     with pytest.raises(ValueError, match=r"ring ab.*\[1, 4\]"):
-        derive(ring(drains=(Drain("mma"), Drain("store"))), ROLES)
+        derive(ring(empty="warp", drains=drains), ROLES)
+    empty = derive(ring(drains=drains), ROLES).empty_barrier
+    assert empty and (empty.kind, empty.count) == ("leader", 2)
 
 
 @pytest.mark.parametrize(("kind", "full_count", "empty_count"), [("leader", 1, 1), ("warp", 128, 32)])

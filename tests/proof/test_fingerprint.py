@@ -88,11 +88,14 @@ def test_nothing_that_the_simulator_loads_escapes_unless_it_is_said_why() -> Non
 
 
 INFRASTRUCTURE = ("base", "functions", "interface", "nearest", "refusal", "structure", "tuned")
-FAMILIES = ("gemm", "grouped_gemm", "attention_fwd", "attention_bwd", "attention_bwd_dq", "norm_fwd", "norm_bwd")
+ATTENTION = ("attention_fwd", "attention_bwd", "attention_bwd_dq", "gdpa", "hstu")
+FAMILIES = ("gemm", "grouped_gemm", *ATTENTION, "norm_fwd", "norm_bwd")
 LEFT = {
     *(f"tlxgen.families.{name}" for name in ("", *INFRASTRUCTURE, *FAMILIES)),  # find a family and its variants
     *(f"tlxgen.families.{name}.axes" for name in ("attention_fwd", "attention_bwd", "attention_bwd_dq")),  # the same
-    *(f"tlxgen.families.gemm.{name}" for name in ("cost", "facts", "ops")),  # estimates, and texts of the source
+    *(
+        f"tlxgen.families.gemm.{name}" for name in ("cost", "facts", "gradients", "model", "ops")
+    ),  # estimates, and texts of the source
     "tlxgen.families.grouped_gemm.cost",
     "tlxgen.check",  # runs kernels on a GPU
     "tlxgen.verify.skeleton",  # writes cases of hand-written kernels

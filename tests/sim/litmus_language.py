@@ -204,6 +204,18 @@ def loops(out, start, stop):
 
 
 @triton.jit
+def special_registers(sm, times):
+    cta = tl.program_id(0)
+    tl.store(sm + cta, tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=True, pack=1))
+    for i in tl.static_range(2):
+        now = tl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+        low = tl.inline_asm_elementwise("mov.u32 $0, %clock;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+        tl.store(times + cta * 6 + i * 3, now)
+        tl.store(times + cta * 6 + i * 3 + 1, low)
+        tl.store(times + cta * 6 + i * 3 + 2, tlx.clock64())
+
+
+@triton.jit
 def reports_false(x):
     tl.device_assert(tl.load(x) > 5, "too small")
 

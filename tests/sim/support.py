@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import torch
 
 from tests.sim.mutants import Mutant
-from tlxgen import families
+from tlxgen import families, lock
 from tlxgen.check import numerics
 from tlxgen.families import Kernels, Structure
-from tlxgen.loading import HOST
+from tlxgen.loading import HOST, MODEL
+from tlxgen.proof import read, simulator_of, state_of
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Run, Session, Way, load_module, verify, verify_case
 from tlxgen.spec import load
+from tlxgen.verbs.verify import Options
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(p.stem for p in (ROOT / "specs").glob("*.yaml"))
@@ -31,13 +34,23 @@ def structures() -> list[tuple[str, Structure]]:
     return [(name, s) for name in SPECS for s in kernels(name).structures]
 
 
+def unproven() -> Iterator[tuple[str, str]]:
+    """Specs and structures of which no record in a lock says that they are clean as they are. Plans nothing."""
+    for name in SPECS:
+        simulator = simulator_of(*families.of(load(ROOT / "specs" / f"{name}.yaml")).judged_by)
+        for structure, entry in lock.read(ROOT / "generated" / name)["structures"].items():
+            if not state_of(read(entry), entry.get("subject", ""), simulator, Options().want).is_proven:
+                yield name, structure
+
+
 def source(at: str) -> Path:
     return ROOT / "generated" / f"{at}.py"
 
 
 def written(at: str, text: str, folder: Path) -> Path:
     """A module in the place of generated/AT.py, with what it shares beside it."""
-    shutil.copy(source(at).with_name(HOST), folder)
+    for shared in filter(Path.exists, map(source(at).with_name, (HOST, MODEL))):
+        shutil.copy(shared, folder)
     path = folder / source(at).name
     path.write_text(text)
     return path

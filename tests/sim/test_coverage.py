@@ -64,6 +64,34 @@ def ring(out, rounds, SLOTS: tl.constexpr):
 
 
 @triton.jit
+def inner(out, base, PARTS, WIDE, n):
+    for part in tl.static_range(PARTS):
+        if WIDE:
+            tl.store(out + base + part, 1.0)
+    if n > 3:
+        tl.store(out + base, 2.0)
+
+
+@triton.jit
+def outer(out, n, PARTS: tl.constexpr, WIDE: tl.constexpr):
+    inner(out, 4, PARTS, WIDE=WIDE, n=n)
+    inner(out, 8, PARTS - 1, WIDE, n)
+
+
+@triton.jit
+def in_shares(out, items):
+    programs = tl.num_programs(0)
+    mine = items // programs
+    if tl.program_id(0) < items % programs:
+        mine += 1
+    item = tl.program_id(0)
+    for _ in range(mine):
+        for part in range(items // tl.num_programs(1)):
+            tl.store(out + item, 1.0 + part)
+        item += programs
+
+
+@triton.jit
 def persistent(out, items, NUM_SMS: tl.constexpr):
     for item in range(tl.program_id(0), items, NUM_SMS):
         at = item * 4 + tl.arange(0, 4)
@@ -156,9 +184,30 @@ def test_words_of_what_is_missing() -> None:
     assert "never ran 0 times" in line
 
 
-@pytest.mark.parametrize(
+ITEMS = pytest.mark.parametrize(
     ("items", "sms", "expected"), [(4, 4, [0, 2 * 4, 0]), (9, 4, [0, 0, 8]), (3, 4, [2, 6, 0]), (3, 1, [0, 0, 2])]
 )
+
+
+def test_what_all_calls_of_a_helper_fix_is_fixed_in_it() -> None:
+    """Though its parameters do not say that they are constants; what varies is looked for as ever."""
+    coverage = covered(lambda out: outer[(1,)](out, 2, PARTS=3, WIDE=False))
+    function = next(f for f in coverage.live() if f.outline.name == "inner")
+    assert [loop.fixed for loop in function.outline.loops] == [True]
+    gaps = {(g.kind, g.line - function.outline.line) for g in points(coverage) if g.missing}
+    assert gaps == {("line", 6)}
+
+
+@ITEMS
+def test_items_that_are_counted_before(items: int, sms: int, expected: list[int]) -> None:
+    """A share of them all; what is divided by another extent of the grid is none."""
+    coverage = covered(lambda out: in_shares[(sms,)](out, items))
+    (kernel,) = coverage.kernels.values()
+    assert kernel.items == expected
+    assert [loop.items for f in coverage.live() for loop in f.outline.loops] == [True, False]
+
+
+@ITEMS
 def test_items_of_a_cta(items: int, sms: int, expected: list[int]) -> None:
     coverage = covered(lambda out: persistent[(sms,)](out, items, NUM_SMS=sms))
     (kernel,) = coverage.kernels.values()

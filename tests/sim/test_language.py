@@ -443,3 +443,19 @@ def test_a_descriptor_reduces_and_a_scalar_has_dimensions() -> None:
 
     report = verify(program, RUNS)
     assert not report.seen, str(report)
+
+
+def test_special_registers_tell_the_cta_and_the_steps_of_the_run() -> None:
+    seen: list[list[int]] = []
+
+    def program(session: Session) -> None:
+        sm = torch.zeros(3, dtype=torch.int32, device=DEVICE)
+        times = torch.zeros(3, 6, dtype=torch.int64, device=DEVICE)
+        kernels.special_registers[(3,)](sm, times)
+        assert sm.tolist() == [0, 1, 2]
+        seen.extend(times.tolist())
+
+    assert not verify(program, RUNS[:1]).errors
+    assert all(times == sorted(times) for times in seen)
+    assert len({times[0] for times in seen}) == 3  # the CTAs share one time
+    assert all(0 <= times[0] < times[3] < 10_000 for times in seen)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.sim.mutation import equivalent
+from tests.sim.mutation.arguments.argued import Equivalent
 from tests.sim.mutation.equivalent import argument
 from tests.sim.mutation.execute import Outcome, execute, parallel
 from tests.sim.mutation.generate import mutants
@@ -176,7 +177,7 @@ def test_a_job_that_hangs_or_dies_harms_no_other(monkeypatch: pytest.MonkeyPatch
 def test_a_rate_is_of_the_faults_alone(made: list[Mutant], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equivalent, "ARGUED", ())
     for_sure = replace(made[0], kind="drop", what="argued")
-    monkeypatch.setattr(equivalent, "ARGUED", (equivalent.Equivalent("because", (("drop", "arg.*"),), "kernel$"),))
+    monkeypatch.setattr(equivalent, "ARGUED", (Equivalent("because", (("drop", "arg.*"),), "kernel$"),))
     results = [
         Result(made[1], Outcome("caught", ("deadlock",), schedule="lazy")),
         Result(made[2], Outcome("clean")),

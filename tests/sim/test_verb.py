@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ def test_faults_of_all_targets_come_before_anything_is_run(hand_written: Path) -
     (hand_written.parent / "lines.verify.yaml").write_text("kernal: warns\n")
     result = subprocess.run(
         [sys.executable, "-m", "tlxgen", "verify", "lines.py", "line.py", "lines.py:error"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=1800,
     )  # fmt: skip
     assert result.returncode == 2 and not result.stdout
     assert "lines.verify.yaml:1:1: unknown key 'kernal'; did you mean 'kernel'?" in result.stderr
@@ -192,7 +193,7 @@ def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
     spec = shutil.copy(SPEC, tmp_path / "specs")
     result = invoke("build", spec, "--verify")
     assert result.exit_code == 0, result.output
-    assert "0 findings in" in result.output and "6 files written" in result.output
+    assert "0 findings in" in result.output and "7 files written" in result.output
     assert "up to date" in invoke("build", spec).output
 
 
@@ -255,20 +256,22 @@ def test_each_target_has_a_trace_of_its_own(hand_written: Path) -> None:
 
 def test_ctrl_c_leaves_no_child_behind(hand_written: Path) -> None:
     (hand_written.parent / "slow.py").write_text("def main():\n    import time\n    time.sleep(2983)\n")
-    command = [sys.executable, "-m", "tlxgen", "verify", "slow.py:main"]
+    command = [sys.executable, "-m", "tlxgen", "verify", "slow.py:main", "--timeout", "3000"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background is deaf to it
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": listens}
     with subprocess.Popen(command, env=environment, **pipes) as parent:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while not (children := _children(parent.pid)) and time.monotonic() < until:
             time.sleep(0.1)
-        parent.send_signal(signal.SIGINT)
         try:
-            parent.communicate(timeout=30)
+            while parent.poll() is None:
+                parent.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):  # Python drops one that comes in a weak reference's callback
+                    parent.communicate(timeout=60)
         finally:
             parent.kill()
-    assert children and parent.returncode != 0
+    assert children and parent.returncode == 130
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
 
 

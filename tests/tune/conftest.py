@@ -60,9 +60,15 @@ class Project:
         path = self.root / "log.begun"
         return path.read_text().splitlines() if path.exists() else []
 
+    @property
+    def ready(self) -> list[str]:
+        """The children that are prepared."""
+        path = self.root / "log.ready"
+        return path.read_text().splitlines() if path.exists() else []
+
     def tune(self, *shapes: tuple[int, ...], **options: object) -> dict[str, object]:
         """Runs the verb and gives the file as data."""
-        chosen = {"shapes": shapes or ((4096, 4096, 4096),), "module": MODULE, "timeout_s": 1.0, **options}
+        chosen = {"shapes": shapes or ((4096, 4096, 4096),), "module": MODULE, "timeout_s": 60.0, **options}
         assert verb.run(self.spec, verb.Options(**chosen)) == 0  # type: ignore[arg-type]
         data: dict[str, object] = YAML(typ="safe", pure=True).load(self.table.read_text())
         return data

@@ -47,6 +47,8 @@ def handle(request: Any, say: Say) -> None:
         with open(os.environ["FAKE_LOG"] + ".begun", "a") as log:
             log.write(f"{request['do']} {os.getpid()}\n")
         time.sleep(float(os.environ.get("FAKE_START_S", "0")))  # as if it imported something
+        with open(os.environ["FAKE_LOG"] + ".ready", "a") as log:
+            log.write(f"{request['do']} {os.getpid()}\n")
         say({"done": {}})
     elif request["do"] == "compile":
         failed = faults.get(request["candidate"]["key"]) == "compile"

@@ -17,10 +17,11 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from tests.tune.conftest import Project  # noqa: E402
 from tlxgen.build import PACKAGE, build  # noqa: E402
+from tlxgen.errors import SpecError  # noqa: E402
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.files import write_atomic  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
-from tlxgen.tune.classes import class_of  # noqa: E402
 from tlxgen.tune.lab import Device  # noqa: E402
 from tlxgen.tune.results import Result  # noqa: E402
 from tlxgen.tune.search import Outcome  # noqa: E402
@@ -28,6 +29,8 @@ from tlxgen.tune.space import Candidate  # noqa: E402
 from tlxgen.tune.table import Won, render  # noqa: E402
 from tlxgen.verbs import tune as verb  # noqa: E402
 
+GPU = Gpu("Fake H200", 132)
+TABLE = "tuned: tuned/fake_h200/g.yaml\n"
 SHAPES = ((64, 64, 64), (200, 72, 64), (64, 304, 128), (128, 128, 512))
 
 
@@ -43,41 +46,109 @@ def folder(project: Project) -> Path:
     won = []
     for shape, candidate in winners(project).items():
         result = Result(us=10.0, baseline="torch", baseline_us=12.0)
-        won.append(Won(class_of(shape), (shape,), Outcome([candidate], {candidate.key: {shape: result}})))
+        won.append(Won(shape, (shape,), Outcome([candidate], {candidate.key: {shape: result}})))
     text = render(project.space, Device("Fake H200", 132, (9, 0), {}), "specs/g.yaml", 0, won)
     write_atomic(project.table, text.encode())
-    project.spec.write_text(project.spec.read_text() + "tuned: tuned/fake_h200/g.yaml\n")
+    project.spec.write_text(project.spec.read_text() + TABLE)
     return build(project.spec).folder
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
     """Those that a dispatcher chooses among."""
-    return [import_module(f".{name}", package.__package__) for name in package.MODULES]
+    names = dict.fromkeys(name for _, name, _ in package.KERNELS)
+    return [import_module(f".{name}", package.__package__) for name in names]
 
 
 def values(config: Any) -> dict[str, int]:
     return {k: v for k, v in config.kwargs.items() if k in ("BLOCK_N", "STAGES", "GROUP_M")}
 
 
-def test_every_class_gets_its_winner_and_every_shape_something(project: Project, folder: Path) -> None:
+def test_every_tuned_shape_gets_its_winner_and_no_other_shape_does(project: Project, folder: Path) -> None:
     package = load_file(folder / "_g.py")
     names = {"tile.n": "BLOCK_N", "rings.ab.stages": "STAGES", "schedule.group_m": "GROUP_M"}
     for shape, best in winners(project).items():
-        module, config = package.pick(shape, 132)
+        module, config = package.pick(shape, GPU)
         assert module.__name__.endswith(best.structure)
         assert values(config) == {names[p]: v for p, v in best.values.items() if p in names}
-    for name, module in zip(package.MODULES, modules(package), strict=True):
+    for module in modules(package):
         for shape, index in getattr(module, "TUNED", {}).items():
-            assert package.TUNED[shape] == (name, index)
-            assert module.pick_config(*shape, 132) is module.CONFIGS[index]
-    assert len(package.TUNED) == len(SHAPES)
+            _, name, config = package.KERNELS[package.TUNED[shape]]
+            assert module.__name__.endswith(name) and config == index
+            assert module.pick_config(*shape, GPU) is module.CONFIGS[index]
+    assert set(package.TUNED) == set(SHAPES)
 
 
-def test_a_shape_outside_of_all_classes_gets_the_least_estimate(folder: Path) -> None:
+def test_an_axis_that_is_newer_than_the_table_leaves_its_winners(project: Project, folder: Path) -> None:
+    """They have what the spec says without the axis: here the model's default, and then what the spec itself says."""
+    before = json.loads((folder / "lock.json").read_text())
+    text = project.spec.read_text()
+    project.spec.write_text(
+        f"{text}    epilogue.subtiles: [1, 2]\n".replace("tuned: tuned/fake_h200/g.yaml\n", "") + TABLE
+    )
+    after = json.loads((build(project.spec).folder / "lock.json").read_text())
+    winners_of = [{s["device"] for s in entry["structures"].values()} for entry in (before, after)]
+    assert winners_of[0] <= winners_of[1]
+    project.spec.write_text(project.spec.read_text() + "schedule: {pdl: true}\n")
+    project.spec.write_text(project.spec.read_text().replace("epilogue.subtiles: [1, 2]", "schedule.pdl: [false]"))
+    with pytest.raises(SpecError, match="no variant of g fits this winner"):
+        build(project.spec)
+
+
+def test_what_the_spec_always_wants_is_generated_beside_the_winners(project: Project, folder: Path) -> None:
+    text = project.spec.read_text().replace(TABLE, "")
+    asked = "{tasks.mma.split: pingpong, tile.n: 128, rings.ab.stages: 5, schedule.group_m: 16}"
+    project.spec.write_text(f"{text}  always: [{asked}]\n{TABLE}")
+    folder = build(project.spec).folder
+    rows = (folder / "g_pingpong.py").read_text().partition("CONFIGS")[2]
+    assert '"BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 1, "GROUP_M": 16}' in rows
+    project.spec.write_text(f"{text}  always: [{{tile.n: 128}}, {{tile.n: 64}}]\n{TABLE}")
+    with pytest.raises(SpecError, match=r"g.yaml:\d+:\d+: no variant is as this says"):
+        build(project.spec)
+
+
+def least(package: ModuleType, shape: tuple[int, ...], gpu: Gpu, pitches: Any = None) -> tuple[Any, Any]:
+    """Of the kernels of a package the first of those with the least estimated time."""
+    times = package.TIMES(shape, gpu, pitches)
+    _, name, config = package.KERNELS[times.index(min(times))]
+    module = import_module(f".{name}", package.__package__)
+    return module, module.CONFIGS[config]
+
+
+@pytest.mark.parametrize("shape", [(5000, 5000, 5000), (63, 63, 63), (65, 64, 64), (128, 128, 511)])
+def test_a_shape_that_was_not_tuned_gets_the_least_estimate_however_near(folder: Path, shape: tuple[int, ...]) -> None:
     package = load_file(folder / "_g.py")
-    module, config = package.pick((5000, 5000, 5000), 132)
-    clocks = [(m.clocks(c, 5000, 5000, 5000, 132), m, c) for m in modules(package) for c in m.CONFIGS]
-    assert module.clocks(config, 5000, 5000, 5000, 132) == min(c for c, _, _ in clocks)
+    assert package.pick(shape, GPU) == least(package, shape, GPU)
+
+
+@pytest.mark.parametrize("gpu", [Gpu("Fake H100", 132), Gpu("Fake H200", 66), Gpu("Fake H200", 1), Gpu("", 132)])
+def test_on_another_device_the_table_says_nothing(folder: Path, gpu: Gpu) -> None:
+    package = load_file(folder / "_g.py")
+    for shape in SHAPES:
+        assert package.pick(shape, gpu) == least(package, shape, gpu)
+        for module in modules(package):
+            times = module.TIMES(shape, gpu)
+            assert module.pick_config(*shape, gpu) is module.CONFIGS[times.index(min(times))]
+
+
+def test_rows_that_lie_otherwise_than_those_that_were_tuned_are_estimated(folder: Path) -> None:
+    package = load_file(folder / "_g.py")
+    for shape in SHAPES:
+        assert package.pick(shape, GPU, (16, 16)) == least(package, shape, GPU, (16, 16))
+
+
+def test_a_shape_is_estimated_once_and_each_kernel_once(folder: Path) -> None:
+    """What a pick costs: an estimate of each kernel for a new shape, a look into a table for one that is known."""
+    package = load_file(folder / "_g.py")
+    package.pick((100, 200, 300), GPU)
+    asked: list[int] = []
+    known = package.TIMES.estimates[GPU]
+    counted = [lambda *given, i=i, time=time: asked.append(i) or time(*given) for i, time in enumerate(known)]
+    package.TIMES.estimates[GPU] = counted
+    for shape in ((100, 200, 300), (100, 200, 301), (100, 200, 301), (100, 200, 301)):
+        package.pick(shape, GPU)
+    assert asked == list(range(len(package.KERNELS)))
+    package.pick((100, 200, 301), GPU, (16, 0))
+    assert len(asked) == 2 * len(package.KERNELS)
 
 
 def test_the_package_multiplies(folder: Path) -> None:
@@ -128,10 +199,11 @@ def test_a_shape_of_the_table_imports_no_other_module(folder: Path) -> None:
 
     before = loaded()
     for shape in SHAPES:
-        module, _ = package.pick(shape, 132)
-        assert loaded() - before <= {package.TUNED[class_of(shape)][0], *before}
+        module, _ = package.pick(shape, GPU)
+        _, name, _ = package.KERNELS[package.TUNED[shape]]
+        assert loaded() - before <= {name, *before}
         before = loaded()
-        assert module.__name__.endswith(package.TUNED[class_of(shape)][0])
+        assert module.__name__.endswith(name)
 
 
 def test_what_people_import_is_the_same_tuned_or_not(project: Project, folder: Path) -> None:
@@ -159,5 +231,5 @@ def test_a_dry_run_compiles_what_would_be_measured_first(project: Project, capsy
     assert verb.dry_run(project.spec, options) == 0
     shown = capsys.readouterr().out
     assert re.search(r"40 variants fit; rejected by the plan, by rule: accumulator \d+, smem \d+", shown)
-    assert re.search(r"\d of \d compile; not measured", shown)
+    assert re.search(r"\d of \d compile; nothing was measured", shown)
     assert "4096x4096x4096" in shown and "128x128x8192" in shown

@@ -1,4 +1,4 @@
-"""What `build` makes of a tuned attention spec: a package that chooses by shape class, as GEMM's does."""
+"""What `build` makes of a tuned attention spec: a package that chooses by shape, as GEMM's does."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from tlxgen.build import build  # noqa: E402
 from tlxgen.families import kernels_of  # noqa: E402
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import DEVICE, Session, verify  # noqa: E402
-from tlxgen.tune.classes import class_of  # noqa: E402
 
 SPEC = """\
 kernel: attention_fwd
@@ -33,13 +33,14 @@ kernel: attend
 device: H200
 sms: 132
 classes:
-- class: [1, 2, 2, 64, 64]
+- class: [1, 2, 2, 50, 64]
   winner: {values: {schedule.kind: grid, tile.n: 64}}
-- class: [1, 2, 1, 256, 256]
+- class: [1, 2, 1, 200, 200]
   winner: {values: {schedule.kind: persistent, tile.n: 128}}
-- class: [2, 2, 2, 128, 512]
+- class: [2, 2, 2, 70, 300]
   winner: {values: {schedule.kind: persistent, tile.n: 64}}
 """
+GPU = Gpu("H200", 132)
 WON = {
     (1, 2, 2, 50, 64): ("grid", 64),
     (1, 2, 1, 200, 200): ("persistent", 128),
@@ -75,19 +76,23 @@ def exact(tensors: list[Any]) -> Any:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
 
-def test_every_class_gets_its_winner(package: ModuleType) -> None:
+def test_every_tuned_shape_gets_its_winner(package: ModuleType) -> None:
     for shape, (kind, columns) in WON.items():
-        module, config = package.pick(shape, 132)
+        module, config = package.pick(shape, GPU)
         assert module.__name__.endswith(f"attend_{kind}")
         assert config.kwargs["BLOCK_N"] == columns
-        assert config is module.CONFIGS[module.TUNED[class_of(shape)]]
+        assert config is module.CONFIGS[module.TUNED[shape]] is module.pick_config(*shape, GPU)
     assert len(package.TUNED) == len(WON)
 
 
-def test_a_shape_outside_of_all_classes_gets_the_least_estimate(package: ModuleType) -> None:
-    shape = (2, 16, 16, 4000, 4000)
+@pytest.mark.parametrize(
+    ("shape", "gpu"), [((2, 16, 16, 4000, 4000), GPU), ((1, 2, 2, 49, 64), GPU), ((1, 2, 2, 50, 64), Gpu("H100", 132))]
+)
+def test_other_shapes_and_other_devices_get_the_least_estimate(
+    package: ModuleType, shape: tuple[int, ...], gpu: Gpu
+) -> None:
     clocks = [(m.clocks(c, *shape, 132), m, c) for m in modules(package) for c in m.CONFIGS]
-    module, config = package.pick(shape, 132)
+    module, config = package.pick(shape, gpu)
     assert (module.clocks(config, *shape, 132), module, config) in clocks
     assert module.clocks(config, *shape, 132) == min(c for c, _, _ in clocks)
 
@@ -95,6 +100,7 @@ def test_a_shape_outside_of_all_classes_gets_the_least_estimate(package: ModuleT
 def test_the_package_attends(package: ModuleType) -> None:
     """In the simulator, as it stands: each shape by the module that won it."""
     launched: list[str] = []
+    package.gpu_of = lambda index: GPU
     for module in modules(package):
         prepare = module.prepare
 
@@ -142,7 +148,7 @@ def assert_it_has_gradients(attention: Any) -> None:
         given = tensors((1, 2, 1, 70, 80))
         out, lse = operator.run(*given, None)
         dout = torch.randn(*out.shape, device=DEVICE).to(torch.bfloat16)
-        made = operator.backward("run", *given, None, out, lse, dout, None)
+        made = operator.backward("run", (True, True, True, False), *given, None, out, lse, dout, None)
         plain = [t.as_subclass(torch.Tensor).double().requires_grad_() for t in given]
         expected = torch.autograd.grad(exact(plain), plain, dout.as_subclass(torch.Tensor).double())
         for ours, right in zip(made, expected, strict=False):  # none of scale

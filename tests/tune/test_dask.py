@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +13,16 @@ from tlxgen.errors import ToolchainError
 from tlxgen.tune import worker
 from tlxgen.tune.lab import dask_pools
 
+GIVES_UP_S = 600  # a guard against waiting for ever
 SHAPES = ((4096, 4096, 4096), (512, 512, 512), (64, 64, 64))
+
+
+def until(lines: Callable[[], list[str]], count: int) -> list[str]:
+    """Waits for so many lines."""
+    deadline = time.monotonic() + GIVES_UP_S
+    while len(found := lines()) < count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
 
 
 def test_a_dask_cluster_writes_the_same_file(project: Project) -> None:
@@ -22,7 +32,7 @@ def test_a_dask_cluster_writes_the_same_file(project: Project) -> None:
     subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "results")], check=True)
     count = len(project.log)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
-        project.tune(*SHAPES, candidates=6, dask=cluster.scheduler_address, timeout_s=20.0)
+        project.tune(*SHAPES, candidates=6, dask=cluster.scheduler_address, timeout_s=120.0)
     assert project.table.read_bytes() == local
     assert len(project.log) == 2 * count
 
@@ -36,9 +46,7 @@ def test_the_children_of_a_cluster_start_before_there_is_work(
         pools = dask_pools(cluster.scheduler_address, 8, "gemm", MODULE)
         pools.start()
         pools.start()
-        deadline = time.monotonic() + 30
-        while len(begun := project.begun) < 6 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        begun = until(lambda: project.begun, 6)
         pools.close()
     assert len({line.split()[1] for line in begun}) == 6  # a child for the GPU of each worker, and two that compile
 
@@ -51,11 +59,8 @@ def test_the_children_of_a_worker_with_the_preload_are_those_that_a_run_uses(
     monkeypatch.setenv("FAKE_START_S", "0.5")
     options = {"n_workers": 1, "threads_per_worker": 3, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(preload=["tlxgen.tune.worker"], **options) as cluster:
-        deadline = time.monotonic() + 30
-        while len(ready := project.begun) < 3 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        time.sleep(0.6)  # till they are free
-        project.tune(*SHAPES, candidates=6, dask=cluster.scheduler_address, timeout_s=20.0, workers=7)
+        ready = until(lambda: project.ready, 3)
+        project.tune(*SHAPES, candidates=6, dask=cluster.scheduler_address, timeout_s=120.0, workers=7)
     assert len({line.split()[1] for line in ready}) == 3
     assert {line.split()[1] for line in project.begun} == {line.split()[1] for line in ready}
 

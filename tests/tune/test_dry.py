@@ -128,7 +128,7 @@ def test_lines_are_printed_beside_a_bar(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_a_run_prints_its_winners_as_json(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    options = verb.Options(shapes=(SQUARE,), module=MODULE, timeout_s=1.0, as_json=True)
+    options = verb.Options(shapes=(SQUARE,), module=MODULE, timeout_s=60.0, as_json=True)
     assert verb.run(project.spec, options) == 0
     record = json.loads(capsys.readouterr().out)
     (winner,) = record["winners"]

@@ -16,7 +16,7 @@ def test_classes_that_are_not_tuned_stay(project: Project, capsys: pytest.Captur
     whole = project.table.read_bytes()
     project.tune(B, candidates=6)
     assert project.table.read_bytes() == whole
-    assert "kept 2 shape classes of earlier runs" in capsys.readouterr().out
+    assert "kept 2 shapes of earlier runs" in capsys.readouterr().out
     project.table.unlink()
     for shape in (C, A, B):  # one after the other gives the same as together
         project.tune(shape, candidates=6)

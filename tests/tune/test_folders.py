@@ -17,7 +17,7 @@ from tlxgen.spec import load
 from tlxgen.tune.space import space_of
 from tlxgen.verbs import tune as verb
 
-OPTIONS = verb.Options(shapes=((512, 512, 512),), module=MODULE, timeout_s=1.0)
+OPTIONS = verb.Options(shapes=((512, 512, 512),), module=MODULE, timeout_s=60.0)
 OPENED = files.tempfile.NamedTemporaryFile
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tests.tune.conftest import Project
-from tlxgen.tune.classes import class_of, classes
+from tlxgen.tune.classes import classes
 from tlxgen.tune.results import Result
 from tlxgen.tune.search import BATCH, Effort, Outcome, Search, expected
 from tlxgen.tune.space import Candidate, Shape
@@ -167,8 +167,6 @@ def test_a_class_is_won_over_all_of_its_shapes(project: Project) -> None:
     assert outcome.order[0].key == line[1].key
 
 
-def test_classes_are_powers_of_two() -> None:
-    assert class_of((3000, 4096, 1)) == (4096, 4096, 1)
-    assert class_of((4097, 100, 65)) == (8192, 128, 128)
+def test_each_shape_is_searched_once_and_by_itself() -> None:
     found = classes([(3000, 10, 10), (4096, 16, 9), (10, 10, 10), (3000, 10, 10)])
-    assert found == {(16, 16, 16): ((10, 10, 10),), (4096, 16, 16): ((3000, 10, 10), (4096, 16, 9))}
+    assert found == {shape: (shape,) for shape in ((10, 10, 10), (3000, 10, 10), (4096, 16, 9))}

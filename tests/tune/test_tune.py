@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
-import time
 from typing import Any
 
 import pytest
 
 from tests.tune.conftest import MODULE, Project
 from tests.tune.fake_child_times import us
+from tlxgen import families
 from tlxgen.build import build
 from tlxgen.errors import DeviceError, SpecError, TlxgenError
+from tlxgen.spec import load
 from tlxgen.tune import tuning, worker
-from tlxgen.tune.space import space_of
 from tlxgen.verbs import tune as verb
 
 A, B = (4096, 4096, 4096), (512, 512, 512)
@@ -43,13 +43,11 @@ def test_an_exhaustive_run_finds_the_fastest_of_all(project: Project) -> None:
     assert (winner["structure"], winner["values"]) == (best.structure, best.values)
 
 
-def test_a_second_run_measures_nothing_and_writes_the_same_bytes_at_once(project: Project) -> None:
+def test_a_second_run_measures_nothing_and_writes_the_same_bytes(project: Project) -> None:
     project.tune(A, B)
     before, count = project.table.read_bytes(), len(project.log)
     project.table.unlink()
-    start = time.perf_counter()
     project.tune(A, B)
-    assert time.perf_counter() - start < 4  # 2 s on a machine of its own
     assert project.table.read_bytes() == before
     assert len(project.log) == count > 0
 
@@ -119,7 +117,7 @@ def test_a_faulty_candidate_is_recorded_and_skipped_and_the_rest_is_the_same(pro
     sickly = sorted(ranked[:10], key=lambda c: us(c.key, list(A)))[-2:]  # the slowest of those that are tried first
     project.faults({c.key: kind for c in sickly})
     subprocess.run(["rm", "-r", str(project.root / "cache" / "tune" / "results")], check=True)
-    sick: Any = project.tune(A)
+    sick: Any = project.tune(A, timeout_s=3.0 if kind == "hang" else 60.0)
     keys = {json.dumps(c.values, sort_keys=True): c.key for c in project.space.candidates}
     for place in ("winner", "runner_up"):  # as before, or one of the two that were measured in their place
         found, before = (table["classes"][0][place] for table in (sick, clean))
@@ -152,12 +150,41 @@ def test_a_child_that_cannot_start_is_no_candidates_fault(project: Project) -> N
         verb.run(project.spec, verb.Options(shapes=(A,), module=MODULE))
 
 
-def test_axes_that_change_the_result_cannot_be_tuned_together(project: Project) -> None:
-    from tlxgen.spec import load
+def test_what_computes_different_things_is_tuned_apart(project: Project) -> None:
+    alone: Any = project.tune(A, B, candidates=6)
+    project.spec.write_text(project.spec.read_text() + "    problem.b.layout: [row, col]\n")
+    parts = project.space.apart()
+    assert [part.label for part in parts] == ["problem.b.layout=row", "problem.b.layout=col"]
+    assert sum(len(part.candidates) for part in parts) == len(project.space.candidates)
+    assert all({c.variant.spec.problem.b.layout for c in p.candidates} == {*p.problem.values()} for p in parts)  # type: ignore[union-attr]
+    kept: Any = project.tune(B, candidates=6, only="problem.b.layout=col")
+    rows = [(row["class"], row["winner"]["values"].get("problem.b.layout", "row")) for row in kept["classes"]]
+    assert rows == [([*B], "row"), ([*B], "col"), ([*A], "row")]
+    assert kept["classes"][0]["winner"] == alone["classes"][0]["winner"], "a table is that of what the spec was without"
+    both: Any = project.tune(A, B, candidates=6)
+    assert [row["class"] for row in both["classes"]] == [[*B], [*B], [*A], [*A]]
+    whole = project.table.read_bytes()
+    for only in ("problem.b.layout=col", "problem.b.layout = row", ""):
+        project.tune(A, candidates=6, only=only)
+        assert project.table.read_bytes() == whole
+    with pytest.raises(TlxgenError, match="is none of what this spec computes"):
+        project.tune(A, only="problem.b.layout=both")
 
-    project.spec.write_text(project.spec.read_text() + "    problem.c.dtype: [bf16, fp16]\n")
-    with pytest.raises(SpecError, match="change what is computed"):
-        space_of(load(project.spec))
+
+def test_each_function_knows_its_own_winners(project: Project) -> None:
+    project.spec.write_text(project.spec.read_text() + "    problem.b.layout: [row, col]\n")
+    table: Any = project.tune(A, B, candidates=6)
+    project.spec.write_text(project.spec.read_text() + "tuned: tuned/fake_h200/g.yaml\n")
+    known: dict[str, set[Any]] = {"row": set(), "col": set()}
+    document = load(project.spec)
+    for structure in families.of(document).kernels(document).structures:
+        layout = structure.variants[0].values["problem.b.layout"]
+        for shape, index in structure.tuned.items():
+            rows = [row["winner"] for row in table["classes"] if tuple(row["class"]) == shape]
+            (mine,) = (row for row in rows if row["values"]["problem.b.layout"] == layout)
+            assert (structure.name, structure.variants[index].values) == (mine["structure"], mine["values"])
+            known[layout].add(shape)
+    assert known == {"row": {A, B}, "col": {A, B}}
 
 
 def test_a_shape_of_another_rank_is_refused(project: Project) -> None:
@@ -209,7 +236,7 @@ def test_the_benchmark_of_faults_tells_them_apart(project: Project, monkeypatch:
         return made
 
     monkeypatch.setattr(tune_faults, "with_faults", told)
-    monkeypatch.setattr(tune_faults, "LIMIT_S", 1.0)
+    monkeypatch.setattr(tune_faults, "LIMIT_S", 3.0)
     record = project.root / "record.json"
     monkeypatch.setattr("sys.argv", ["tune_faults", str(project.spec), "--module", MODULE, "--json", str(record)])
     assert tune_faults.main() == 0

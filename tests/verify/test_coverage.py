@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.sim.support import ROOT, source
+from benchmarks.planted_faults import FAULTS
+from tests.sim.support import ROOT, kernels, source
+from tests.sim.support import written as put
 from tlxgen.cli import app
-from tlxgen.coverage import Summary, points, summary_of, waived
+from tlxgen.coverage import Summary, Waiver, points, summary_of, waived
 from tlxgen.errors import TlxgenError
-from tlxgen.sim import Report
+from tlxgen.families.structure import constants_of
+from tlxgen.sim import Report, load_module
 from tlxgen.verify import Run, structures
 from tlxgen.verify.sms import COUNTS, counts_for, turn_of
+from tlxgen.verify.verification import Case
 
 RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 0), ("starved", 1), ("lazy", 0), ("eager", 0))
 HEAD = """
@@ -58,6 +63,14 @@ def record(folder: Path, *arguments: str) -> dict[str, Any]:
     verify("--schedule", "random", "--json", str(folder / "found.json"), *arguments)
     data: dict[str, Any] = json.loads((folder / "found.json").read_text())
     return data
+
+
+def prepared(
+    at: str, cases: Sequence[Case] | None = None, path: Path | None = None
+) -> tuple[structures.Prepared, Sequence[Waiver]]:
+    """A generated module, or a copy of it at `path`, as `verify` runs it; on some cases alone."""
+    name, structure = at.split("/")
+    return structures.prepare(ROOT / "specs" / f"{name}.yaml", structure, path or source(at), None, cases)
 
 
 def test_host_code_that_asks_for_the_sms_is_run_on_several(tmp_path: Path) -> None:
@@ -147,34 +160,67 @@ def test_the_default_runs_of_a_shape_go_over_all_numbers_of_sms() -> None:
 
 
 def test_a_summary_travels_as_json() -> None:
-    summary = Summary({"lines": (3, 4), "rings": (1, 1)}, ("line 3 never ran",), 2)
+    summary = Summary({"lines": (3, 4), "rings": (1, 1)}, ("line 3 never ran",), 2, ("it is so",))
     assert Summary.from_json(json.loads(json.dumps(summary.to_json()))) == summary
     assert summary.line == "not seen: line 3 never ran"
     assert Summary({"lines": (3, 3)}).full
 
 
-# At least one for each work list, kind of cluster, mask and schedule, with cheap runs; `tlxgen verify specs` has all.
+def test_a_config_runs_on_multiples_of_its_own_cluster() -> None:
+    """And not of the largest that a variant of the structure has: on fewer SMs a CTA takes more rows."""
+    at = "hopper_layer_norm_bwd/hopper_layer_norm_bwd"
+    configs = load_module(source(at), "sm90").CONFIGS
+    sizes = [config.kwargs["CLUSTER"] for config in configs]
+    for size in (1, 2, 8):
+        run, _ = prepared(at, [(sizes.index(size), (1, 8))])
+        for way in RUNS:
+            run(way)
+        assert run.sms == set(counts_for(size))
+
+
+def test_a_phase_that_is_right_for_two_rounds_is_reported(tmp_path: Path) -> None:
+    """Of the sums that a cluster shares, which have two slots: a CTA must take seven rows."""
+    fault = next(f for f in FAULTS if f.name == "phase of the sums of the first two rounds")
+    text = source(fault.at).read_text()
+    spec = next(s for s in kernels("hopper_layer_norm_bwd").structures if s.name == fault.at.split("/")[1])
+    rows = [(v.spec, constants_of(v)) for v in spec.variants]
+    config = next(i for i, (_, c) in enumerate(rows) if c["CLUSTER"] == 2 and c["BLOCK_N"] == 4096)
+    shape, *_ = kernels("hopper_layer_norm_bwd").family.problem().simulated_shapes(*rows[config], 4)
+    run, _ = prepared(fault.at, [(config, tuple(shape))], put(fault.at, fault.planted(text), tmp_path))
+    assert any(run(way).errors for way in RUNS)
+
+
+# At least one for each work list, kind of cluster, mask and schedule, with cheap runs; records have all.
 FULL = (
     "hopper_gemm_pingpong/hopper_gemm_pingpong_mbarrier_in_flight1_separate",
+    "hopper_gemm_pipelined/hopper_gemm_pipelined_grid",
     "hopper_gemm_pipelined/hopper_gemm_pipelined_persistent",
     "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_grid_cooperative",
+    "hopper_grouped_gemm_weights/hopper_grouped_gemm_weights",
+    "hopper_grouped_gemm_given/hopper_grouped_gemm_given_masked_m",
     "hopper_attention_fwd/hopper_attention_fwd_causal",
+    "hopper_attention_fwd_masks/hopper_attention_fwd_masks_window_top_left_dense",
+    "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128",
     "hopper_attention_bwd/hopper_attention_bwd_causal",
     "hopper_rms_norm/hopper_rms_norm_grid",
+    "hopper_rms_norm_residual/hopper_rms_norm_residual_staged",
     "blackwell_gemm_2cta/blackwell_gemm_2cta_leader_clc",
+    "blackwell_attention_fwd_masks/blackwell_attention_fwd_masks_window_bottom_right_keys",
+    "blackwell_attention_fwd_dims/blackwell_attention_fwd_dims_bf16_head_dim64_head_dim_v128_replicate1_no_overlap",
     "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_none_persistent_no_overlap",
 )
 
 
 @pytest.mark.parametrize("at", FULL)
 def test_generated_kernels_are_exercised_in_full(at: str) -> None:
-    """Two of the six default runs are enough, so all six are."""
-    name, structure = at.split("/")
-    run, waivers = structures.prepare(ROOT / "specs" / f"{name}.yaml", structure, source(at), None)
+    """Two of the six default runs are enough, so all six are; as soon as all is seen, it is."""
+    run, waivers = prepared(at)
     report = Report()
     for seed in (0, 1):
         report.add(run(("random", seed)))
+        summary = summary_of(waived(points(report.coverage), waivers))
+        if summary.full:
+            break
     assert not report.errors, str(report)
-    summary = summary_of(waived(points(report.coverage), waivers))
     assert summary.full, summary.line
     assert summary.counts["lines"][0] > 30

@@ -24,7 +24,7 @@ def counts(way: Way, cluster: int = 1, asks: bool = True) -> list[int]:
 
 
 def test_what_asks_for_the_number_runs_on_several() -> None:
-    assert counts(("random", 0)) == [4, 1, 2, 13] and counts(("random", 1)) == [4, 1, 3]
+    assert counts(("random", 0)) == [4, 1, 2, 17] and counts(("random", 1)) == [4, 1, 3]
     assert counts(Delays()) == [4, 1, 2]
     assert counts(Budget()) == [4]
     assert counts(Script(0, part=3)) == [3]

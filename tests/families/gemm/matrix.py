@@ -31,6 +31,8 @@ ALONG_K = {"schedule.split_k": 1, "epilogue.subtiles": 1}
 FP8 = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}}
 TAIL = {"schedule.tail": "split", "schedule.kind": "persistent", "schedule.split_k": 1, "epilogue.store": "tma"}
 HELPED = {**TAIL, "schedule.tail": "helped", "rings.ab.full": "shared", "tile.k": 64}
+LAST = {**TAIL, "schedule.fix_up": "last"}
+FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles": 1}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 3, "schedule.kind": "persistent", "schedule.split_k": 1}
 KEEP = {"guards.EPILOGUE_TASK": "keep"}
 
@@ -58,8 +60,15 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "ahead_store_task": {**AHEAD, **STORE_TASK, **KEEP},
     "tail": {**TAIL, "tile.n": 128},
     "tail_turns": {**TAIL, **TURNS},
+    "last": {**LAST, "tile.n": 128},
+    "last_turns": {**LAST, **TURNS},
+    "few": {**FEW, "tile": {"m": 32, "n": 64, "k": 64}},
+    "few_last": {**FEW, **LAST, "tile": {"m": 64, "n": 128, "k": 64}},
     "helped": {**HELPED, "tile.n": 64, "epilogue.subtiles": 2},
     "helped_turns": {**HELPED, **TURNS, "epilogue.subtiles": 4},
+    "thirds": {"tile.n": 192},
+    "three_thirds": {"tasks.mma.replicate": 3, "tasks.mma.registers": 152, "tile.m": 192, "tile.n": 96},
+    "fifths_turns": {**TURNS, "tile.n": 160},
     "promoted": {**FP8, "tasks.mma.promote": True, "tasks.mma.in_flight": 0, "tile.n": 128},
 }
 BF16 = {"a": {"dtype": "bf16"}, "b": {"dtype": "bf16"}}

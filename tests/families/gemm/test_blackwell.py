@@ -212,10 +212,10 @@ def test_a_spec_for_sm90_is_one_for_sm100_when_the_hardware_allows(path: Path) -
     document = load(path, tuned=False)
     document = replace(document, data={**document.data, "arch": "sm100"})
     # Turns of wgmma, one task for all, sums through the memory of a cluster, those that leave the tensor core, releases
-    # by the warps that multiply, consumers that ask L2 ahead.
+    # by the warps that multiply, consumers that ask L2 ahead, operands by pointers, scales of blocks.
     hopper = (
         *("pingpong", "pipelined", "cluster_k", "fp8_exact", "tail", "helped", "prefetch"),
-        *("tuned", "fp8_tuned", "fp8_exact_tuned"),
+        *("tuned", "fp8_tuned", "fp8_exact_tuned", "any_rows", "fp8_block", "columns"),
     )
     if path.stem in {f"hopper_gemm_{name}" for name in hopper}:
         with pytest.raises((SpecErrors, NoVariantError)):

@@ -16,6 +16,7 @@ triton = pytest.importorskip("triton")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tlxgen.cudalike import CudaLike  # noqa: E402
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
@@ -44,6 +45,7 @@ def test_an_operand_of_the_other_order_is_refused_with_what_mends_it(monkeypatch
     """Row-major where the kernel reads columns, and the other way round."""
     module = load_file(GENERATED / "hopper_gemm_layouts" / "hopper_gemm_layouts_col_col_replicate2_separate.py")
     monkeypatch.setattr(module, "sm_count", lambda index: 132)
+    monkeypatch.setattr(module, "gpu_of", lambda index: Gpu("", 132))
     a, b = (matrix(64, 64, 64).half().as_subclass(CudaLike) for _ in range(2))
     call = module.prepare(a, b, None, None)
     mends = "stride 64 where TMA needs 1; this kernel takes {0} column-major: {0}.T.contiguous().T is"
@@ -130,7 +132,9 @@ def test_packed_operands_must_agree_about_k(mixed: ModuleType) -> None:
 
 
 def test_no_config_loses_to_another_for_want_of_being_considered(gemm: ModuleType) -> None:
-    chosen = {gemm.CONFIGS.index(gemm.pick_config(m, n, 4096, 132)) for m in (64, 512, 4096) for n in (64, 512, 4096)}
+    chosen = {
+        gemm.CONFIGS.index(gemm.pick_config(m, n, 4096, Gpu("", 132))) for m in (64, 512, 4096) for n in (64, 512, 4096)
+    }
     assert len(chosen) > 1, "every shape gets the same config"
 
 
@@ -142,6 +146,7 @@ def test_words_begin_where_triton_takes_addresses_to_be_aligned(
     """A kernel is compiled for the alignment of the first that it sees."""
     tail = load_file(sorted((GENERATED / spec).glob("*pingpong*no_ops*.py"))[0])
     monkeypatch.setattr(tail, "sm_count", lambda device: sms)
+    monkeypatch.setattr(tail, "gpu_of", lambda device: Gpu("", sms))
     a, b = (torch.zeros(4096, 4096, dtype=torch.bfloat16).as_subclass(CudaLike) for _ in range(2))
     _, words = tail.prepare(a, b, None, None).workspace
     assert words >= sms
@@ -153,6 +158,7 @@ def test_words_begin_where_triton_takes_addresses_to_be_aligned(
 
 def test_more_of_a_given_out_than_its_shape_is_checked(gemm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "sm_count", lambda index: 132)
+    monkeypatch.setattr(gemm, "gpu_of", lambda index: Gpu("", 132))
     a, b = matrix(64, 64, 64).as_subclass(CudaLike), matrix(64, 60, 64).as_subclass(CudaLike)
     with pytest.raises(ValueError, match="out: rows of 60 elements are 120 bytes; TMA stores chunks of 16 bytes"):
         gemm.prepare(a, b, matrix(64, 60, 64).as_subclass(CudaLike), None)

@@ -79,6 +79,19 @@ def rows_of(spec: GemmSpec) -> int:
     return spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)
 
 
+def widths_of(spec: GemmSpec) -> list[int]:
+    """Columns of the products that share a tile's, in order."""
+    return [width for width in (256, 128, 64, 32, 16) if spec.tile.n & width]
+
+
+def columns_of(spec: GemmSpec) -> int:
+    """Columns of a subtile."""
+    width = widths_of(spec)[-1]
+    while spec.tile.n // width < spec.epilogue.subtiles * spec.cluster.k:
+        width //= 2
+    return width
+
+
 def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) -> None:
     for spec, plan in cases:
         size = BYTES[spec.problem.a.dtype]
@@ -97,12 +110,12 @@ def test_the_boxes_of_a_ring_are_cut_where_replicas_divide_the_rows(cases: list[
         groups = replicas(spec) if spec.tasks.mma.split == "cooperative" else 1
         boxes = {t.name: tuple(s.value for s in t.shape) for r in plan.rings for t in r.tiles}
         a = (spec.tile.m // groups, spec.tile.k)
-        b = (spec.tile.k, spec.tile.n)
+        b = [(spec.tile.k, width) for width in widths_of(spec)]
         assert boxes["a"] == (a if spec.problem.a.layout == "row" else a[::-1]), spec.name
-        assert boxes["b"] == (b if spec.problem.b.layout == "row" else b[::-1]), spec.name
+        found = [box for name, box in boxes.items() if name.startswith("b")]
+        assert found == (b if spec.problem.b.layout == "row" else [box[::-1] for box in b]), spec.name
         if spec.epilogue.store == "tma":
-            slices = spec.epilogue.subtiles * spec.cluster.k
-            assert boxes["c"] == (spec.tile.m // groups, spec.tile.n // slices), spec.name
+            assert boxes["c"] == (spec.tile.m // groups, columns_of(spec)), spec.name
 
 
 def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
@@ -111,7 +124,7 @@ def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
         operands = (spec.tile.m + spec.tile.n) * spec.tile.k * size * spec.rings.ab.stages
         rows = spec.tile.m * (replicas(spec) if spec.tasks.mma.split == "pingpong" else 1)
         c_bytes = 4 if spec.schedule.split_k > 1 else BYTES[spec.problem.c.dtype]
-        staging = rows * spec.tile.n // (spec.epilogue.subtiles * spec.cluster.k) * c_bytes * spec.rings.c.stages
+        staging = rows * columns_of(spec) * c_bytes * spec.rings.c.stages
         parts = rows * spec.tile.n * 4 if spec.cluster.k > 1 else 0
         rings = operands + parts + (staging if spec.epilogue.store == "tma" else 0)
         uses = plan.budgets[0].uses
@@ -209,6 +222,7 @@ def _a_box(spec: GemmSpec) -> tuple[int, ...]:
     [
         ({}, "whole", {}),
         ({"schedule.tail": "split"}, "split", {"counts": ("tail_parts * 2", 1, "fix_up_ctas")}),
+        ({"schedule.tail": "split", "schedule.fix_up": "last"}, "split", {"counts": ("tail_parts", 2, "1")}),
         ({"schedule.tail": "helped"}, "helped", {"marks": ("1", 2, "1")}),
     ],
 )
@@ -219,5 +233,6 @@ def test_a_last_wave_that_is_cut_is_handed_on_by_signals(
     plan = plan_of({"tile.n": 128, "epilogue.subtiles": 4, **values})
     assert plan.work.tail == tail
     assert {s.name: (s.expected, s.words, s.waiters) for s in plan.signals} == signals
-    assert {(s.by, s.to, s.scope) for s in plan.signals} <= {("mma", "load", "gpu")}
+    to = "mma" if "schedule.fix_up" in values else "load"  # the last CTA of a tile adds up with its consumers
+    assert {(s.by, s.to, s.scope, s.last) for s in plan.signals} <= {("mma", to, "gpu", to == "mma")}
     assert [r.name for r in plan.rings if r.over] == (["rest"] if tail == "helped" else [])

@@ -22,8 +22,10 @@ PIPELINED = {"tasks.specialized": False, "tasks.mma.warps": 8}
 FP8 = {"problem.a.dtype": "e4m3", "problem.b": {"dtype": "e4m3", "layout": "col"}}
 TAIL = {"schedule.tail": "split"}
 HELPED = {"schedule.tail": "helped"}
+FEW = {"tasks.mma.exchange": True}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 2}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
+COLUMNS = {"tile.n": 192}
 
 
 def faults(folder: Path, values: dict[str, Any]) -> list[SpecError]:
@@ -36,8 +38,11 @@ MX = {**SM100, "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layou
 
 # (values, the key that is blamed, words of the message)
 ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
-    ({"tasks.mma.replicate": 3}, "tasks.mma.replicate", "at most 2"),
-    ({**PINGPONG, "tasks.mma.replicate": 3}, "tasks.mma.replicate", "at most 2"),
+    ({"tasks.mma.replicate": 4}, "tasks.mma.replicate", "at most 3"),
+    ({**PINGPONG, "tasks.mma.replicate": 3, "tile.m": 128}, "tasks.mma.replicate", "2 replicas, not 3"),
+    ({**SM100, "tasks.mma.replicate": 3, "tile.m": 192}, "tasks.mma.replicate", "1 or 2 row groups, not 3"),
+    ({"tasks.mma.replicate": 3, "tile.m": 128}, "tile.m", "64 rows each: a tile of 192, not of 128"),
+    ({"tile.m": 192}, "tile.m", "a tile extent is a power of two, not 192"),
     ({**PINGPONG, "tasks.mma.replicate": 1}, "tasks.mma.replicate", "2 replicas, not 1"),
     ({**PINGPONG, "schedule.kind": "grid"}, "schedule.kind", "persistent"),
     ({**PIPELINED, **PINGPONG}, "tasks.mma.split", "two specialised consumers"),
@@ -51,6 +56,14 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**TAIL, **STORE_TASK}, "tasks.epilogue", "no store task"),
     ({**TAIL, "epilogue.store": "direct"}, "epilogue.store", "by TMA from where C does"),
     ({**SM100, **TAIL}, "schedule.tail", "stay whole"),
+    ({"schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
+    ({**HELPED, "schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
+    ({**SM100, "schedule.fix_up": "after"}, "schedule.fix_up", "on sm100 no tile is cut along K"),
+    ({**FEW, "tasks.mma.replicate": 2}, "tasks.mma.replicate", "one consumer has the columns of a tile: 1, not 2"),
+    ({**FEW, "cluster.n": 2}, "cluster", "no tile of B is shared"),
+    ({**FEW, **HELPED}, "schedule.tail", "turned in A's place"),
+    ({**FEW, "epilogue.subtiles": 2}, "epilogue.subtiles", "rows of the accumulator"),
+    ({**SM100, **FEW}, "tasks.mma.exchange", "on sm100 A's rows fill the instruction"),
     ({**HELPED, "cluster.n": 2}, "cluster", "schedule.tail is helped: the parts of a tile"),
     ({**HELPED, "rings.ab.full": "separate"}, "rings.ab.full", "a helper's sums"),
     ({**SM100, **HELPED}, "schedule.tail", "stay whole"),
@@ -129,8 +142,14 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"epilogue.ops": ["bias", "relu", "bias"]}, "epilogue.ops.2", "can stand once"),
     ({"epilogue.ops": ["tanh"]}, "epilogue.ops.0", "got the text 'tanh'"),
     ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2, 4 or 8"),
-    ({"tile.n": 192}, "tile.n", "power of two"),
-    ({"tile.m": 32}, "tile.m", "at least 64"),
+    ({"tile.n": 144}, "tile.n", "a power of two, or shared by products: 96, 160, 192, 224, not 144"),
+    ({**SM100, "tile.n": 192}, "tile.n", "a tile extent is a power of two, not 192"),
+    ({**COLUMNS, "tasks.mma.exchange": True, "tasks.mma.replicate": 1}, "tasks.mma.exchange", "columns are shared"),
+    ({**COLUMNS, **FP8, "tasks.mma.promote": True}, "tasks.mma.promote", "promoted into one accumulator"),
+    ({**COLUMNS, "tasks.load.by": "pointers"}, "tasks.load.by", "a copy is of one block"),
+    ({**COLUMNS, "schedule.tail": "split"}, "schedule.tail", "those of one accumulator"),
+    ({**COLUMNS, "cluster": {"k": 2}}, "cluster.k", "slices of one accumulator"),
+    ({"tile.m": 16}, "tile.m", "at least 32"),
     ({"rings.ab.stages": 0}, "rings.ab.stages", "at least 1"),
     ({"rings.ab.stages": 65}, "rings.ab.stages", "at most 64"),
     ({"schedule.split_k": 0}, "schedule.split_k", "at least 1"),
@@ -171,7 +190,7 @@ def test_an_illegal_combination_among_axes_is_a_rejected_variant(tmp_path: Path)
     kernels = kernels_of(spec, tmp_path)
     assert [v.values["schedule.kind"] for v in kernels.kept] == ["persistent"]
     (rejected,) = kernels.rejected
-    assert rejected.reasons == ("pingpong alternates between tiles: it needs schedule.kind persistent",)
+    assert rejected.reasons == ("pingpong alternates between tiles: it needs schedule.kind persistent or dynamic",)
 
 
 def test_an_operation_without_a_tensor_may_stand_twice() -> None:
@@ -188,6 +207,8 @@ def test_fp8_types_may_be_mixed(dtypes: tuple[str, str]) -> None:
 UNFIT: list[tuple[dict[str, Any], str, str]] = [
     ({"tile.m": 64}, "wgmma-m", "32 rows a replica (BLOCK_M // 2); 4 warps need 64"),
     ({"tile.n": 16, "epilogue.subtiles": 1}, "wgmma-n", "BLOCK_N = 16, wgmma takes 32 to 256"),
+    ({"tile.m": 32}, "wgmma-m", "16 rows a replica (BLOCK_M // 2); 4 warps need 64"),
+    ({**FEW, "tile.n": 32}, "wgmma-m", "32 columns a replica (BLOCK_N); 4 warps need 64 columns"),
     ({"tile.k": 16, **FP8}, "wgmma-k", "BLOCK_K = 16, one wgmma takes 32 B of K"),
     ({"rings.ab.stages": 1}, "ring-depth", "STAGES = 1 with 1 wgmma in flight"),
     ({**PIPELINED, "rings.ab.stages": 1, "tasks.mma.in_flight": 0}, "ring-depth", "loads a slot ahead"),
@@ -198,6 +219,7 @@ UNFIT: list[tuple[dict[str, Any], str, str]] = [
     ({"tasks.mma.warps": 8, "tasks.mma.registers": None, "tile.m": 256}, "instruction", "one wgmma needs 154"),
     ({"tasks.mma.warps": 8}, "registers", "drops the whole split"),
     ({"schedule.tail": "split", "tasks.mma.registers": 232}, "registers", "needs 80 registers a thread; it gets 40"),
+    ({**TAIL, "schedule.fix_up": "last", "tasks.mma.registers": 72}, "registers", "mma adds up parts of tiles and"),
 ]
 
 

@@ -15,12 +15,14 @@ from types import CodeType, SimpleNamespace
 from typing import Any
 
 from tlxgen import loading
+from tlxgen.families.gemm import model
+from tlxgen.families.gemm.cost import RATES
 from tlxgen.stamp import templates
 
 from .source import Source, calls, value
 
-ALWAYS = ("quotient", "tile_at", "ring_slot", "clocks", "pick_config", "reciprocal")
-TABLES = ("CONFIGS", "TUNED")
+ALWAYS = ("quotient", "tile_at", "ring_slot", "pick_config", "reciprocal")
+TABLES = ("CONFIGS", "KERNELS", "TIMES", "MEASURED_ON", "TUNED")
 SOMETIMES = ("tile_of", "trips_of", "slot_clocks", "part_of", "is_partial", "needs_fix_up", "last_item", "last_round")
 HOST = ("tiles_m", "tiles_n", "items", "num_workers", "shares", "programs", "group_m")  # from those before
 TOLD = ("group_reciprocal", "last_reciprocal", "num_whole", "tail_parts", "helpers", "cta_reciprocal")  # to the kernel
@@ -31,7 +33,7 @@ def _shared() -> dict[str, Any]:
     """What of _host.py picks a config, which needs no torch."""
     tree = ast.parse((templates() / "lib" / loading.HOST).read_text())
     names: dict[str, Any] = {}
-    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("pick", "shape_class")]
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "fastest"]
     exec(compile(ast.Module(list(functions), []), loading.HOST, "exec"), names)
     return names
 
@@ -57,7 +59,9 @@ class Toy:
             "tl": tl,
             "tlx": SimpleNamespace(cluster_cta_rank=lambda: self.rank),
             "triton": SimpleNamespace(cdiv=cdiv, Config=_config, jit=lambda function: function),
-            "pick": SHARED["pick"],
+            "fastest": SHARED["fastest"],
+            **{name: getattr(model, name) for name in ("Kernel", "Times", "Types")},
+            "RATES": RATES,
         }
         tables = [n for n in source.tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) in TABLES]
         wanted = [source.functions[name] for name in ALWAYS]
@@ -74,8 +78,8 @@ class Toy:
         return found
 
     @property
-    def pick_config(self) -> Callable[[int, int, int, int], Any]:
-        found: Callable[[int, int, int, int], Any] = self.names["pick_config"]
+    def pick_config(self) -> Callable[[int, int, int, model.Gpu], Any]:
+        found: Callable[[int, int, int, model.Gpu], Any] = self.names["pick_config"]
         return found
 
     @property

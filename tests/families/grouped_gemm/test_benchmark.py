@@ -36,6 +36,36 @@ def test_every_candidate_of_the_script_fits(tmp_path: Path) -> None:
             assert structure.variants
 
 
+def test_every_section_is_measured_by_its_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for what needs a GPU say what they were asked for."""
+    made, asked = script(), []
+    for name in ("timed", "decode", "numbers", "host"):
+        monkeypatch.setattr(made, name, lambda *a, name=name: asked.append((name, *a)) or [])
+    found = {
+        section: [made.Candidate(Path(f"{section}_{i}.yaml"), Path(), 0) for i in range(len(axes))]
+        for section, axes in made.AXES.items()
+    }
+    for task in made.tasks({"numbers": [], "host": [], **found}, 1):
+        task()
+    names = {(a[0], a[1]) if a[0] == "timed" else (a[0],) for a in asked}
+    timed = {("timed", section) for section in ("forward", "weights", "fp8", "swiglu", "dynamic")}
+    assert names == timed | {("decode",), ("numbers",), ("host",)}
+    (numbered,) = (a[1] for a in asked if a[0] == "numbers")
+    assert {c.spec.stem for c in numbered} == {*made.NUMBERED} >= {*made.CAPTURED}
+    drawn = [a for a in asked if a[:2] == ("timed", "dynamic")]
+    assert all(skewed and {c.spec.stem[:7] for c in of} == {"dynamic"} for _, _, _, skewed, of, _ in drawn)
+
+
+def test_gate_and_up_by_torch_give_the_reference() -> None:
+    said = {"problem": {"b": {"layout": "col"}}, "epilogue": {"ops": ["swiglu"]}}
+    spec = GroupedGemmSpec.model_validate({"kernel": "grouped_gemm", "name": "g", "arch": "sm90", **said})
+    torch.manual_seed(0)
+    tensors = problem.inputs(spec, (5, 40, 32, 48), torch.device("cpu"))
+    made = benchmark.results(spec, tensors, script().gated(tensors)())
+    for name, (exact, scale) in problem.reference(spec, tensors).items():
+        assert float((made[name].double() - exact).norm()) <= 1e-2 * scale, name
+
+
 def test_a_summary_counts_the_best_candidate_of_each_problem() -> None:
     rows = [
         {"section": "forward", "sizes": "skewed", "shape": [8, 1, 1, 1], "name": name, "speedup": ratio}

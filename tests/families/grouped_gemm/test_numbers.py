@@ -13,6 +13,7 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from tests.sim.support import kernels, source  # noqa: E402
 from tlxgen.check import numerics  # noqa: E402
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.families.grouped_gemm import problem  # noqa: E402
 from tlxgen.sim import DEVICE, RUNS, Report, Session, load_module, verify_case  # noqa: E402
 
@@ -131,6 +132,7 @@ def test_the_host_asks_the_device_for_nothing(monkeypatch: pytest.MonkeyPatch) -
 
     module = load_module(source(ROWS), "sm90")
     monkeypatch.setattr(module, "sm_count", lambda index: 132)
+    monkeypatch.setattr(module, "gpu_of", lambda index: Gpu("", 132))
     given = operands(4, 200) | {"offs": torch.tensor([10, 20, 20, 90], dtype=torch.int32)}
     given = {name: t.as_subclass(CudaLike) for name, t in given.items()}
 

@@ -34,6 +34,13 @@ def module(folder: Path, name: str, more: str, arch: str = "sm90") -> ModuleType
     return load_module(build(folder / f"{name}.yaml", out=folder / "generated").folder / f"{name}.py", arch)
 
 
+def of_fp16(text: str) -> str:
+    """The same products in fp16."""
+    row, col = "dtype: fp16", "dtype: fp16, layout: col"
+    a, b = (col if f"{name}: {{layout: col}}" in text else row for name in "ab")
+    return f"problem: {{{'vary: k, ' * ('vary' in text)}a: {{{a}}}, b: {{{b}}}, c: {{dtype: fp16}}}}\n"
+
+
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModuleType]:
     folder = tmp_path_factory.mktemp("grouped")
@@ -56,24 +63,33 @@ def parts(offs: tuple[int, ...]) -> list[slice]:
 @pytest.mark.parametrize("order", ["col", "row"])
 @pytest.mark.parametrize("summed", [False, True], ids=["weighted", "expanded"])
 def test_gradients_are_those_of_a_loop_of_products(modules: dict[str, ModuleType], order: str, summed: bool) -> None:
+    gradients(modules, order, summed, torch.bfloat16)
+
+
+def test_gradients_in_fp16(tmp_path: Path) -> None:
+    own = {name: module(tmp_path, NAMES.get(name, "by_b"), of_fp16(text)) for name, text in TEXTS.items()}
+    gradients(own, "col", False, torch.float16)
+
+
+def gradients(modules: dict[str, ModuleType], order: str, summed: bool, dtype: torch.dtype) -> None:
     session = Session("random", 0)
     for one in modules.values():
         simulated(one, session)
     grouped_mm = operator(modules, "col", "row")
     torch.manual_seed(0)
-    a, weights = torch.randn(ROWS, 72).to(torch.bfloat16), torch.randn(4, 136, 72).to(torch.bfloat16)
+    a, weights = torch.randn(ROWS, 72).to(dtype), torch.randn(4, 136, 72).to(dtype)
     weights = weights if order == "col" else weights.mT.contiguous()
     factors = torch.ones(OFFS[-1], 136) if summed else torch.randn(OFFS[-1], 136)
     with session.active():
         given = [x.to(DEVICE).requires_grad_() for x in (a, weights)]
         b = given[1].mT if order == "col" else given[1]
         out = grouped_mm(given[0], b, offs=torch.tensor(OFFS, dtype=torch.int32, device=DEVICE))[: OFFS[-1]]
-        loss = out.sum() if summed else (out * factors.to(torch.bfloat16).to(DEVICE)).sum()
+        loss = out.sum() if summed else (out * factors.to(dtype).to(DEVICE)).sum()
         found = [g.double().cpu() for g in torch.autograd.grad(loss, given)]
     exact = [x.double().requires_grad_() for x in (a, weights)]
     b = exact[1].mT if order == "col" else exact[1]
     made = torch.cat([exact[0][part] @ b[i] for i, part in enumerate(parts(OFFS))])
-    wanted = torch.autograd.grad((made * factors.to(torch.bfloat16).double()).sum(), exact)
+    wanted = torch.autograd.grad((made * factors.to(dtype).double()).sum(), exact)
     assert float((out.double().cpu() - made.detach()).norm()) < 1e-2 * float(made.norm())
     assert float((found[0] - wanted[0])[: OFFS[-1]].norm()) < 1e-2 * float(wanted[0].norm())
     assert float((found[1] - wanted[1]).norm()) < 1e-2 * float(wanted[1].norm())
@@ -164,3 +180,169 @@ def test_a_function_of_another_kind_is_refused(modules: dict[str, ModuleType]) -
         modules["k"].grouped_mm(print)
     with pytest.raises(ValueError, match=r"biased does not go with this module: ops \['bias'\], here \[\]"):
         operator(modules, "biased")
+
+
+# --- scaled operands --------------------------------------------------------------------------------------------------
+
+ROWWISE = torch.nn.functional.ScalingType.RowWise
+FP8 = "a: {dtype: e4m3}, b: {dtype: e4m3, layout: col}"
+SCALED = {
+    "fast": f"problem: {{{FP8}}}\n",
+    "exact": f"problem: {{{FP8}}}\ntasks: {{mma: {{promote: true}}}}\n",
+    "n": f"problem: {{vary: n, {FP8}}}\n",
+    "none": f"problem: {{vary: none, {FP8}}}\ntasks: {{mma: {{promote: true}}}}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def scaled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModuleType]:
+    folder = tmp_path_factory.mktemp("scaled")
+    stores = {"n": ", store: direct"}
+    return {
+        name: module(folder, name, f"{text}epilogue: {{ops: [scale_rowwise]{stores.get(name, '')}}}\n")
+        for name, text in SCALED.items()
+    }
+
+
+def host_functions(scaled: dict[str, ModuleType], *names: str) -> list[Any]:
+    return [getattr(scaled[name], name) for name in names or scaled]
+
+
+def fp8(*shape: int) -> Any:
+    return torch.randn(*shape).to(torch.float8_e4m3fn)
+
+
+def scaled_operands(vary: str) -> dict[str, Any]:
+    """Operands and scales as torch's operator has them, of 3 groups."""
+    lead = {"m": (150,), "n": (3, 40), "none": (3, 40)}[vary]
+    columns = {"m": (3, 48), "n": (150,), "none": (3, 48)}[vary]
+    made = {"mat_a": fp8(*lead, 64), "mat_b": fp8(*columns, 64).mT}
+    return made | {"scale_a": torch.rand(lead) + 0.5, "scale_b": torch.rand(columns) + 0.5}
+
+
+@pytest.mark.parametrize("vary", ["m", "n", "none"])
+@pytest.mark.parametrize("which", ["aten", "functional"])
+def test_scaled_products_are_those_of_a_loop(scaled: dict[str, ModuleType], vary: str, which: str) -> None:
+    functions = host_functions(scaled)
+    torch.manual_seed(0)
+    given, own = scaled_operands(vary), parts((10, 10, 150))
+    offs = {} if vary == "none" else {"offs": torch.tensor([10, 10, 150], dtype=torch.int32)}
+    with Session("eager", 0).active():
+        on = {name: t.to(DEVICE) for name, t in (given | offs).items()}
+        if which == "aten":
+            made = scaled["fast"].aten_scaled_grouped_mm(*functions)(
+                *(on[name] for name in given), offs=on.get("offs"), use_fast_accum=vary == "n"
+            )
+        else:
+            scales = ([on["scale_a"]], ROWWISE, on["scale_b"], [ROWWISE])
+            made = scaled["fast"].scaled_grouped_mm(*functions)(
+                on["mat_a"], on["mat_b"], *scales, offs=on.get("offs"), use_fast_accum=True, contraction_dim=(-1, -2)
+            )
+        made = torch.Tensor(made.float().cpu())
+    a, b = given["mat_a"].float() * given["scale_a"][..., None], given["mat_b"].float() * given["scale_b"][..., None, :]
+    wanted = {
+        "m": lambda: torch.cat([a[part] @ b[i] for i, part in enumerate(own)]),
+        "n": lambda: torch.cat([a[i] @ b[:, part] for i, part in enumerate(own)], 1),
+        "none": lambda: a @ b,
+    }[vary]()
+    assert made.shape == wanted.shape
+    assert float((made - wanted).norm()) < 1e-2 * float(wanted.norm())
+
+
+def test_sums_in_fp32_are_by_the_function_that_has_them(scaled: dict[str, ModuleType]) -> None:
+    """torch's use_fast_accum is False unless somebody says otherwise."""
+    ran: list[str] = []
+    operators = {name: getattr(scaled[name], name).operator for name in ("fast", "exact")}
+    given = {**scaled_operands("m"), "offs": torch.tensor([10, 10, 150], dtype=torch.int32)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, operator in operators.items():
+            patch.setattr(operator, "run", lambda *_, name=name: ran.append(name) or torch.zeros(0))
+        multiply = scaled["fast"].aten_scaled_grouped_mm(*host_functions(scaled, "fast", "exact"))
+        multiply(**dict(zip(("self", "mat2", "scale_a", "scale_b", "offs"), given.values(), strict=True)))
+        multiply(*list(given.values())[:4], given["offs"], use_fast_accum=True)
+    assert ran == ["exact", "fast"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"scale_recipe_a": torch.nn.functional.ScalingType.TensorWise},
+            "scale_recipe_a: .*these kernels take .*RowWise",
+        ),
+        ({"scale_recipe_b": [ROWWISE, ROWWISE]}, "scale_recipe_b: "),
+        ({"swizzle_a": torch.nn.functional.SwizzleType.SWIZZLE_32_4_4}, "swizzle_a: .*NO_SWIZZLE"),
+        ({"bias": 1}, "bias: expected None"),
+        ({"offs": None}, "offs: expected for operands of ranks 2 and 3"),
+        ({"output_dtype": torch.float32}, "these kernels give torch.bfloat16"),
+        ({"contraction_dim": (-2, -1)}, "contraction_dim: "),
+        ({}, "use_fast_accum: False, and no function here adds up products in fp32"),
+        ({"mat_b": torch.zeros(64, 48).to(torch.float8_e4m3fn)}, "no function here multiplies them"),
+    ],
+)
+def test_what_scaled_products_refuse(scaled: dict[str, ModuleType], given: dict[str, Any], words: str) -> None:
+    made = scaled_operands("m")
+    arguments = {**made, "scale_recipe_a": ROWWISE, "scale_recipe_b": ROWWISE, "offs": torch.zeros(3), **given}
+    with pytest.raises(ValueError, match=words):
+        scaled["fast"].scaled_grouped_mm(*host_functions(scaled, "fast"))(**arguments)
+
+
+def test_torch_compile_sees_one_operator_of_scaled_operands(
+    scaled: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def products(a: Any, b: Any, offs: Any, scale_a: Any, scale_b: Any, *_: Any) -> Any:
+        a, b = a.float() * scale_a[:, None], b.float() * scale_b[:, None]
+        return torch.cat([a[part] @ b[i] for i, part in enumerate(parts(tuple(offs.tolist())))]).to(torch.bfloat16)
+
+    monkeypatch.setattr(scaled["exact"], "run", products)
+    given = {**scaled_operands("m"), "offs": torch.tensor([10, 10, 150], dtype=torch.int32)}
+    a, b, scale_a, scale_b, offs = given.values()
+    multiply = scaled["exact"].scaled_grouped_mm(scaled["exact"].exact)
+    compiled = torch.compile(multiply, backend="aot_eager", fullgraph=True)
+    found = compiled(a, b, scale_a, ROWWISE, scale_b, ROWWISE, offs=offs)
+    assert torch.equal(found, products(a, b, offs, scale_a, scale_b))
+
+
+MX = "problem: {scaling: mx, a: {dtype: e4m3}, b: {dtype: e4m3, layout: col}}\ntile: {n: 128, k: 128}\n"
+
+
+def blocked(scales: Any) -> Any:
+    """Scales (rows, K / 32) in torch's blocks: 128 rows by 4, of which 32 rows lie together."""
+    rows, columns = -(-len(scales) // 128), -(-scales.shape[1] // 4)
+    padded = torch.zeros(rows * 128, columns * 4, dtype=scales.dtype)
+    padded[: len(scales), : scales.shape[1]] = scales
+    blocks = padded.view(rows, 128, columns, 4).permute(0, 2, 1, 3)
+    return blocks.reshape(-1, 4, 32, 4).transpose(1, 2).reshape(rows * 128, columns * 4)
+
+
+@pytest.mark.parametrize("which", ["aten", "functional"])
+def test_products_of_mx_scales_in_torchs_blocks(which: str, tmp_path: Path) -> None:
+    text = f"kernel: grouped_gemm\nname: mx\narch: sm100\n{MX}"
+    (tmp_path / "mx.yaml").write_text(text)
+    own = load_module(build(tmp_path / "mx.yaml", out=tmp_path / "generated").folder / "mx.py", "sm100")
+    torch.manual_seed(0)
+    ends, k = (10, 10, 150), 160
+    a, b = fp8(150, k), fp8(3, 136, k)
+    scale_a, scale_b = (torch.randint(123, 131, (*x.shape[:-1], k // 32)).to(torch.uint8) for x in (a, b))
+    scales = (
+        torch.cat([blocked(scale_a[part]) for part in parts(ends)]).view(torch.float8_e8m0fnu),
+        torch.stack([blocked(x).flatten() for x in scale_b]).view(torch.float8_e8m0fnu),
+    )
+    functional = torch.nn.functional
+    recipe, swizzle = functional.ScalingType.BlockWise1x32, functional.SwizzleType.SWIZZLE_32_4_4
+    with Session("eager", 0).active():
+        x, y, offs = a.to(DEVICE), b.to(DEVICE).mT, torch.tensor(ends, dtype=torch.int32).to(DEVICE)
+        first, second = (t.view(torch.uint8).to(DEVICE) for t in scales)
+        if which == "aten":
+            made = own.aten_scaled_grouped_mm(own.mx)(x, y, first, second, offs)
+        else:
+            multiply = own.scaled_grouped_mm(own.mx)
+            with pytest.raises(ValueError, match=r"scale_recipe_a: .*BlockWise1x32"):
+                multiply(x, y, first, ROWWISE, second, recipe, swizzle, swizzle, offs=offs)
+            with pytest.raises(ValueError, match=r"swizzle_b: None; these kernels take .*SWIZZLE_32_4_4"):
+                multiply(x, y, first, recipe, second, recipe, swizzle, offs=offs)
+            made = multiply(x, y, first, recipe, second, recipe, swizzle, swizzle, offs=offs)
+        made = torch.Tensor(made.float().cpu())
+    wide = [v.float() * torch.exp2(s.float() - 127).repeat_interleave(32, -1) for v, s in ((a, scale_a), (b, scale_b))]
+    wanted = torch.cat([wide[0][part] @ wide[1][i].T for i, part in enumerate(parts(ends))])
+    assert float((made - wanted).norm()) < 1e-2 * float(wanted.norm())

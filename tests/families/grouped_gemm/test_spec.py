@@ -28,6 +28,15 @@ def blamed(**said: Any) -> dict[str, str]:
         ({"schedule": {"tail": "split"}}, "tiles of groups are whole"),
         ({"schedule": {"pdl": True}}, "every task reads the groups' sizes"),
         ({"schedule": {"kind": "grid"}}, "CTAs search for the groups"),
+        ({"schedule": {"kind": "clc"}}, "this is of sm100"),
+        ({"tasks": {"load": {"by": "pointers"}}}, "operands of groups come by TMA"),
+        ({"schedule": {"kind": "dynamic"}, "cluster": {"m": 2}}, "draws tiles for itself"),
+        (
+            {"schedule": {"kind": "dynamic"}, "tasks": {"epilogue": {}}, "guards": {"EPILOGUE_TASK": "keep"}},
+            "how many tasks hear of a tile",
+        ),
+        ({"schedule": {"kind": "dynamic", "tail": "split"}}, "only CTAs that stay"),
+        ({"schedule": {"kind": "dynamic"}, "arch": "sm100", "tasks": {}, "tile": {}}, "without a counter: clc"),
         ({"cluster": {"k": 2}, "epilogue": {"subtiles": 1}}, "tiles of groups are whole"),
         ({"tasks": {"specialized": False, "mma": {"replicate": 1}}}, "have a producer"),
         ({"problem": {"vary": "n"}}, "a group's columns end anywhere: direct"),
@@ -51,6 +60,8 @@ def test_what_does_not_go_together_is_said(said: dict[str, Any], words: str) -> 
         {"problem": {"vary": "n"}, "epilogue": {"store": "direct", "ops": ["bias"]}},
         {"problem": {"given": "psum", "a": {"layout": "col"}}},
         {"cluster": {"m": 2}, "problem": {"given": "masked_m"}},
+        {"schedule": {"kind": "dynamic"}, "tasks": {"epilogue": {}, "mma": {"split": "pingpong"}}},
+        {"schedule": {"kind": "clc"}, "arch": "sm100", "cluster": {"m": 2}, "tasks": {"scheduler": {}}},
     ],
 )
 def test_what_goes_together_is_no_fault(said: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
 ROOT = Path(__file__).parents[3] / "generated" / "hopper_layer_norm_bwd"
@@ -90,6 +91,6 @@ def test_each_shape_has_a_config() -> None:
     loaded = load_module(ROOT / "hopper_layer_norm_bwd.py")
     for n in (1, 8, 63, 512, 1000, 5000, 8192, 8193, 40000, 65536, 65537, 131072, 200000, 262144):
         for m in (1, 300, 70000):
-            config = loaded.pick_config(m, n, 132)
+            config = loaded.pick_config(m, n, Gpu("", 132))
             assert loaded.clocks(config, m, n, 132) < float("inf"), (m, n)
             assert config.kwargs["STAGES"] or n % 8 or n <= 64 or n > 131072, (m, n)

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal
 
-from tlxgen.loading import HOST
+from tlxgen.loading import HOST, MODEL
 from tlxgen.sim import Delays, Report, UnsupportedOp, Way
 from tlxgen.verbs.verify import runs_of
 from tlxgen.verify import CHANCE, SCHEDULES
@@ -89,7 +89,7 @@ def beyond(subject: Subject, mutant: Mutant, seeds: int = 20) -> Outcome:
 def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
     """A file with the mutant's source, under the module's own name."""
     with tempfile.TemporaryDirectory() as folder:
-        if (shared := subject.path.with_name(HOST)).exists():
+        for shared in filter(Path.exists, map(subject.path.with_name, (HOST, MODEL))):
             shutil.copy(shared, folder)
         path = Path(folder) / f"{mutant.at.split('/')[1]}.py"
         path.write_text(apply(subject.text, mutant.edits))

@@ -13,9 +13,9 @@ from .mutant import Mutant, apply
 from .mutators import MUTATORS
 
 
-def mutants(modules: Iterable[tuple[str, str]]) -> Iterator[Mutant]:
-    """The mutants of (SPEC/MODULE, source) in order. What gives a text again that another one gave is left out, also a
-    helper's that is in several modules: it counts once."""
+def mutants(modules: Iterable[tuple[str, str]], kind: str = "") -> Iterator[Mutant]:
+    """The mutants of (SPEC/MODULE, source) in order, or those of one mutator. What gives a text again that another one
+    gave is left out, also a helper's that is in several modules: it counts once."""
     known: set[tuple[str, str]] = set()
     names: Counter[str] = Counter()
     for at, text in modules:
@@ -23,7 +23,7 @@ def mutants(modules: Iterable[tuple[str, str]]) -> Iterator[Mutant]:
         for function in module.functions:
             start, end = module.span(function)
             before = _meaning(text[start:end])
-            for mutant in _of_function(module, function):
+            for mutant in _of_function(module, function, kind):
                 after = _meaning(apply(text[:end], mutant.edits)[start:])
                 if after != before and (before, after) not in known:
                     known.add((before, after))
@@ -35,9 +35,11 @@ def _numbered(mutant: Mutant, number: int) -> Mutant:
     return mutant if number == 1 else replace(mutant, what=f"{mutant.what} ({number})")
 
 
-def _of_function(module: Module, function: cst.FunctionDef) -> Iterator[Mutant]:
-    for kind in MUTATORS:
-        mutator = kind(module, function)
+def _of_function(module: Module, function: cst.FunctionDef, kind: str) -> Iterator[Mutant]:
+    for made in MUTATORS:
+        if kind and made.kind != kind:
+            continue
+        mutator = made(module, function)
         function.visit(mutator)
         yield from mutator.made
 

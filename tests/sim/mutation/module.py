@@ -30,6 +30,7 @@ class Module:
         self._positions = wrapper.resolve(PositionProvider)
         self._parents = wrapper.resolve(ParentNodeProvider)
         self._starts = [0]
+        self._lines = text.splitlines()
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
         self.functions = [f for f in wrapper.module.body if isinstance(f, cst.FunctionDef) and _is_jit(f)]
@@ -69,7 +70,21 @@ class Module:
         found = next((a for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))), None)
         if found is None:
             return ""
-        return " ".join(self.text[self.span(found)[0] : self.span(found.body)[0]].split()).rstrip(": ")
+        return self.header(found)
+
+    def header(self, statement: cst.CSTNode) -> str:
+        """A statement on one line, without the block that it has."""
+        body = getattr(statement, "body", None)
+        end = self.span(body)[0] if isinstance(body, cst.BaseSuite) else self.span(statement)[1]
+        return " ".join(self.text[self.span(statement)[0] : end].split()).rstrip(": ")
+
+    def role(self, task: cst.CSTNode) -> str:
+        """The header of a task, after the comment before it; empty outside of any."""
+        if not isinstance(task, cst.With):
+            return ""
+        header = self.line(task) - 1
+        lines = self._lines[max(0, header - 1) : header + 1]
+        return " ".join(line.strip() for line in lines if line.lstrip().startswith("#") or line is lines[-1])
 
     def siblings(self, line: cst.SimpleStatementLine) -> tuple[Sequence[cst.CSTNode], int]:
         """The block that a line is in, and its place there."""

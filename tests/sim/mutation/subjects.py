@@ -21,7 +21,7 @@ from tlxgen.check import numerics
 from tlxgen.coverage import Coverage
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
 from tlxgen.verify.sms import counts_for, turn_of
-from tlxgen.verify.structures import cases_of
+from tlxgen.verify.structures import cases_of, cluster_of
 from tlxgen.verify.varied import Varied
 
 LIMITS = Limits(steps=100_000)
@@ -124,12 +124,13 @@ def generated(at: str) -> Subject:
     name, structure = at.split("/")
     found = kernels(name)
     made = next(s for s in found.structures if s.name == structure)
-    variants, cluster = made.variants, math.prod(made.plan.cluster)
+    variants = made.variants
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
 
     def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
         report = Report()
+        cluster = cluster_of(variants[case.config])
         for way in runs:
             turn = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
             count = sms * cluster if sms else turn

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from ..module import Module
+from ..module import Module, called
 from ..mutant import Edit, Mutant
 
 
@@ -25,7 +25,8 @@ class Mutator(cst.CSTVisitor):
         """A mutant of the statement that `node` is in."""
         statement = self.module.statement(node)
         where = self.module.line(statement), self.function.name.value
-        self.made.append(Mutant(self.module.at, self.kind, *where, what, edits, self.module.loop(statement)))
+        around = self.module.loop(statement), self.module.role(self.task(node)), self.module.header(statement)
+        self.made.append(Mutant(self.module.at, self.kind, *where, what, edits, *around))
 
     def replace(self, node: cst.CSTNode, text: str, of: str = "") -> None:
         """A mutant that has `text` in the place of `node`, which belongs to `of`."""
@@ -47,6 +48,6 @@ class Mutator(cst.CSTVisitor):
     def task(self, node: cst.CSTNode) -> cst.CSTNode:
         """The task that a node belongs to, or the whole function."""
         for found in self.module.ancestors(node):
-            if isinstance(found, cst.With) and "async_task(" in self.module.code(found.items[0]):
+            if isinstance(found, cst.With) and called(found.items[0].item) == "async_task":
                 return found
         return self.function

@@ -1,0 +1,71 @@
+"""The README: its spec, kernel and picture belong together, and its commands are some of the first tutorial's."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.docs.walkthrough import DOCS, README, Step, blocks, differs, passages, run, steps
+from tlxgen.cli import app
+
+PAGE = README.read_text()
+TUTORIAL = (DOCS / "first-spec.md").read_text()
+SPEC = Path("specs", "my_gemm.yaml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the spec of the page."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / SPEC).write_text(blocks(PAGE, "yaml")[0])
+    return tmp_path
+
+
+def test_its_spec_and_commands_are_the_tutorials() -> None:
+    assert blocks(PAGE, "yaml")[0] in TUTORIAL
+    shown = steps(PAGE)
+    assert [step.command.split()[1] for step in shown] == ["build", "verify"]
+    for step in shown:
+        assert any(step.command == s.command and not differs(step, "\n".join(s.shown)) for s in steps(TUTORIAL))
+
+
+def test_its_kernel_is_what_its_spec_gives(folder: Path) -> None:
+    """Line by line, in order, less the indentation; "..." stands for lines that are left out."""
+    assert run(steps(PAGE)[0].command, folder)[0] == 0
+    assert "`my_gemm_pingpong.py`" in PAGE
+    text = (folder / "generated" / "my_gemm" / "my_gemm_pingpong.py").read_text()
+    for passage in passages(blocks(PAGE, "python")[0]):
+        assert textwrap.indent(passage, " " * 8) in text
+
+
+def test_its_picture_is_of_its_plan(folder: Path) -> None:
+    pytest.importorskip("networkx")
+    assert "(docs/pictures/my_gemm_pingpong.svg)" in PAGE
+    status, output = run(f"tlxgen show {SPEC} --structure my_gemm_pingpong --svg drawn.svg", folder)
+    assert status == 0, output
+    assert (DOCS / "pictures" / "my_gemm_pingpong.svg").read_bytes() == (folder / "drawn.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "wrong"),
+    [
+        (["a  b", "c"], "a b\n\n ───\nc\n", ""),
+        (["a", "c"], "a\nb\nc\n", "c"),
+        (["a", "...", "c"], "a\nb\nc\n", ""),
+        (["a"], "a\nb\n", "(and then) b"),
+        (["a", "..."], "a\nb\n", ""),
+        (["took 3.5 s"], "took 12 s\n", ""),
+        (["took 3 steps"], "took 4 steps\n", "took 3 steps"),
+    ],
+)
+def test_a_difference_is_found(shown: list[str], output: str, wrong: str) -> None:
+    assert differs(Step("x", tuple(shown)), output) == wrong
+
+
+def test_every_verb_is_in_the_table_of_the_command_line() -> None:
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    table = (DOCS / "cli.md").read_text().partition("## Verbs")[2].partition("\n## ")[0]
+    rows = {line.split("`")[1].split()[1] for line in table.splitlines() if line.startswith("| `tlxgen ")}
+    assert rows == names

@@ -1,0 +1,213 @@
+"""Tiles cut along K that the last CTA of each adds up, and operands that are exchanged: run, also with faults."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.build import make  # noqa: E402
+from tlxgen.check import numerics  # noqa: E402
+from tlxgen.cudalike import CudaLike  # noqa: E402
+from tlxgen.families import Kernels  # noqa: E402
+from tlxgen.families.gemm.model import Gpu  # noqa: E402
+from tlxgen.loading import HOST, MODEL, load_file  # noqa: E402
+from tlxgen.sim import RUNS, Limits, Report, Way, load_module, verify_case  # noqa: E402
+
+from .matrix import kernels_of, spec_of  # noqa: E402
+
+LAST = {"schedule": {"tail": "split", "fix_up": "last"}, "rings": {"ab": {"stages": 3, "empty": "warp"}}}
+PAIR = {**LAST, "tile": {"m": 128, "n": 64, "k": 32}}
+FORMS: dict[str, dict[str, Any]] = {
+    "pair": {**PAIR, "epilogue.ops": ["bias", "relu"]},
+    "turns": {**PAIR, "tasks.mma.split": "pingpong"},
+    "alone": {**LAST, "tile": {"m": 64, "n": 128, "k": 32}, "tasks.mma.replicate": 1, "problem.c.dtype": "fp32"},
+    "three": {**LAST, "tile": {"m": 192, "n": 64, "k": 32}, "tasks.mma.replicate": 3},
+    "three_whole": {"tile": {"m": 192, "n": 128, "k": 64}, "tasks.mma.replicate": 3, "rings.ab.stages": 2},
+    "three_helped": {
+        "schedule.tail": "helped",
+        "tile": {"m": 192, "n": 64, "k": 64},
+        "tasks.mma.replicate": 3,
+        "rings.ab.stages": 3,
+    },
+    "few": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True},
+    "few_fp32": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True, "problem.c.dtype": "fp32"},
+    "few_whole": {"tile": {"m": 64, "n": 128, "k": 64}, "tasks.mma.exchange": True, "rings.ab.stages": 2},
+    "few_pipelined": {
+        "tile": {"m": 32, "n": 64, "k": 32},
+        "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
+        "epilogue.ops": ["residual"],
+    },
+    "few_direct": {"tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True, "epilogue.store": "direct"},
+}
+LAYOUTS = [("row", "row"), ("row", "col"), ("col", "row"), ("col", "col")]
+SMS = 4
+
+
+@cache
+def _made(text: str) -> tuple[Kernels, dict[str, bytes]]:
+    """The structure of a spec, and its files, once for all tests."""
+    with TemporaryDirectory() as folder:
+        kernels = kernels_of(json.loads(text), Path(folder))
+        return kernels, make(Path(folder) / f"{kernels.name}.yaml", Path(folder) / "made").files
+
+
+class Form:
+    """A structure, rendered to a folder, with the host's choice of how tiles are cut replaced by the test's."""
+
+    def __init__(self, name: str, values: dict[str, Any], folder: Path) -> None:
+        self.kernels, files = _made(json.dumps(spec_of(name, values)))
+        self.path = folder / f"{name}.py"
+        for file in (self.path.name, HOST, MODEL):
+            (folder / file).write_bytes(files[file])
+
+    def run(
+        self, shape: tuple[int, int, int], parts: int = 0, runs: tuple[Way, ...] = RUNS, sms: int = SMS, whole: int = 0
+    ) -> Report:
+        """`parts`: of each tile but the first `whole`, whatever it costs; 0 leaves it to the host."""
+        module = load_module(self.path, "sm90", sms)
+        if parts:
+            _cut(module, parts, whole)
+        (structure,) = self.kernels.structures
+        spec = structure.variants[0].spec
+        case = (self.kernels.family.problem(), module, spec, shape, module.CONFIGS[0], numerics.compare)
+        return verify_case(*case, runs, sms=sms, limits=Limits(steps=100_000))
+
+    def mutated(self, old: str, new: str) -> None:
+        text = self.path.read_text()
+        assert old in text, old
+        self.path.write_text(text.replace(old, new))
+
+
+def _cut(module: ModuleType, parts: int, whole: int) -> None:
+    """Has the host cut the tiles behind the first `whole` into so many parts."""
+
+    def cut(index: int, shape: tuple[int, int, int], gpu: object, pitches: object) -> tuple[int, int, int]:
+        k_tiles = -(-shape[2] // module.CONFIGS[index].kwargs["BLOCK_K"])
+        part_tiles = -(-k_tiles // parts)
+        return whole, -(-k_tiles // part_tiles), part_tiles
+
+    module.__dict__["TIMES"] = SimpleNamespace(cut=cut)
+
+
+# (form, shape, parts): of a tile in no more parts than are added up at a time of 4, of 8, of 16; a part that ends
+# early; one row; more parts than there are CTAs.
+CASES = [
+    ("pair", (200, 72, 200), 3),
+    ("pair", (1, 64, 320), 8),
+    ("turns", (300, 120, 330), 5),
+    ("turns", (128, 64, 512), 16),
+    ("alone", (70, 136, 328), 10),
+    ("three", (200, 72, 328), 4),
+    ("three", (70, 64, 264), 2),
+    ("three_whole", (400, 264, 200), 0),
+    ("three_helped", (5 * 192 + 70, 56, 40 * 64), 0),
+    ("few", (17, 136, 328), 6),
+    ("few", (33, 200, 512), 16),
+    ("few_fp32", (5, 72, 200), 4),
+    ("few_whole", (65, 264, 200), 0),
+    ("few_pipelined", (40, 72, 200), 0),
+    ("few_direct", (33, 65, 200), 0),
+]
+
+
+@pytest.mark.parametrize(("form", "shape", "parts"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES])
+def test_numbers_and_protocol(form: str, shape: tuple[int, int, int], parts: int, tmp_path: Path) -> None:
+    report = Form(form, FORMS[form], tmp_path).run(shape, parts)
+    assert not report.seen, str(report)
+
+
+def test_some_tiles_stay_whole(tmp_path: Path) -> None:
+    """The first items are tiles of their own, those that follow parts of the others."""
+    report = Form("pair", FORMS["pair"], tmp_path).run((384, 128, 328), 4, whole=4)
+    assert not report.seen, str(report)
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
+def test_operands_are_exchanged_in_every_layout(layouts: tuple[str, str], tmp_path: Path) -> None:
+    a, b = layouts
+    values = {**FORMS["few"], "problem": {"a": {"layout": a}, "b": {"layout": b}}}
+    form = Form("few", values, tmp_path)
+    report = form.run((24, 72, 136), 2, RUNS[:2])
+    assert not report.seen, str(report)
+    turned = {"a": "tlx.local_trans(a_tiles[slot])", "b": "tlx.local_trans(b_tiles[slot])"}
+    text = form.path.read_text()
+    assert (turned["a"] in text) == (a == "row") and (turned["b"] in text) == (b == "row")
+
+
+FAULTS = [
+    ("part counted before it is stored", "pair", "cp.async.bulk.wait_group 0; ", ""),
+    ("part counted by warps that have not met", "pair", "tl.debug_barrier()", "pass"),
+    ("counted without a release", "pair", 'sem="acq_rel"', 'sem="acquire"'),
+    ("last without an acquire", "pair", 'sem="acq_rel"', 'sem="release"'),
+    ("the first adds up", "pair", "== tail_parts - 1", "== 0"),
+    ("the last but one adds up", "pair", "== tail_parts - 1", "== tail_parts - 2"),
+    ("nobody adds up", "pair", "== tail_parts - 1", "== tail_parts"),
+    ("everybody adds up", "pair", "== tail_parts - 1", ">= 0"),
+    ("count left for the next launch", "pair", "tl.atomic_xchg(counts_ptr, 0,", "tl.atomic_xchg(counts_ptr, 1,"),
+    ("both replicas count as one", "pair", "(tile - num_whole) * 2 + replica", "(tile - num_whole) * 2"),
+    ("count of another tile", "turns", "counts_ptr + (tile - num_whole)", "counts_ptr + 0 * tile"),
+    ("sums of another part's place", "pair", "(index - num_whole) * BLOCK_M", "(tile - num_whole) * BLOCK_M"),
+    ("sums of another tile", "turns", "(tile - num_whole) * tail_parts * BLOCK_M", "0 * tail_parts * BLOCK_M"),
+    ("other replica's rows", "pair", "tail_parts * BLOCK_M + replica * (BLOCK_M // 2)", "tail_parts * BLOCK_M"),
+    ("a part left out", "pair", "tail_parts, STRIDE, 4", "tail_parts - 1, STRIDE, 4"),
+    ("a stripe left out", "pair", "range(0, end, 4)", "range(4, end, 4)"),
+    ("rows of the tile left out", "pair", "tl.minimum(M - row, ROWS)", "tl.minimum(M - row, ROWS // 2)"),
+    ("rows beyond C", "pair", "mask=(rows[:, None] < M) & (", "mask=(rows[:, None] < M + 3) & ("),
+    ("parts overlap", "pair", "% tail_parts * part_tiles", "% tail_parts * (part_tiles - 1)"),
+    ("one of three does not release", "three", "num_warps=4, num_arrivals=3", "num_warps=4, num_arrivals=2"),
+    ("rows of the third replica", "three", "slot * 3 + replica", "slot * 3 + replica % 2"),
+    ("halves of the sums in one place", "few", "sums_row + i * (BLOCK_M // 2)", "sums_row"),
+    ("halves of the sums exchanged", "few", "tl.trans(slices[i])", "tl.trans(slices[1 - i])"),
+    ("a slot released before its product is done", "few", "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
+    ("staging buffer not awaited", "few", "tlx.async_descriptor_store_wait(C_STAGES - 1)", "pass"),
+    ("sums not fenced", "few", 'tlx.fence("async_shared")', "pass"),
+]
+
+
+@pytest.mark.parametrize(("name", "form", "old", "new"), FAULTS, ids=[f[0].replace(" ", "_") for f in FAULTS])
+def test_a_fault_is_found(name: str, form: str, old: str, new: str, tmp_path: Path) -> None:
+    made = Form(form, FORMS[form], tmp_path)
+    made.mutated(old, new)
+    shape = {"few": (30, 136, 200), "three": (192, 64, 600)}.get(form, (250, 120, 200))
+    found = Report()
+    for run in RUNS:
+        found.add(made.run(shape, 3, (run,)))
+        if found.seen:
+            return
+    pytest.fail(f"{name}: nothing was found")
+
+
+def test_a_launch_has_a_word_for_each_tile_that_is_cut_and_room_for_each_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load_file(Form("pair", FORMS["pair"], tmp_path).path)
+    monkeypatch.setattr(module, "gpu_of", lambda index: Gpu("", SMS))
+    _cut(module, 5, 0)
+    for m, n in ((128, 64), (500, 200), (1000, 64)):
+        tiles = -(-m // 128) * -(-n // 64)
+        shapes = ((m, 800), (800, n), (n,))
+        operands = (torch.zeros(shape, dtype=torch.bfloat16).as_subclass(CudaLike) for shape in shapes)
+        call = module.prepare(*operands, None, module.CONFIGS[0])
+        elements, words = call.workspace
+        assert words >= 2 * tiles and elements >= tiles * 5 * 128 * 64
+        assert call.launches[0].grid == (min(tiles * 5, SMS), 1, 1)
+
+
+def test_specs_of_few_rows_are_short(tmp_path: Path) -> None:
+    """What goes with exchanged operands is their default: one consumer, a low tile, whole subtiles."""
+    spec = {"kernel": "gemm", "name": "short", "arch": "sm90", "tasks": {"mma": {"exchange": True}}}
+    (variant,) = kernels_of(spec, tmp_path).kept
+    assert variant.plan
+    sizes = {p.name: p.value for p in variant.plan.parameters}
+    assert (sizes["BLOCK_M"], sizes["BLOCK_N"], sizes["BLOCK_K"]) == (32, 128, 128)
+    (weights,) = (t for r in variant.plan.rings for t in r.tiles if t.name == "b")
+    assert weights.bytes.value * sizes["STAGES"] >= 1 << 16  # on their way to an SM, so that memory is kept busy

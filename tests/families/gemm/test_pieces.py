@@ -1,0 +1,97 @@
+"""Columns that products of powers of two share: run in every form that may have them, and with faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton.language.extra.tlx")
+
+from tlxgen.families.base import structure_key  # noqa: E402
+from tlxgen.families.gemm import Gemm  # noqa: E402
+from tlxgen.sim import RUNS  # noqa: E402
+
+from .matrix import kernels_of, spec_of  # noqa: E402
+from .test_fix_up import LAYOUTS, Form  # noqa: E402
+
+PAIR = {"tile": {"m": 128, "n": 96, "k": 32}, "rings.ab.stages": 3}
+FORMS: dict[str, dict[str, Any]] = {
+    "pair": PAIR,
+    "fifths": {**PAIR, "tile.n": 160, "epilogue.ops": ["bias", "gelu", "residual"]},
+    "sevenths": {**PAIR, "tile.n": 224, "epilogue.subtiles": 1},
+    "three": {**PAIR, "tile.m": 192, "tasks.mma.replicate": 3, "epilogue.subtiles": 4},
+    "alone": {**PAIR, "tile.m": 64, "tasks.mma.replicate": 1, "problem.c.dtype": "fp32"},
+    "turns": {**PAIR, "tile.m": 64, "tasks.mma.split": "pingpong", "rings.ab.full": "separate"},
+    "drawn": {**PAIR, "schedule.kind": "dynamic", "tasks.mma.in_flight": 0},
+    "cut": {**PAIR, "schedule.split_k": 3, "epilogue.ops": ["bias", "relu"]},
+    "shared_a": {**PAIR, "cluster.n": 2},
+    "shared_b": {**PAIR, "cluster.m": 2},
+    "direct": {**PAIR, "epilogue.store": "direct"},
+    "store_task": {**PAIR, "tasks.epilogue": {}},
+    "pipelined": {**PAIR, "tile.m": 64, "tasks.specialized": False},
+    "halved": {**PAIR, "epilogue.ops": ["scale", "swiglu"]},
+    "fp8": {
+        **PAIR,
+        "tile.k": 64,
+        "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}},
+        "epilogue.ops": ["scale_rowwise"],
+    },
+}
+# A tile that ends within the last piece, one within the first, and a K that is short of a slot.
+SHAPES = [(200, 360, 136), (70, 40, 72)]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_numbers_and_protocol(name: str, tmp_path: Path) -> None:
+    form = Form(name, FORMS[name], tmp_path)
+    for shape in SHAPES:
+        report = form.run(shape, runs=RUNS[:2])
+        assert not report.seen, str(report)
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
+def test_every_layout(layouts: tuple[str, str], tmp_path: Path) -> None:
+    a, b = layouts
+    form = Form("pair", {**PAIR, "problem": {"a": {"layout": a}, "b": {"layout": b}}}, tmp_path)
+    report = form.run((130, 104, 72), runs=RUNS[:2])
+    assert not report.seen, str(report)
+
+
+FAULTS = [
+    ("second product of the other replica's rows", "+ replica], b_1_tiles", "+ 1 - replica], b_1_tiles"),
+    ("bytes of one piece alone", " + BLOCK_K * (BLOCK_N // 3) * 2", ""),
+    ("second piece loaded from the first's columns", "column + BLOCK_N // 3 * 2]", "column]"),
+    ("a slot released before the second product is done", "tlx.async_dot_wait(2, acc", "tlx.async_dot_wait(3, acc"),
+    ("the last product read before it is done", "tlx.async_dot_wait(0, acc_1)", "tlx.async_dot_wait(1, acc_1)"),
+    ("pieces stored in another order", "halves(acc_0) + (acc_1,)", "(acc_1,) + halves(acc_0)"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), FAULTS, ids=[f[0].replace(" ", "_") for f in FAULTS])
+def test_a_fault_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
+    form = Form("pair", PAIR, tmp_path)
+    form.mutated(old, new)
+    assert form.run((200, 200, 136)).seen, name
+
+
+def test_widths_of_one_form_share_a_source_and_those_of_others_do_not(tmp_path: Path) -> None:
+    values = {**PAIR, "variants.axes": {"tile.n": [64, 96, 128, 160, 192, 224]}}
+    kernels = kernels_of(spec_of("widths", values), tmp_path)
+    widths = {s.name: [v.values["tile.n"] for v in s.variants] for s in kernels.structures}
+    assert widths == {
+        "widths": [64, 128],
+        "widths_thirds": [96, 192],
+        "widths_fifths": [160],
+        "widths_sevenths": [224],
+    }
+
+
+def test_a_baked_width_is_a_structure_of_its_own(tmp_path: Path) -> None:
+    values = {**PAIR, "bake": ["tile.n"], "variants.axes": {"tile.n": [96, 192]}}
+    kernels = kernels_of(spec_of("widths", values), tmp_path)
+    assert [s.name for s in kernels.structures] == ["widths_n96", "widths_n192"]
+    keys = {structure_key(Gemm(), v.spec) for s in kernels.structures for v in s.variants if v.spec}
+    assert len(keys) == 2

@@ -1,0 +1,8 @@
+"""Why mutants are no faults, by what they are of."""
+
+from __future__ import annotations
+
+from . import anywhere, attention, gemm, norms, wheel
+from .argued import Equivalent
+
+ARGUED: tuple[Equivalent, ...] = (*anywhere.ARGUED, *gemm.ARGUED, *attention.ARGUED, *norms.ARGUED, *wheel.ARGUED)

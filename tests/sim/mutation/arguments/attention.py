@@ -1,0 +1,225 @@
+"""Mutants of generated attention kernels that are no faults."""
+
+from __future__ import annotations
+
+from .argued import Equivalent
+
+DEFAULT_SCHEDULE = r"^hopper_attention_fwd(_masks/.*packed|/)"  # turns, with the products under the softmax
+ARGUED = (
+    Equivalent(
+        "The other replica's turn is the first: it passes by its own arrival, and lets this one in, as it does later.",
+        (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),),
+        at=r"attention_fwd",
+    ),
+    Equivalent(
+        "Turns say which replica multiplies first, and nothing depends on that: who comes late has its turn later.",
+        (
+            ("later", r"tlx\.named_barrier_wait\(4 \+ replica, 256\) after scores = tlx\.async_dot\(.*"),
+            ("sooner", r"tlx\.named_barrier_arrive\(5 - replica, 256\) before (scores|acc) = tlx\.async_dot\(.*"),
+        ),
+        at=r"attention_fwd",
+    ),
+    Equivalent(
+        "The first round of a softmax is the same from any finite m or from -inf, and what l was it multiplies by "
+        "exp2(-inf) = 0, or by the factor that belongs to that m where only m is kept: acc and l are zero then.",
+        (
+            ("initialisation", r"m = tl\.full\(.*\) once, before the loop"),
+            ("initialisation", r"l = tl\.zeros\(.*\) once, before the loop"),
+        ),
+        at=r"attention_fwd(_rings|_schedules/.*persistent|/)",
+    ),
+    Equivalent(
+        "Of an item's first K, where its slot is known to be free, as below; its last load has long been waited for.",
+        (("alias", r"tlx\.barrier_wait: kv_empty -> kv_full"),),
+        at=r"attention_fwd_rings/.*shared_leader_q",
+        loop=r"^for index ",
+        statement=r"kv_empty\[k_slot\]",
+    ),
+    Equivalent(
+        "Of an item's first K: the only slot of Q, acquired just before, is released after all slots of the item "
+        "before, since O leaves through it.",
+        (
+            ("drop", r"tlx\.barrier_wait\(kv_empty\[k_slot\], .*"),
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\(kv_full\[k_slot\], .* before tlx\.barrier_wait\(kv_empty\[k_slot.*",
+            ),
+            ("later", r"tlx\.barrier_wait\(kv_empty\[k_slot\], .* after tlx\.barrier_expect_bytes\(kv_full\[k_slot.*"),
+        ),
+        at=r"attention_fwd_rings/.*shared_leader_q",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "Of an item's last V: nothing is loaded any more before Q's only slot is released, and O leaves through that "
+        "after the product with V.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(kv_empty\[v_slot\]\) before acc = tlx\.async_dot_wait\(0, acc\)"),
+            ("later", r"acc = tlx\.async_dot_wait\(0, acc\) after tlx\.barrier_arrive\(kv_empty\[v_slot\]\)"),
+        ),
+        at=r"attention_fwd_rings/.*shared_leader_q",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "K's slot is released after the wait for V of the round before: where K of the next round has been acquired, "
+        "the last load into V's slot has landed.",
+        (
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\(v_full\[v_slot\], .* before tlx\.barrier_wait\(v_empty\[v_slot\].*",
+            ),
+            ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full.*"),
+        ),
+        at=DEFAULT_SCHEDULE,
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
+        "which does not wait for what is loaded here. It costs overlap alone.",
+        (
+            ("index", r"barrier_wait [kv]_empty: [kv]_slot -> bank"),
+            ("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),
+        ),
+        at=DEFAULT_SCHEDULE,
+    ),
+    Equivalent(
+        "An item's last V has the number of its last K, and K and V have as many slots.",
+        (("index", r"\w+ v_(full|empty|tiles): v_slot -> k_slot"),),
+        at=DEFAULT_SCHEDULE,
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "Q_STAGES is 1 in every config of the module: the slot is that of the replica.",
+        (
+            ("index", r"\w+ q_(full|empty|tiles): q_slot -> replica"),
+            ("index", r"\w+ o_tiles: replica -> q_slot"),
+        ),
+        at=r"^hopper_attention_fwd(_masks|_rings)?/",
+    ),
+    Equivalent(
+        "KV_STAGES is 2 in every config of the module.",
+        (("counter", r"\w+_slot, \w+_phase = ring_slot: KV_STAGES -> 2"),),
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules|fwd_masks|fwd)/",
+    ),
+    Equivalent(
+        "In each step K's slot is released after V's, and acquired before it: to have waited for K's is to know V's.",
+        (
+            ("drop", r"tlx\.barrier_wait\(v_empty\[v_slot\], .*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(v_full\[v_slot\], .* before tlx\.barrier_wait\(v_empty\[.*"),
+            ("later", r"tlx\.barrier_wait\(v_empty\[v_slot\], .* after tlx\.barrier_expect_bytes\(v_full\[.*"),
+            ("alias", r"tlx\.barrier_wait: v_empty -> (k_empty|v_full)"),
+            ("sooner", r"tlx\.barrier_arrive\(v_empty\[v_slot\]\) before dp = tlx\.async_dot_wait\(.*"),
+            ("later", r"dp = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(v_empty\[v_slot\]\)"),
+        ),
+        at=r"attention_bwd_dq",
+    ),
+    Equivalent(
+        "In each step Q's slot is released after dO's, and acquired before it: to have waited for Q's is to know dO's.",
+        (
+            ("drop", r"tlx\.barrier_wait\(do_empty\[do_slot\], .*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(do_full\[do_slot\], .* before tlx\.barrier_wait\(do_empty\[.*"),
+            ("later", r"tlx\.barrier_wait\(do_empty\[do_slot\], .* after tlx\.barrier_expect_bytes\(do_full\[.*"),
+            ("alias", r"tlx\.barrier_wait: do_empty -> do_full"),
+            ("sooner", r"tlx\.barrier_arrive\(do_empty\[do_slot\]\) before dv = tlx\.async_dot_wait\(.*"),
+            ("later", r"dv = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(do_empty\[do_slot\]\)"),
+        ),
+        at=r"attention_bwd_(none|causal)",
+    ),
+    Equivalent(
+        "Q, dO and dS have 2 slots each in every config of the module, and one use a step: one number.",
+        (
+            ("counter", r"\w+_slot, \w+_phase = ring_slot: (2|Q_STAGES|DO_STAGES) -> (2|Q_STAGES|DO_STAGES)"),
+            ("index", r"\w+ \w+: (q|do|ds)_slot -> (q|do|ds)_slot"),
+        ),
+        at=r"attention_bwd/",
+    ),
+    Equivalent(
+        "K and V of a tile of keys have the same number, and as many slots.",
+        (("index", r"\w+ \w+: [kv]_slot -> [kv]_slot"),),
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
+        "or an earlier one that another wait has told of.",
+        (
+            ("index", r"barrier_wait [kv]_empty: [kv]_slot -> replica"),
+            ("index", r"barrier_arrive v_empty: v_slot -> replica"),
+        ),
+        at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "V's slot is released after K's of the same number.",
+        (("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),),
+        at=r"^hopper_attention_fwd_schedules/.*no_overlap",
+    ),
+    Equivalent(
+        "O leaves through Q's buffers, which nobody reads any more: what rings.o.reuse = q asks for.",
+        (("alias", r"o_tiles is q_tiles"),),
+        at=r"attention_fwd_schedules/.*_grid_",
+    ),
+    Equivalent(
+        "A tile of keys is a multiple of a consumer's rows: the diagonal cuts one alone, the last, whose softmax "
+        "stands before the loop; the loop's masked part is empty.",
+        (
+            ("condition", r"if part == 0: scores = visible: part == 0 -> False"),
+            ("bound", r"for part in tl\.static_range: 2 -> 1, 2"),
+            ("assignment", r"start = end - 1: end - 1 -> end - 1 - 1"),
+        ),
+        at=r"^hopper_attention_fwd/",
+    ),
+    Equivalent(
+        "A tile of keys past the end is of zeros, and so is what it adds.",
+        (("assignment", r"steps = tl\.cdiv: (.*) -> \1 \+ 1"),),
+        at=r"attention_bwd_dq",
+    ),
+    Equivalent(
+        "A maximum carried over from another tile or item is one that is not less: probabilities, their sum and "
+        "O have one factor in common.",
+        (("initialisation", r"highest = tl\.full\(.*\) once, before the loop"),),
+        at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "Every row has seen a key by then: what stands in the place of the maximum is the maximum.",
+        (("operands", r"m <-> base"),),
+        at=r"^blackwell_attention_fwd(/|_rings)",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "Without a mask every row sees a key: what stands in the place of the maximum is the maximum.",
+        (("operands", r"m <-> base"),),
+        at=r"^blackwell_attention_fwd_schedules/.*_none_",
+    ),
+    Equivalent(
+        "Commits side by side, of one thread whose MMAs end in order: each says that all before is done.",
+        (
+            ("sooner", r"tlx\.tcgen05_commit\(.*\) before tlx\.tcgen05_commit\(.*\)"),
+            ("index", r"barrier_wait q_empty: bank -> .*"),
+            ("index", r"barrier_expect_bytes q_full: bank -> .*"),
+        ),
+        at=r"^blackwell_attention_fwd(/|_schedules)",
+    ),
+    Equivalent(
+        "Both groups' products end together, and both Qs are awaited before either's scores.",
+        (
+            ("index", r"barrier_wait acc_full: group -> \(group \+ 1\).*"),
+            ("index", r"barrier_arrive acc_empty: group -> \(group \+ 1\).*"),
+            ("index", r"async_descriptor_load q_full: bank -> .*"),
+        ),
+        at=r"^blackwell_attention_fwd_schedules/.*no_overlap",
+    ),
+    Equivalent(
+        "The correction works on group 0, then on group 1: to have waited for the second is to know the first.",
+        (("index", r"barrier_wait acc_empty: 0 -> .*"),),
+        at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "Q_STAGES is 1 in every config of the module: q_slot is 0.",
+        (("index", r"\w+ \w+: (q_slot -> 0|0 -> q_slot|q_slot \+ Q_STAGES -> 1|1 -> q_slot \+ Q_STAGES)"),),
+        at=r"^blackwell_attention_fwd(/|_schedules)",
+    ),
+    Equivalent(
+        "The MMA needs neither: which tiles there are it takes from the row alone.",
+        (("operands", r"batch <-> head"),),
+        at=r"^blackwell_attention_fwd",
+        role=r"^# MMA:",
+    ),
+)

@@ -1,0 +1,126 @@
+"""Mutants of generated GEMMs that are no faults."""
+
+from __future__ import annotations
+
+from .argued import Equivalent
+
+ARGUED = (
+    Equivalent(
+        "Waits for all of the task's stores, where C has two buffers and one of them might go on being read.",
+        (("pendings", r"tlx\.async_descriptor_store_wait: C_STAGES - 1 -> C_STAGES - 1 - 1"),),
+        at=r"blackwell",
+    ),
+    Equivalent(
+        "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of "
+        "the replica.",
+        (
+            ("assignment", r"c_count = 0: 0 -> 0 [-+] 1"),
+            ("count", r"c_count \+= 1: .*"),
+            ("initialisation", r"c_count = 0 in each round"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
+            ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
+        ),
+        at=r"^hopper_gemm(?!.*store_task)",
+    ),
+    Equivalent(
+        "A tile has 4 subtiles, or 4 of each of 2 row groups, and C_STAGES is 2 in every config of the module: at the "
+        "end of a tile c_count % C_STAGES is what it was at its start. Nothing but the buffer depends on the count.",
+        (("initialisation", r"c_count = 0 in each round"),),
+        at=r"^blackwell_(?!gemm_store_task)",
+    ),
+    Equivalent(
+        "ACC_STAGES and C_STAGES are both 2 in every config of the module.",
+        (("counter", r"acc_slot, acc_phase = ring_slot: ACC_STAGES -> C_STAGES"),),
+        at=r"^blackwell_gemm(_clc|_2cta)?/",
+    ),
+    Equivalent(
+        "Which of the cluster's two CTAs loads a shared tile for both is a matter of balance: the condition and its "
+        "opposite each hold in exactly one of them, and each has waited for the consumers of both.",
+        (("condition", r"tlx\.async_descriptor_load: \(count & 1\) == cta -> \(\(\(count & 1\) == cta\) == 0\)"),),
+        at=r"cluster_",
+    ),
+    Equivalent(
+        "The one task both loads and multiplies. Before it loads into a slot it has itself waited for the slot's last "
+        "load, and, with async_dot_wait, for the wgmma that read it; among its warps there is a bar.sync before each "
+        "TMA load (read in the PTX of these very mutants). The ring's empty barriers order what is ordered anyway.",
+        (
+            ("drop", r"tlx\.barrier_wait\(ab_empty\[(slot|next_slot)\], .*"),
+            ("alias", r"tlx\.barrier_wait: ab_empty -> ab_full"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(ab_full\[.*\) before tlx\.barrier_wait\(ab_empty\[.*"),
+            ("later", r"tlx\.barrier_wait\(ab_empty\[.*\) after tlx\.barrier_expect_bytes\(ab_full\[.*"),
+            ("sooner", r"tlx\.barrier_arrive\(ab_empty\[last\].*\) before acc = tlx\.async_dot_wait\([01], acc\)"),
+            ("later", r"acc = tlx\.async_dot_wait\([01], acc\) after tlx\.barrier_arrive\(ab_empty\[last\].*\)"),
+        ),
+        at=r"pipelined",
+    ),
+    Equivalent(
+        "The epilogue asks for a tile when it has drained the one two before: who has been handed that tile knows that "
+        "its accumulator, of two, is free.",
+        (
+            ("later", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .* after for k in range\(k_tiles\).*"),
+            ("drop", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
+        ),
+        at=r"_clc",
+    ),
+    Equivalent(
+        "Which of C's two buffers is the first is nobody's concern.",
+        (("assignment", r"c_count = 0: 0 -> 0 \+ 1"),),
+        at=r"^blackwell_",
+    ),
+    Equivalent(
+        "fbtriton ends a kernel with an MMA of two CTAs by a sync of the cluster, so that nobody leaves a peer which "
+        "still arrives. The last waits do not rely on that.",
+        (
+            ("bound", r"for _ in range: (ACC_STAGES|STAGES) -> (\1 - 1|1, \1)"),
+            ("condition", r"if cta == 0: for _ in range: .*"),
+        ),
+        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+    ),
+    Equivalent(
+        "The same, of the statements of these waits.",
+        (
+            ("drop", r"tlx\.barrier_wait\((acc|ab)_empty\[.*"),
+            ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
+            ("count", r"(acc_)?count \+= 1: .* -> pass"),
+        ),
+        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+        loop=r"^for _ in range\((ACC_)?STAGES\)",
+    ),
+    Equivalent(
+        "The same; each CTA's loads have completed on its own barrier.",
+        (("alias", r"tlx\.barrier_wait: ab_empty -> ab_full"),),
+        at=r"rendezvous",
+        loop=r"^for _ in range\(STAGES\)",
+    ),
+    Equivalent(
+        "A tile of scales begins at a row // 128, and rows of tiles are multiples of 128.",
+        (("offset", r"tlx\.async_descriptor_load: row -> \(row \+ 1\)"),),
+        at=r"^blackwell_mx_gemm",
+    ),
+    Equivalent(
+        "The task asks only whether there is an item, and takes each but the first from cluster launch control.",
+        (("assignment", r"item = tl\.program_id: tl\.program_id\(0\) -> tl\.program_id\(0\) \+ 1"),),
+        at=r"^blackwell_gemm",
+        role=r"^# (MMA|Scheduler):",
+    ),
+    Equivalent(
+        "A tile of B's scales begins at a column // 128, and columns of tiles are even.",
+        (("offset", r"tlx\.async_descriptor_load: column -> \(column \+ 1\)"),),
+        at=r"^blackwell_mx_gemm",
+        statement=r"\bb_scale_desc\b",
+    ),
+    Equivalent(
+        "Past the last group nobody uses where it would end.",
+        (("mask", r"tl\.load: other=0 dropped"),),
+        at=r"^hopper_grouped_gemm(_weights)?/",
+        function=r"^group_of$",
+    ),
+    Equivalent(
+        "Each group has the same number of items, which is not 0, and so has what comes after the last one: the loop "
+        "ends, at a number that is no group's.",
+        (("mask", r"while : \(group < groups\) & .* -> \(\(group < groups\) \| True\) & .*"),),
+        at=r"^hopper_grouped_gemm_weights/",
+        function=r"^group_of$",
+    ),
+)

@@ -1,0 +1,78 @@
+"""Mutants of generated norms that are no faults."""
+
+from __future__ import annotations
+
+from .argued import Equivalent
+
+NORM = r"_norm"
+ARGUED = (
+    Equivalent(
+        "cluster_barrier() is barrier.cluster.arrive and .wait, with release and acquire (read in the PTX of these "
+        "kernels): they order the initialisation of barriers before what peers do to them. The fence is for "
+        "arrive.relaxed.",
+        (
+            ("drop", r"tlx\.fence_mbarrier_init_cluster\(\) dropped"),
+            ("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),
+            ("sooner", r"tlx\.fence_mbarrier_init_cluster\(\) before sums_full = .*"),
+            ("sooner", r"tlx\.cluster_barrier\(\) before tlx\.fence_mbarrier_init_cluster\(\)"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody "
+        "uses.",
+        (
+            ("duplicate", r"tlx\.cluster_barrier\(\) twice"),
+            ("condition", r"if CLUSTER > 1: (sums_tiles = .*|tlx\.fence_mbarrier_init_cluster): CLUSTER > 1 -> True"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is set before or after the wait is in registers.",
+        (("later", r"tlx\.barrier_wait\(.*\) after (mean|squares|along|total) = tl\.zeros\(.*"),),
+        at=NORM,
+    ),
+    Equivalent(
+        "A tile is one row in every config of the module: there are no rows past the last one.",
+        (("mask", r"tl\.store: \(rows < M\) & \(cta == 0\) -> \(\(rows < M\) \| True\) & \(cta == 0\)"),),
+        at=r"layer_norm_(looped|staged)",
+    ),
+    Equivalent(
+        "The columns of a CTA are a multiple of 8, and a part of them has more: one less leaves out no part.",
+        (("bound", r"for start in range: end - cta \* share -> end - cta \* share - 1"),),
+        at=r"layer_norm_staged",
+    ),
+    Equivalent(
+        "The tile past the last one has no rows, and the part past the last one no columns: masks leave out all of it.",
+        (
+            ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
+            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+            ("bound", r"for start in range: end - cta \* share -> end - cta \* share \+ 1"),
+        ),
+        at=NORM,
+    ),
+    Equivalent(
+        "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
+        (
+            ("condition", r"if (not )?AGAIN: .* -> True"),
+            ("condition", r"if SUMS > [01]: (dweight|dbias) \+= .* -> True"),
+        ),
+        at=r"norm_bwd",
+    ),
+    Equivalent(
+        "The copies that are left are of rows past the last one, which nobody reads; a thread that has ended has no "
+        "cp.async under way.",
+        (
+            ("drop", r"tlx\.async_load_wait_group\(0\) dropped"),
+            ("pendings", r"tlx\.async_load_wait_group: 0 -> 1"),
+            ("condition", r"if STAGES > 0: tlx\.async_load_wait_group: STAGES > 0 -> (True|False)"),
+        ),
+        at=r"norm_bwd",
+    ),
+    Equivalent(
+        "What the mask leaves out of a weight or a bias goes only to columns of y that are not stored.",
+        (("mask", r"tl\.load: other=0\.0 dropped"),),
+        at=NORM,
+        function=r"^load_vector$",
+    ),
+)
