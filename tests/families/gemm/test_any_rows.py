@@ -83,6 +83,31 @@ def test_out_may_have_any_rows(tmp_path: Path) -> None:
     assert float((found - a.double() @ b.double()).norm()) < 1e-3 * float(found.norm())
 
 
+ONE = "tasks: {{load: {{by: pointers_{0}}}, mma: {{replicate: {1}, exchange: {2}, registers: null}}}}\n"
+CUT = "schedule: {tail: split, fix_up: last}\nepilogue: {subtiles: 1}\n"
+
+
+@pytest.mark.parametrize("copied", ["a", "b"])
+@pytest.mark.parametrize("exchange", ["false", "true"])
+@pytest.mark.parametrize(("a_order", "b_order"), [("row", "row"), ("col", "row"), ("row", "col"), ("col", "col")])
+def test_one_operand_is_copied_and_tma_brings_the_other(
+    copied: str, exchange: str, a_order: str, b_order: str, tmp_path: Path
+) -> None:
+    """Of whole tiles, and of a long K that is cut; copies of 1, 2 and 8 elements."""
+    more = ONE.format(copied, 1 if exchange == "true" else 2, exchange) + CUT
+    text = TEXT.format("bf16", a_order, b_order, more, "").replace("n: 64", "m: 128, n: 64")
+    made, kind = package(tmp_path, text), torch.bfloat16
+    torch.manual_seed(1)
+    for m, n, k, gap in ((3, 40, 66, 0), (130, 66, 35, 1), (5, 9, 1500, 6)):
+        odd = {name: (lambda x, y: part(x, y, y + gap, gap, kind)) for name in copied}
+        plain: Any = lambda x, y: part(x, y, y + -y % 8, 0, kind)  # noqa: E731
+        of_a, of_b = odd.get("a", plain), odd.get("b", plain)
+        a = of_a(m, k) if a_order == "row" else of_a(k, m).T
+        b = of_b(k, n) if b_order == "row" else of_b(n, k).T
+        found, exact = run(made.product, a, b), a.double() @ b.double()
+        assert float((found - exact).norm()) <= 5e-3 * float(exact.norm()), (m, n, k, gap)
+
+
 @pytest.fixture
 def host() -> ModuleType:
     return load_file(templates() / "lib" / HOST)
@@ -113,8 +138,13 @@ def test_what_is_not_contiguous_along_rows_is_refused(host: ModuleType) -> None:
 def both(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """A package that loads by TMA where it can."""
     axes = """variants:
-  axes: {tasks.load: [{by: pointers, warps: 8}, {by: tma}], epilogue.store: [tma, direct]}
-  require: [(tasks.load.by == 'tma') == (epilogue.store == 'tma')]
+  axes:
+    tasks.load: [{by: pointers, warps: 8}, {by: pointers_a, warps: 8}, {by: tma}]
+    epilogue.store: [tma, direct]
+    rings.ab.full: [shared, separate]
+  require:
+    - (tasks.load.by == 'pointers') == (epilogue.store == 'direct')
+    - (tasks.load.by == 'pointers_a') == (rings.ab.full == 'separate')
 """
     text = TEXT.format("bf16", "row", "row", "tasks: {mma: {registers: 112}}\n" + axes, "")
     return package(tmp_path_factory.mktemp("both"), text)
@@ -122,15 +152,21 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 @pytest.mark.parametrize(
     ("m", "n", "k", "offset", "by"),
-    [(8, 64, 64, 0, "tma"), (9, 65, 64, 0, "pointers"), (9, 64, 65, 0, "pointers"), (9, 64, 64, 1, "pointers")],
-    ids=["both addressable", "N odd", "K odd", "an odd address"],
+    [
+        (8, 64, 64, 0, {"a", "b"}),
+        (9, 65, 64, 0, set()),
+        (9, 65, 65, 0, set()),
+        (9, 64, 65, 0, {"b"}),
+        (9, 64, 64, 1, {"b"}),
+    ],
+    ids=["both addressable", "N odd", "N and K odd", "K odd", "an odd address of A"],
 )
-def test_tma_loads_what_it_can_address(both: ModuleType, m: int, n: int, k: int, offset: int, by: str) -> None:
+def test_tma_loads_what_it_can_address(both: ModuleType, m: int, n: int, k: int, offset: int, by: set[str]) -> None:
     a, b = part(m, k, k, offset, torch.bfloat16), part(k, n, n, 0, torch.bfloat16)
     chooser = importlib.import_module("._product", both.__name__)
     with Session("eager", 0).active():
         (launch,) = chooser.prepare(to(a), to(b), None).launches
-    assert bool(launch.described) == (by == "tma")
+    assert {name for name, _ in launch.described} - {"out"} == by
     found = run(both.product, a, b)
     assert float((found - a.double() @ b.double()).norm()) < 5e-3 * float(found.norm())
 
@@ -162,13 +198,22 @@ def _held(plan: Any) -> int:
     [
         ("cluster: {m: 2}\n", "a CTA copies for itself: no cluster"),
         ("rings: {ab: {full: separate}}\n", "A and B of a slot are published together: shared"),
-        ("schedule: {tail: split}\n", "parts of tiles come by TMA: whole"),
+        ("schedule: {tail: split}\n", "a producer that copies has no registers left to add up parts: last"),
+        ("schedule: {kind: dynamic}\n", "a producer that copies draws no tiles: persistent"),
     ],
 )
 def test_what_does_not_go_with_it_is_said(more: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(f"kernel: gemm\nname: x\narch: sm90\ntile: {{n: 128}}\n{LOAD}{more}")
     document = load(tmp_path / "x.yaml")
     with pytest.raises(SpecErrors, match=words):
+        families.of(document).kernels(document)
+
+
+def test_one_copied_operand_has_a_ring_of_its_own(tmp_path: Path) -> None:
+    load_by = "tasks: {load: {by: pointers_b}}\nrings: {ab: {full: shared}}\n"
+    (tmp_path / "x.yaml").write_text(f"kernel: gemm\nname: x\narch: sm90\ntile: {{n: 128}}\n{load_by}")
+    document = load(tmp_path / "x.yaml")
+    with pytest.raises(SpecErrors, match="TMA says when one operand is there, .* separate"):
         families.of(document).kernels(document)
 
 

@@ -107,7 +107,7 @@ kernel = st.builds(
     split=st.sampled_from((1, 2, 16)),
     tail=st.sampled_from(("whole", "split", "helped", "last")),
     swap=st.booleans(),
-    load_by=st.sampled_from(("tma", "pointers")),
+    load_by=st.sampled_from(("tma", "pointers", "pointers_a", "pointers_b")),
     pdl=st.booleans(),
     in_flight=st.booleans(),
     direct=st.booleans(),
@@ -126,7 +126,7 @@ def test_products_that_share_the_columns_take_no_less_than_one_would(columns: in
 
 
 @settings(deadline=None)
-@given(kernel, extent, extent, extent, st.tuples(pitch, pitch), st.integers(1, 200))
+@given(kernel, extent, extent, extent, st.tuples(pitch, pitch), st.integers(4, 200))
 def test_every_kernel_has_a_time_for_every_shape(
     one: Kernel, m: int, n: int, k: int, pitches: tuple[int, int], sms: int
 ) -> None:
@@ -161,7 +161,8 @@ def test_a_better_device_is_not_slower(one: Kernel, m: int, n: int, k: int) -> N
 def test_exchanged_operands_take_the_time_of_the_transpose(
     one: Kernel, m: int, n: int, k: int, pitches: tuple[int, int]
 ) -> None:
-    plain, swapped = one._replace(swap=False), one._replace(swap=True)
+    other = {"pointers_a": "pointers_b", "pointers_b": "pointers_a"}.get(one.load_by, one.load_by)
+    plain, swapped = one._replace(swap=False, load_by=other), one._replace(swap=True)
     (time,) = Times([swapped], ROWS, RATES)((m, n, k), H200, pitches)
     turned = ROWS._replace(a_along_k=ROWS.b_along_k, b_along_k=ROWS.a_along_k)
     assert time == Times([plain], turned, RATES)((n, m, k), H200, pitches[::-1])[0]
@@ -228,12 +229,21 @@ def test_a_plan_is_priced_by_what_it_declares() -> None:
 
 
 def test_rows_that_tma_cannot_address_are_for_kernels_that_do_without_it() -> None:
-    kernels = [Kernel((128, 128, 64), 6), Kernel((128, 128, 64), 4, load_by="pointers")]
+    kernels = [Kernel((128, 128, 32), 6, load_by=by) for by in ("tma", "pointers", "pointers_a", "pointers_b")]
     times = Times(kernels, ROWS, RATES)
     assert times((4096, 4096, 4096), H200)[0] < times((4096, 4096, 4096), H200)[1] < math.inf
-    for pitches in ((2, 0), (0, 98)):
-        by_tma, by_pointers = times((4096, 4095, 4097), H200, pitches)
-        assert by_pointers < by_tma == math.inf
+    for pitches, copied in (((4, 0), 2), ((0, 98), 3)):
+        found = times((4096, 4095, 4097), H200, pitches)
+        assert found[copied] < found[1] < math.inf
+        assert [time for i, time in enumerate(found) if i not in (1, copied)] == [math.inf] * 2
+
+
+def test_narrow_copies_take_longer_and_single_elements_have_to_fit_into_registers() -> None:
+    small, large = (Kernel((128, 128, k), 6, load_by="pointers_a") for k in (32, 64))
+    times = Times([small, large], ROWS, RATES)
+    by_width = [times((512, 4096, 4096), H200, (pitch, 0)) for pitch in (16, 8, 4, 2)]
+    assert [small for small, _ in by_width] == sorted(small for small, _ in by_width)
+    assert by_width[3][1] == math.inf > by_width[3][0]
 
 
 # --- the scripts ----------------------------------------------------------------------------------------------------

@@ -33,17 +33,20 @@ def launches(spec: GemmSpec, facts: GemmFacts, parameters: list[Parameter]) -> t
 def _narrowest(facts: GemmFacts, parameters: list[Parameter]) -> tuple[tuple[str, int], ...]:
     """The narrowest copies that this variant is launched with: single elements, as far as registers have room."""
     size = {p.name: int(p.value) for p in parameters}
-    held = size["BLOCK_M"], size["BLOCK_N"]
+    across = {"VEC_A": size["BLOCK_M"], "VEC_B": size["BLOCK_N"]}
     room = facts.most_held * facts.num_warps * 32 // size["BLOCK_K"]
     copied = 4 // facts.a.tile.dtype.bytes
-    a, b = (1, 1) if sum(held) <= room else (copied, 1) if held[1] <= room else (copied, copied)
-    return ("VEC_A", a), ("VEC_B", b)
+    narrowest: dict[str, int] = {}
+    for name in reversed(facts.vectors):
+        narrowest[name] = 1 if across[name] <= room else copied
+        room -= across[name] if narrowest[name] == 1 else 0
+    return tuple((name, narrowest[name]) for name in facts.vectors)
 
 
 def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     out_type = "fp32" if spec.schedule.split_k > 1 else facts.c_dtype.signature
     out = "target" if facts.split else "out"  # where K is cut, sums go to a workspace
-    for o in () if facts.pointers else facts.operands:
+    for o in facts.by_tma:
         describe = "describe_padded" if o.tile.padded else "describe"
         view, remedy = ("t", ROW_MAJOR) if o.row_major else ("t.T", COLUMN_MAJOR)
         element = o.tile.dtype.signature
@@ -74,8 +77,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     if facts.tail:
         yield from (address("sums_ptr", "fp32", "sums"), address("counts_ptr", "i32", "words"))
         yield address("c_ptr", out_type, out)
-    if facts.prefetch or facts.pointers:
-        yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in facts.operands)
+    addressed = facts.operands if facts.prefetch else facts.copied
+    yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in addressed)
     if facts.groups and facts.groups.searched:
         yield address(f"{facts.groups.given}_ptr", "i32", facts.groups.given)
     if facts.block_scales:
@@ -83,8 +86,7 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
     if facts.tail or not facts.tma_store:
         yield _size("stride_cm", "stride_target" if facts.split else "stride_cm")
-    if facts.prefetch or facts.pointers:
-        yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in facts.operands)
+    yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in addressed)
     if facts.prefetch:
         yield from (_count("first_rows", "first_rows"), _count("first_columns", "first_columns"))
     if facts.block_scales:
@@ -164,10 +166,10 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
         along_k = f"K / {o.tile.dtype.values}" if o.packed else "K"
         stored = along_k.lower().replace("/", "//")
         shapes = (f"(M, {along_k})", f"(m, {stored})") if o.name == "a" else (f"({along_k}, N)", f"({stored}, n)")
-        strides = "at any stride" if facts.pointers else "its leading stride a multiple of 16 bytes"
+        strides = "at any stride" if o in facts.copied else "its leading stride a multiple of 16 bytes"
         meaning = f"{shapes[0]} {o.tile.dtype.torch}, {_order(o)}-major, {strides}."
         meaning += packed if o.name == "b" and any(x.packed for x in facts.operands) else ""
-        yield HostArgument(o.name, meaning, shape=shapes[1], dtypes=(o.tile.dtype.torch,), general=facts.pointers)
+        yield HostArgument(o.name, meaning, shape=shapes[1], dtypes=(o.tile.dtype.torch,), general=o in facts.copied)
     for s, rows in zip(facts.scales, ("M", "N"), strict=False):
         meaning = f"what pack_scales makes of the scales ({rows}, K / 32); K is a multiple of {facts.k_multiple}."
         shape = f"(1, triton.cdiv({rows.lower()}, 128), triton.cdiv(k, 128), 2, 256)"

@@ -11,13 +11,13 @@ from tlxgen.plan import Size, Tile
 from tlxgen.plan.pieces import Piece
 
 from .groups import Groups
-from .model import MOST_PARTS, MOST_ROUNDS
+from .model import MOST_HELD, MOST_PARTS, MOST_ROUNDS
 from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
 SCALE_BLOCK = 128  # elements along K, and columns of B, that a number scales
-MOST_HELD = 24  # single elements of a slot that a thread of the producer holds: with more, compiles begin to spill
+POINTERS = {"tma": (), "pointers": ("a", "b"), "pointers_a": ("a",), "pointers_b": ("b",)}  # by tasks.load.by
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
 
 
@@ -107,7 +107,7 @@ class GemmFacts:
     exchange: bool = False  # the accumulator is C's tile, turned: its rows are C's columns
     groups: Groups | None = None  # of a grouped GEMM
     block_scales: bool = False  # of 1 x 128 of A and 128 x 128 of B, in fp32
-    pointers: bool = False  # A and B are loaded by the producer's own copies
+    pointers: tuple[str, ...] = ()  # of A and B, what is loaded by the producer's own copies
 
     @property
     def scale_names(self) -> tuple[str, ...]:
@@ -128,7 +128,23 @@ class GemmFacts:
 
         What it loads into registers is stored, and published, a use later.
         """
-        return "STAGES // 2 if min(VEC_A, VEC_B) > 1 else 1"
+        narrowest = f"min({', '.join(self.vectors)})" if len(self.copied) > 1 else self.vectors[0]
+        return f"STAGES // 2 if {narrowest} > 1 else 1"
+
+    @property
+    def copied(self) -> tuple[Operand, ...]:
+        """What the producer copies itself."""
+        return tuple(o for o in self.operands if o.name in self.pointers)
+
+    @property
+    def by_tma(self) -> tuple[Operand, ...]:
+        """What TMA brings of A and B."""
+        return tuple(o for o in self.operands if o.name not in self.pointers)
+
+    @property
+    def vectors(self) -> tuple[str, ...]:
+        """The constants of a launch that say how many elements a copy of each operand takes."""
+        return tuple(f"VEC_{o.name.upper()}" for o in self.copied)
 
     @property
     def persistent(self) -> bool:

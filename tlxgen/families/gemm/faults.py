@@ -118,8 +118,8 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
     if spec.problem.scaling == "block":
         found += [(tuple(path.split(".")), f"problem.scaling is block: {why}") for path, why in _block_scaled(spec)]
-    if spec.tasks.load.by == "pointers":
-        found += [(tuple(path.split(".")), f"tasks.load.by is pointers: {why}") for path, why in _beside_pointers(spec)]
+    if (by := spec.tasks.load.by) != "tma":
+        found += [(tuple(path.split(".")), f"tasks.load.by is {by}: {why}") for path, why in _beside_pointers(spec)]
     elif spec.tasks.load.warps != 4:
         found.append((("tasks", "load", "warps"), "one thread asks TMA for tiles, of a task of 4 warps"))
     return found
@@ -152,16 +152,15 @@ def _beside_pointers(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "tasks.specialized", "a task of its own copies: true"
     if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
         yield "cluster", "a CTA copies for itself: no cluster"
-    if spec.rings.ab.full == "separate":
-        yield "rings.ab.full", "A and B of a slot are published together: shared"
+    if (spec.tasks.load.by == "pointers") != (spec.rings.ab.full == "shared"):
+        if spec.tasks.load.by == "pointers":
+            yield "rings.ab.full", "A and B of a slot are published together: shared"
+        else:
+            yield "rings.ab.full", "TMA says when one operand is there, and the producer when the other is: separate"
     if spec.schedule.kind == "dynamic":
         yield "schedule.kind", "a producer that copies draws no tiles: persistent"
-    if spec.schedule.tail != "whole":
-        yield "schedule.tail", "parts of tiles come by TMA: whole"
-    if spec.tasks.mma.exchange:
-        yield "tasks.mma.exchange", "operands are exchanged as TMA brings them: false"
-    if spec.schedule.kind == "dynamic":
-        yield "schedule.kind", "who draws a tile asks TMA for its operands: persistent or grid"
+    if spec.schedule.tail == "split" and spec.schedule.fix_up == "after":
+        yield "schedule.fix_up", "a producer that copies has no registers left to add up parts: last"
 
 
 def _against_a_counter(spec: GemmKeys) -> Iterator[tuple[str, str]]:

@@ -92,7 +92,7 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         ctas = facts.cluster if any(o.multicast for o in members) else 1
         drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas)
         tiles = tuple(tile for o in members for tile in o.tiles)
-        fill = Fill(filler, "async" if facts.pointers else "tma")
+        fill = Fill(filler, "async" if members[0] in facts.copied else "tma")
         ring = Ring(name, tiles, sizes["STAGES"], fill, (drain,), spec.rings.ab.empty)
         rings.append(ring)
         if facts.rest and facts.a in members:
@@ -137,7 +137,7 @@ def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
 def _opcodes(facts: GemmFacts) -> tuple[str, ...]:
     """What must be in the SASS: tensor core products, TMA loads and, unless C is stored from registers, TMA stores."""
     product = "QGMMA" if facts.a.tile.dtype.is_fp8 else "HGMMA"
-    loads = () if facts.pointers else ("UTMALDG",)  # how wide copies are is known at the launch
+    loads = ("UTMALDG",) if facts.by_tma else ()  # how wide copies are is known at the launch
     return (product, *loads, *(("UTMASTG",) if facts.tma_store else ()))
 
 

@@ -82,17 +82,20 @@ class LoadTask(SpecModel):
     default: bool = Field(
         True, description="Whether the TMA producer is the default task: on sm90 it is, on sm100 the epilogue is."
     )
-    by: Literal["tma", "pointers"] = Field(
+    by: Literal["tma", "pointers", "pointers_a", "pointers_b"] = Field(
         "tma",
         description="How A and B are loaded.",
         json_schema_extra=choices(
             tma="By TMA: one thread asks for whole tiles. Rows must begin at multiples of 16 bytes.",
             pointers="sm90: by every thread's own copies: cp.async of 16, 8 or 4 bytes, or single elements, as "
             "the rows allow at the launch. N and K may be odd. For what TMA cannot address; slower.",
+            pointers_a="sm90: A by every thread's own copies, B by TMA: where rows of A alone begin anywhere, or are so "
+            "short that TMA would fetch little of each. rings.ab.full is separate.",
+            pointers_b="The same with B by copies and A by TMA.",
         ),
     )
     warps: Literal[4, 8] = Field(
-        4, description="Warps of the producer: 4, or 8 where tasks.load.by is pointers and all of them copy."
+        4, description="Warps of the producer: 4, or 8 where the producer copies by pointers and all of them do."
     )
 
 

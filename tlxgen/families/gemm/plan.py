@@ -14,7 +14,7 @@ from tlxgen.plan.rule import at_least, equal
 
 from . import arguments, blackwell, hopper
 from .axes import AXES
-from .facts import GemmFacts, Operand
+from .facts import POINTERS, GemmFacts, Operand
 from .groups import Groups
 from .ops import OPS
 from .spec import GemmSpec
@@ -152,7 +152,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         scheduler_guard=tasks.scheduler.guard if tasks.scheduler else None,
         protocol=spec.cluster.protocol if tensor_memory and spec.cluster.m == 2 else None,
         block_scales=spec.problem.scaling == "block",
-        pointers=tasks.load.by == "pointers",
+        pointers=POINTERS[tasks.load.by],
     )
 
 
@@ -276,7 +276,7 @@ def _rules(facts: GemmFacts) -> Iterator[Rule]:
 def _boxes(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """What TMA asks of the boxes. Sums over the plan (SMEM, registers, ...) are in `plan`."""
     least = ARCHS[spec.arch].tma_min_inner_bytes
-    loaded = [] if facts.pointers else [tile for o in facts.operands for tile in o.tiles]
+    loaded = [tile for o in facts.by_tma for tile in o.tiles]
     for tile in (*loaded, *([facts.staged] if facts.tma_store else [])):
         inner = tile.shape[-1].value * tile.dtype.bytes
         if inner < least:

@@ -18,7 +18,7 @@ from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.coverage import Waiver
 from tlxgen.families.kit.unseen import GRID, SPIN
 
-from .facts import SCALE_BLOCK
+from .facts import POINTERS, SCALE_BLOCK
 from .ops import OPS
 from .spec import GemmSpec
 
@@ -92,7 +92,7 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
         yield runnable(spec, ((sms + sms // 2) * m - 3, n, 31 * k - 8))
         yield runnable(spec, ((2 * sms + 1) * m - 3, n, 33 * k))
         yield runnable(spec, ((sms - 1) * m - 3, n - 8, 60 * k - 8))
-    if spec.tasks.load.by == "pointers":  # rows of which a copy takes an element, or 2 or 4, of A and of B apart
+    if spec.tasks.load.by != "tma":  # rows of which a copy takes an element, or 2 or 4, of A and of B apart
         odd = (m + 1, n + 1, k + 3), (m - 1, 2 * n + 4, 2 * k + 2), (m + 6, n - 1, (stages + 1) * k + 4)
         yield from (runnable(spec, shape) for shape in odd)
     group = constants.get("GROUP_M", 8)
@@ -154,10 +154,10 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
     m, n, k = shape
     a, b = spec.problem.a, spec.problem.b
-    by_tma = spec.tasks.load.by == "tma"
+    copied = POINTERS[spec.tasks.load.by]
     made = {
-        "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device, by_tma),
-        "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device, by_tma),
+        "a": _operand(m, k, DTYPES[a.dtype], a.layout == "row", device, "a" not in copied),
+        "b": _operand(k, n, DTYPES[b.dtype], b.layout == "row", device, "b" not in copied),
     }
     if spec.problem.scaling == "mx":
         made |= {"a_scale": scales(m, k, device), "b_scale": scales(n, k, device)}

@@ -33,8 +33,8 @@ class GemmSpec(GemmKeys):
             data = filled(data, BLOCK_SCALES)
         if isinstance(tasks, Mapping) and _given(tasks, "mma", "replicate") == 3:
             data = filled(data, OF_THREE)
-        if isinstance(tasks, Mapping) and _given(tasks, "load", "by") == "pointers":
-            data = filled(data, BY_POINTERS)
+        if isinstance(tasks, Mapping) and (by := _given(tasks, "load", "by")) in BY_POINTERS:
+            data = filled(data, BY_POINTERS[by])
         return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
     def faults(self) -> list[Fault]:
@@ -68,9 +68,12 @@ CUT_TAIL: Mapping[str, Any] = {"tasks": {"mma": {"registers": 208}}}
 BLOCK_SCALES: Mapping[str, Any] = {"tile": {"n": 128, "k": 128}, "tasks": {"mma": {"promote": True}}}
 
 # All threads of the producer copy, and need registers; C may have any rows, too.
-BY_POINTERS: Mapping[str, Any] = {
-    "tasks": {"load": {"warps": 8}, "mma": {"registers": 112}},
-    "epilogue": {"store": "direct"},
+COPIES: Mapping[str, Any] = {"tasks": {"load": {"warps": 8}, "mma": {"registers": 112}}}
+ONE_COPIED: Mapping[str, Any] = {**COPIES, "rings": {"ab": {"full": "separate"}}}
+BY_POINTERS: Mapping[str, Mapping[str, Any]] = {
+    "pointers": {**COPIES, "epilogue": {"store": "direct"}},
+    "pointers_a": ONE_COPIED,
+    "pointers_b": ONE_COPIED,
 }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tlxgen.plan import Step
 from tlxgen.plan.steps import steps
 
-from .facts import GemmFacts
+from .facts import GemmFacts, Operand
 from .ops import OPS
 
 
@@ -31,9 +33,11 @@ def load(facts: GemmFacts) -> tuple[Step, ...]:
 
 def _copied(facts: GemmFacts) -> tuple[Step, ...]:
     """A producer that copies itself: it publishes a slot some uses later, and the last ones at the end."""
-    publish = steps("load_wait", "fence", "publish ab")
-    loads = (f"load {o.name}" for o in facts.operands)
-    return (*steps("start" if facts.pdl else "", "acquire ab", *loads), *publish, *publish)
+    ring = facts.copied[0].ring
+    publish = steps("load_wait", "fence", f"publish {ring}")
+    loads = (f"load {o.name}" for o in facts.copied)
+    asked = _fill(facts, facts.by_tma)
+    return (*steps("start" if facts.pdl else ""), *asked, *steps(f"acquire {ring}", *loads), *publish, *publish)
 
 
 def _tail(facts: GemmFacts) -> str:
@@ -44,10 +48,12 @@ def _next(facts: GemmFacts) -> tuple[Step, ...]:
     return steps("next" if facts.clc else "")
 
 
-def _fill(facts: GemmFacts) -> tuple[Step, ...]:
+def _fill(facts: GemmFacts, operands: Sequence[Operand] | None = None) -> tuple[Step, ...]:
+    """The loads by TMA, of all or of some operands."""
+    asked = facts.loads if operands is None else operands
     found: tuple[Step, ...] = ()
-    for ring in facts.operand_rings:
-        loads = (f"load {tile.name}" for o in facts.loads if o.ring == ring for tile in o.tiles)
+    for ring in dict.fromkeys(o.ring for o in asked):
+        loads = (f"load {tile.name}" for o in asked if o.ring == ring for tile in o.tiles)
         found += steps(f"acquire {ring}", f"expect {ring}", *loads)
     return found
 
