@@ -345,7 +345,7 @@ def copies(kernel: Kernel) -> tuple[bool, bool]:
 
 
 def can_load(kernel: Kernel, a_bytes: int, b_bytes: int) -> bool:
-    """Whether TMA or threads can bring the rows: TMA those of 16 bytes, threads single elements as registers have room."""
+    """Whether the rows can be brought: TMA addresses those of 16 bytes, and of single elements threads hold a few."""
     across = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
     held = 0
     for extent, copied, width in zip(across, copies(kernel), (a_bytes, b_bytes), strict=True):

@@ -99,11 +99,10 @@ def test_one_operand_is_copied_and_tma_brings_the_other(
     made, kind = package(tmp_path, text), torch.bfloat16
     torch.manual_seed(1)
     for m, n, k, gap in ((3, 40, 66, 0), (130, 66, 35, 1), (5, 9, 1500, 6)):
-        odd = {name: (lambda x, y: part(x, y, y + gap, gap, kind)) for name in copied}
-        plain: Any = lambda x, y: part(x, y, y + -y % 8, 0, kind)  # noqa: E731
-        of_a, of_b = odd.get("a", plain), odd.get("b", plain)
-        a = of_a(m, k) if a_order == "row" else of_a(k, m).T
-        b = of_b(k, n) if b_order == "row" else of_b(n, k).T
+        shapes = {"a": (m, k) if a_order == "row" else (k, m), "b": (k, n) if b_order == "row" else (n, k)}
+        odd = {x: (gap, gap) if x == copied else (-shapes[x][1] % 8, 0) for x in shapes}
+        a, b = (part(*shapes[x], shapes[x][1] + odd[x][0], odd[x][1], kind) for x in shapes)
+        a, b = a if a_order == "row" else a.T, b if b_order == "row" else b.T
         found, exact = run(made.product, a, b), a.double() @ b.double()
         assert float((found - exact).norm()) <= 5e-3 * float(exact.norm()), (m, n, k, gap)
 
