@@ -193,7 +193,7 @@ def _measure(
 def _tell(found: Profiled) -> None:
     unit = f"{found.recorded.unit}s"
     shape = "x".join(map(str, found.shape))
-    tasks = Table(f"{found.structure}, {shape}: {unit} of a CTA", ("task", "CTAs", unit, *CLASSES, "told"))
+    tasks = Table(f"{found.structure}, {shape}: {unit} of a CTA", ("task", "CTAs", unit, *CLASSES, "accounted"))
     where = Table("Where the time of a task goes", ("task", "what", "waits for", "times", unit, "of its time"))
     for task in found.times:
         shares = [f"{100 * task.share(kind):.1f} %" for kind in CLASSES]
