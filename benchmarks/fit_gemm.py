@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen.families.gemm import cost
-from tlxgen.families.gemm.model import Clocks, Cut, Kernel, Rates, Types, contiguous, estimate, row_cost
+from tlxgen.families.gemm.model import Clocks, Cut, Kernel, Rates, Types, contiguous, estimate, row_cost, widest
 
 # What is fitted: where the search begins, and what is possible. All other rates are taken as they are (ASSUMED).
 FITTED: dict[str, tuple[float, float, float]] = {
@@ -132,7 +132,7 @@ def errors(group: Group, rates: Rates) -> list[float]:
     rows = [row_cost(pitch, rates) for pitch in group.pitches]
     cuts = group.cuts or (None,) * len(group.kernels)
     found = [
-        Clocks(kernel, group.types, cost.MEASURED, rates)(*group.shape, *rows, cut)
+        Clocks(kernel, group.types, cost.MEASURED, rates, *map(widest, group.pitches))(*group.shape, *rows, cut)
         for kernel, cut in zip(group.kernels, cuts, strict=True)
     ]
     busy = statistics.fmean(busy / total for total, busy in found)
@@ -241,7 +241,7 @@ class Error:
 
 def _alone(kernel: Kernel, group: Group, rates: Rates) -> float:
     rows = [row_cost(pitch, rates) for pitch in group.pitches]
-    return estimate(kernel, group.types, cost.MEASURED, rates)(*group.shape, *rows)
+    return estimate(kernel, group.types, cost.MEASURED, rates, *map(widest, group.pitches))(*group.shape, *rows)
 
 
 def held_out(groups: Sequence[Group], begin: Mapping[str, float]) -> dict[tuple[int, ...], Error]:

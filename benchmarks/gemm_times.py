@@ -2,9 +2,10 @@
 
     python -m benchmarks.gemm_times FOLDER... --json $OUT/gemm_times.json [--seconds 480] [--random 200] [--seed 0]
 
-Each config of each module in the folders (of `tlxgen build`, one layout of operands between them) is timed on each
-shape beside torch, in turns, in a chain with another kernel between, whose own time is taken off, on inputs that are
-not in L2. Configs that a first look shows to be far behind are left out of a shape. Shapes come in a random order, and
+Each config of each module in the folders (of `tlxgen build`) is timed on shapes beside torch, in turns, in a chain with
+another kernel between, whose own time is taken off, on inputs that are not in L2. Where modules take several layouts of
+operands, each shape has one of them, drawn by the seed; rows are as long as the shape says, so that TMA cannot address
+some. Configs that a first look shows to be far behind are left out of a shape. Shapes come in a random order, and
 the file is written after each, so that a run that is cut short leaves a fair sample. Needs a GPU; child processes
 compile first, as many at a time as there are cores.
 """
@@ -12,14 +13,17 @@ compile first, as many at a time as there are cores.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
+import math
 import multiprocessing
 import os
 import random
+import re
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +36,6 @@ LARGEST = 4e12  # FLOP: 6 ms
 BEHIND = 1.4  # times the fastest that a first look may find, of what takes longer than a host's launch
 HOST_US = 60.0
 WRONG = 8e-3  # relative to torch's product, which is rounded as ours is
-ALIGNED = (16, 24)  # extents that are, and are not, multiples of 16: kernels are compiled for each
-FIRST_ROWS = (1, 16, 24)
 
 
 class Candidate(NamedTuple):
@@ -46,18 +48,38 @@ class Candidate(NamedTuple):
     module: Any
 
 
-def candidates(folders: Sequence[Path]) -> Iterator[Candidate]:
-    for folder in folders:
-        for path in sorted(folder.glob("[!_]*.py")):
-            module = load_file(path)
-            host = next(x for name, x in vars(module).items() if hasattr(x, "operator") and path.stem.startswith(name))
-            for kernel, config in zip(module.KERNELS, module.CONFIGS, strict=True):
-                yield Candidate(kernel, path.stem, host, config, module)
+def modules(folders: Sequence[Path], only: str = "") -> list[Path]:
+    """Those of the folders in whose names the pattern is found."""
+    return [path for folder in folders for path in sorted(folder.glob("[!_]*.py")) if re.search(only, path.stem)]
 
 
-def compile_all(folders: Sequence[Path]) -> None:
-    """Has child processes launch each config on a problem of each kind, so that Triton's cache has it."""
-    jobs = [(path, kind) for folder in folders for path in folder.glob("[!_]*.py") for kind in kinds()]
+def candidates(paths: Iterable[Path]) -> Iterator[Candidate]:
+    for path in paths:
+        module = load_file(path)
+        host = next(x for name, x in vars(module).items() if hasattr(x, "operator") and path.stem.startswith(name))
+        for kernel, config in zip(module.KERNELS, module.CONFIGS, strict=True):
+            yield Candidate(kernel, path.stem, host, config, module)
+
+
+def of_layouts(found: Iterable[Candidate]) -> list[tuple[list[Candidate], Times]]:
+    """The candidates that take the same layout of operands, and their times."""
+    layouts: dict[Types, list[Candidate]] = {}
+    for candidate in found:
+        layouts.setdefault(candidate.module.TIMES.types, []).append(candidate)
+    made = []
+    for types, same in layouts.items():
+        times = type(same[0].module.TIMES)([candidate.kernel for candidate in same], types, same[0].module.RATES)
+        made.append((same, times))
+    return made
+
+
+def layout_of(types: Types) -> str:
+    return " ".join("row" if row_major else "col" for row_major in (types.a_along_k, not types.b_along_k))
+
+
+def compile_all(wanted: Mapping[Path, Iterable[Shape]]) -> None:
+    """Has child processes launch each module's configs on a problem of each kind, so that Triton's cache has them."""
+    jobs = [(path, kind) for path, shapes in wanted.items() for kind in dict.fromkeys(map(kind_of, shapes))]
     random.Random(0).shuffle(jobs)
     with multiprocessing.get_context("spawn").Pool(min(14, os.cpu_count() or 2), maxtasksperchild=None) as pool:
         for path, text in pool.imap_unordered(_launched, jobs):
@@ -65,9 +87,10 @@ def compile_all(folders: Sequence[Path]) -> None:
                 print(f"{path}: {text}", flush=True)
 
 
-def kinds() -> list[Shape]:
-    """Shapes for each of which Triton compiles kernels of their own."""
-    return [(m, n, k) for m in FIRST_ROWS for n in ALIGNED for k in ALIGNED]
+def kind_of(shape: Shape) -> Shape:
+    """A small shape for which Triton compiles the same kernels: with 1 where this has it, and like powers of two."""
+    m, n, k = (x if x == 1 else 16 + math.gcd(x, 16) % 16 for x in shape)
+    return m, n, k
 
 
 def _launched(job: tuple[Path, Shape]) -> tuple[str, str]:
@@ -75,8 +98,8 @@ def _launched(job: tuple[Path, Shape]) -> tuple[str, str]:
 
     path, shape = job
     try:
-        for candidate in candidates([path.parent]):
-            if candidate.name == path.stem:
+        for candidate in candidates([path]):
+            with contextlib.suppress(ValueError):  # of strides that it cannot take
                 candidate.host(*operands(shape, candidate.module.TIMES.types), config=candidate.config)
         torch.cuda.synchronize()
     except Exception as error:
@@ -192,7 +215,7 @@ def measure(
             print(f"wrong numbers: {candidate.name} on {shape}: {off:.1e}", flush=True)
             continue
         looks[str(i)] = gpu.roughly(runs[str(i)][0])
-    most = max(HOST_US, BEHIND * min(looks.values()))
+    most = max(HOST_US, BEHIND * min(looks.values(), default=0.0))
     timers = {name: gpu.chain(runs[name], max(5.0, look)) for name, look in looks.items() if look <= most}
     for name in ("torch", "torch again"):
         torchs = [functools.partial(torch.mm, a, b, out=out) for a, b in inputs]
@@ -214,6 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--only", default="", help="only modules in whose names this pattern is found: _col_(row|col)_")
     parser.add_argument("--seconds", type=float, default=480)
     parser.add_argument("--random", type=int, default=0, help="so many shapes as `bench --random` draws them")
     parser.add_argument("--seed", type=int, default=0)
@@ -221,23 +245,30 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
     begin = time.monotonic()
-    compile_all(arguments.folders)
+    given = [tuple(map(int, text.split("x"))) for text in arguments.shapes.split(",") if text]
+    shapes: list[Any] = given or [*design(arguments.seed), *drawn(arguments.random, arguments.seed)]
+    rng = random.Random(arguments.seed)
+    rng.shuffle(shapes)
+    layouts = of_layouts(candidates(modules(arguments.folders, arguments.only)))
+    drawn_layouts = [rng.choice(layouts) for _ in shapes]
+    wanted: dict[Path, list[Shape]] = {}
+    for shape, (found, _) in zip(shapes, drawn_layouts, strict=True):
+        for path in {Path(candidate.module.__file__) for candidate in found}:
+            wanted.setdefault(path, []).append(shape)
+    compile_all(wanted)
     print(f"compiled after {time.monotonic() - begin:.0f} s", flush=True)
     from tlxgen.bench.gpu import Gpu as Bench
 
-    gpu, found = Bench(), [*candidates(arguments.folders)]
+    gpu = Bench()
     groups: list[dict[str, Any]] = []
     source = f"gemm_times.py, seed {arguments.seed}"
-    types, rates = found[0].module.TIMES.types, found[0].module.RATES
-    times = type(found[0].module.TIMES)([candidate.kernel for candidate in found], types, rates)
-    given = [tuple(map(int, text.split("x"))) for text in arguments.shapes.split(",") if text]
-    shapes: list[Any] = given or [*design(arguments.seed), *drawn(arguments.random, arguments.seed)]
-    random.Random(arguments.seed).shuffle(shapes)
     ratios: list[tuple[float, float]] = []
-    for shape in shapes:
+    for shape, (found, times) in zip(shapes, drawn_layouts, strict=True):
         if time.monotonic() - begin > arguments.seconds:
             break
         us, torch_us, again, operand = measure(found, shape, gpu, arguments.turns)
+        if not us:
+            continue
         pitches = found[0].module.pitches_of(*operand)
         device = Gpu(gpu.name, gpu.sms)
         estimates = dict(zip(times.kernels, times(shape, device, pitches), strict=True))
@@ -245,7 +276,7 @@ def main() -> None:
         picked, best = min(us, key=estimates.__getitem__), min(us, key=us.__getitem__)
         ratios.append((torch_us / us[picked], torch_us / us[best]))
         text = f"picked {us[picked]:.1f}, best {us[best]:.1f}, torch {torch_us:.1f} (again {again:.1f}) us"
-        print(f"{shape}: {text}, {time.monotonic() - begin:.0f} s", flush=True)
+        print(f"{shape} {layout_of(times.types)}: {text}, {time.monotonic() - begin:.0f} s", flush=True)
         row = group(source, times, shape, pitches, us, cuts)
         groups.append({**row, "torch_us": round(torch_us, 3), "again_us": round(again, 3)})
         write(arguments.json, gpu.name, groups)

@@ -268,6 +268,20 @@ def test_the_shapes_of_a_run_are_drawn_by_its_seed() -> None:
     assert sum(n % 64 != 0 or k % 64 != 0 for _, n, k in shapes) >= 10
 
 
+def test_a_kind_of_shapes_is_what_a_kernel_is_compiled_for() -> None:
+    assert gemm_times.kind_of((1, 4096, 4104)) == (1, 16, 24)
+    assert gemm_times.kind_of((7, 4100, 4098)) == (17, 20, 18)
+
+
+def test_candidates_of_a_package_go_by_the_layout_of_operands() -> None:
+    folder = Path(__file__).resolve().parents[3] / "generated" / "hopper_gemm_any_rows"
+    paths = gemm_times.modules([folder], "_col_(row|col)$")
+    assert [path.stem.removeprefix("hopper_gemm_any_rows_") for path in paths] == ["col_col", "col_row"]
+    found = gemm_times.of_layouts(gemm_times.candidates(paths))
+    assert [gemm_times.layout_of(times.types) for _, times in found] == ["col col", "col row"]
+    assert all(len(same) == len(times.kernels) == 3 for same, times in found)
+
+
 def test_a_fit_finds_rates_by_which_times_were_made() -> None:
     made = RATES._replace(l2=65.0, store=60.0, launch=2.9, start=3800.0)
     groups = []
