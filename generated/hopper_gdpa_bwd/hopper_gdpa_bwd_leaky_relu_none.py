@@ -36,10 +36,8 @@ from ._host import (
     number,
     on_cuda,
     operator_of,
-    paired,
     pick,
     prepared,
-    tensor_of,
     whole,
     writable,
 )
@@ -557,45 +555,102 @@ def hopper_gdpa_bwd(
     return run(q, k, v, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, qk_scale, dq, dk, dv, config)
 
 
-def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
-    """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
-    if attn_mask is not None:
-        raise ValueError("attn_mask: expected None; these kernels have no mask")
-    if dropout_p != 0.0:
-        raise ValueError(f"dropout_p: {dropout_p}; these kernels drop nothing")
-    if is_causal is not False:
-        raise ValueError(f"is_causal: {is_causal}; these kernels are not causal")
-    tensor_of(query, "query"), tensor_of(key, "key")
-    if query.dim() == 4 and key.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
-        raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
+def refuse(**asked):
+    """Raises NotImplementedError that names what is asked for and is no part of these kernels."""
+    missing = [name for name, is_asked in asked.items() if is_asked]
+    if missing:
+        raise NotImplementedError(f"{', '.join(missing)}: no part of these kernels, {OPERATOR.about}")
 
 
 @functools.cache
 def attention(forward):
-    """An operator with the arguments of torch.nn.functional.scaled_dot_product_attention that knows its gradients.
+    """generalized_dot_product_attention, which knows its gradients.
 
-    forward: the host function of a generated forward with the same mask, type and sizes.
-    torch.compile sees one operator in each direction. Gradients of gradients are not known.
+    forward: the host function of a generated forward with the same activation, mask, type and sizes.
+    torch.compile sees one operator in each direction. Gradients of gradients are not known. Arguments that say how to
+    compute, not what, are taken and have no effect.
     Raises TypeError or ValueError for a host function that computes something else.
     """
     attend = operator_of(
-        forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
+        forward,
+        "forward",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, float qk_scale) "
+        "-> Tensor",
+        OPERATOR.about,
     )
 
-    def gradients(how, needed, q, k, v, scale, out, lse, dout, _):
-        arguments = q, k, v, out, lse, dout, scale
-        return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
+    def gradients(how, needed, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, qk_scale, out, dout):
+        made = getattr(OPERATOR, how)(
+            q, k, v, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, qk_scale, *OPERATOR.picks
+        )
+        return *made, *(None,) * 5
 
-    operator = paired(attend, OPERATOR, gradients)
+    operator = Operator(
+        f"{attend.name}_{OPERATOR.name}",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, SymInt "
+        "max_seqlen_k, float qk_scale) -> Tensor",
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, qk_scale: attend.run(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, *attend.picks
+        ),
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, qk_scale: attend.fake(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, *attend.picks
+        ),
+        gradients,
+        saved=("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k"),
+    )
 
-    def scaled_dot_product_attention(
-        query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+    def generalized_dot_product_attention(
+        query,
+        key,
+        value,
+        query_offset,
+        key_offset,
+        max_seq_len_q,
+        max_seq_len_kv,
+        ad_to_request_offset=None,
+        attn_mask=None,
+        attn_offset=None,
+        is_causal=False,
+        qk_scale=None,
+        seq_index=None,
+        allow_tf32=None,
+        output_offset=None,
+        use_start_end_offsets=False,
+        window_size=None,
+        broadcast_q=False,
+        activation="raw",
+        enable_persistent=False,
+        enable_tma=False,
+        enable_ws=False,
+        use_dq_atomic_add=False,
+        total_num_objects=None,
+        bwd_opt_tech=None,
     ):
-        check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa)
-        return operator(query, key, value, scale)[0]
+        refuse(
+            ad_to_request_offset=ad_to_request_offset is not None,
+            attn_mask=attn_mask is not None,
+            attn_offset=attn_offset is not None,
+            is_causal=is_causal,
+            output_offset=output_offset is not None and output_offset is not query_offset,
+            use_start_end_offsets=use_start_end_offsets,
+            window_size=window_size is not None,
+            activation=activation != "leaky_relu",
+        )
+        if key is None:
+            query, key, value = query.chunk(3, -1)
+        elif value is None:
+            key, value = key.chunk(2, -1)
+        if broadcast_q:  # each sequence of keys has its copy, and autograd adds their gradients up
+            rows, copies = len(query), key_offset.numel() - 1
+            query = query.repeat(copies, 1, 1)
+            query_offset = torch.arange(copies + 1, dtype=torch.int32, device=query.device) * rows
+        offsets = query_offset.to(torch.int32), key_offset.to(torch.int32)
+        return operator(
+            query, key, value, *offsets, max_seq_len_q, max_seq_len_kv, 1.0 if qk_scale is None else qk_scale
+        )
 
-    scaled_dot_product_attention.operator = operator
-    return scaled_dot_product_attention
+    generalized_dot_product_attention.operator = operator
+    return generalized_dot_product_attention
 
 
 hopper_gdpa_bwd.operator = OPERATOR

@@ -38,10 +38,8 @@ from ._host import (
     number,
     on_cuda,
     operator_of,
-    paired,
     pick,
     prepared,
-    tensor_of,
     whole,
     writable,
 )
@@ -653,46 +651,155 @@ def hopper_hstu_bwd(
     )
 
 
-def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
-    """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
-    if attn_mask is not None:
-        raise ValueError("attn_mask: expected None; these kernels have the causal mask alone")
-    if dropout_p != 0.0:
-        raise ValueError(f"dropout_p: {dropout_p}; these kernels drop nothing")
-    if is_causal is not True:
-        raise ValueError(f"is_causal: {is_causal}; these kernels are causal: say is_causal=True")
-    tensor_of(query, "query"), tensor_of(key, "key")
-    if query.dim() == 4 and key.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
-        raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
+def refuse(**asked):
+    """Raises NotImplementedError that names what is asked for and is no part of these kernels."""
+    missing = [name for name, is_asked in asked.items() if is_asked]
+    if missing:
+        raise NotImplementedError(f"{', '.join(missing)}: no part of these kernels, {OPERATOR.about}")
 
 
 @functools.cache
 def attention(forward):
-    """An operator with the arguments of torch.nn.functional.scaled_dot_product_attention that knows its gradients.
+    """hstu_mha and delta_hstu_mha, which know their gradients.
 
-    is_causal: query i sees the keys up to i + Nk - Nq, where torch's sees those up to i.
     forward: the host function of a generated forward with the same mask, type and sizes.
-    torch.compile sees one operator in each direction. Gradients of gradients are not known.
+    torch.compile sees one operator in each direction. Gradients of gradients are not known. Arguments that say how to
+    compute, not what, are taken and have no effect.
     Raises TypeError or ValueError for a host function that computes something else.
     """
     attend = operator_of(
-        forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
+        forward,
+        "forward",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, float alpha, "
+        "float attn_scale) -> Tensor",
+        OPERATOR.about,
     )
 
-    def gradients(how, needed, q, k, v, scale, out, lse, dout, _):
-        arguments = q, k, v, out, lse, dout, scale
-        return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
-
-    operator = paired(attend, OPERATOR, gradients)
-
-    def scaled_dot_product_attention(
-        query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+    def gradients(
+        how, needed, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, alpha, attn_scale, out, dout
     ):
-        check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa)
-        return operator(query, key, value, scale)[0]
+        made = getattr(OPERATOR, how)(
+            q, k, v, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, alpha, attn_scale, *OPERATOR.picks
+        )
+        return *made, *(None,) * 6
 
-    scaled_dot_product_attention.operator = operator
-    return scaled_dot_product_attention
+    operator = Operator(
+        f"{attend.name}_{OPERATOR.name}",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, SymInt "
+        "max_seqlen_k, float alpha, float attn_scale) -> Tensor",
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, alpha, attn_scale: attend.run(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, alpha, attn_scale, *attend.picks
+        ),
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, alpha, attn_scale: attend.fake(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, alpha, attn_scale, *attend.picks
+        ),
+        gradients,
+        saved=("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k"),
+    )
+
+    def attended(
+        q,
+        k,
+        v,
+        ends_q,
+        ends_k,
+        longest_q,
+        max_seq_len,
+        alpha,
+        causal,
+        dropout,
+        num_targets,
+        attn_scale,
+        max_attn_len,
+        contextual_seq_len,
+        min_full_attn_seq_len,
+    ):
+        refuse(
+            causal=not causal,
+            dropout_pr=dropout,
+            num_targets=num_targets is not None,
+            attn_scale=isinstance(attn_scale, torch.Tensor),
+            max_attn_len=max_attn_len != 0,
+            contextual_seq_len=contextual_seq_len != 0,
+            min_full_attn_seq_len=min_full_attn_seq_len != 0,
+        )
+        attn_scale = 1 / max_seq_len if attn_scale is None else attn_scale
+        return operator(q, k, v, ends_q, ends_k, longest_q, max_seq_len, alpha, attn_scale)
+
+    def hstu_mha(
+        max_seq_len,
+        alpha,
+        q,
+        k,
+        v,
+        seq_offsets,
+        causal=True,
+        dropout_pr=0.0,
+        training=True,
+        num_targets=None,
+        attn_scale=None,
+        max_attn_len=0,
+        contextual_seq_len=0,
+        min_full_attn_seq_len=0,
+        sort_by_length=False,
+        kernel=None,
+        enable_tma=False,
+    ):
+        ends = seq_offsets.to(torch.int32)
+        dropout = training and dropout_pr != 0.0
+        return attended(
+            q,
+            k,
+            v,
+            ends,
+            ends,
+            max_seq_len,
+            max_seq_len,
+            alpha,
+            causal,
+            dropout,
+            num_targets,
+            attn_scale,
+            max_attn_len,
+            contextual_seq_len,
+            min_full_attn_seq_len,
+        )
+
+    def delta_hstu_mha(
+        max_seq_len,
+        alpha,
+        delta_q,
+        k,
+        v,
+        seq_offsets,
+        num_targets=None,
+        max_attn_len=0,
+        contextual_seq_len=0,
+        kernel=None,
+        enable_tma=False,
+    ):
+        rows = len(delta_q) // max(seq_offsets.numel() - 1, 1)  # of each sequence, its last
+        ends = torch.arange(seq_offsets.numel(), dtype=torch.int32, device=delta_q.device) * rows
+        return attended(
+            delta_q,
+            k,
+            v,
+            ends,
+            seq_offsets.to(torch.int32),
+            rows,
+            max_seq_len,
+            alpha,
+            True,
+            False,
+            num_targets,
+            None,
+            max_attn_len,
+            contextual_seq_len,
+            0,
+        )
+
+    hstu_mha.operator = operator
+    return hstu_mha, delta_hstu_mha
 
 
 hopper_hstu_bwd.operator = OPERATOR
