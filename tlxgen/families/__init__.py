@@ -28,7 +28,9 @@ BUILT_IN = {
     "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
     "gdpa": "tlxgen.families.gdpa:Gdpa",
+    "gdpa_bwd": "tlxgen.families.jagged_bwd:GdpaBwd",
     "hstu": "tlxgen.families.hstu:Hstu",
+    "hstu_bwd": "tlxgen.families.jagged_bwd:HstuBwd",
     "norm_bwd": "tlxgen.families.norm_bwd:NormBwd",
     "norm_fwd": "tlxgen.families.norm_fwd:NormFwd",
 }

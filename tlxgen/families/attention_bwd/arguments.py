@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tlxgen.arch import DType
+from tlxgen.families.attention_fwd import arguments as forward
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
+
+if TYPE_CHECKING:
+    from .plan import BackwardFacts
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
 LOG2_E = "math.log2(math.e)"
@@ -28,56 +32,72 @@ class Facts(Protocol):
     def causal(self) -> bool: ...
 
 
-class KeysFacts(Facts, Protocol):
-    """What the kernel that walks queries decides beside."""
-
-    @property
-    def queries(self) -> int: ...
-    @property
-    def keys(self) -> int: ...
-    @property
-    def block(self) -> int: ...
-    @property
-    def dq(self) -> bool: ...
-
-
-def launches(facts: KeysFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
+def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
     """The kernel itself, then those before and after it, as an aligned problem launches them."""
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = Launch("kernel", tuple(_main(facts)), kept, 4)
-    return main, prepare(facts, sums=facts.dq), *([_finish(facts)] if facts.dq else [])
+    before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
+    return main, before, *([_finish(facts)] if facts.dq else [])
 
 
-def _main(facts: KeysFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.queries)
-    yield from (matrix(name, name, facts, facts.keys) for name in "kv")
-    yield matrix("do", "dout", facts, facts.queries)
-    for name, part in (("lse", "t[0, ..., :n_q]"), ("delta", "t[1, ..., :n_q]")):
-        yield descriptor(f"{name}_desc", "fp32", (1, 1, facts.queries), "numbers", view=part)
+def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    yield matrix("q", "q", facts, facts.queries, facts.packed)
+    yield from (matrix(name, name, facts, facts.keys, facts.packed) for name in "kv")
+    yield matrix("do", "dout", facts, facts.queries, facts.packed)
+    if facts.softmax:
+        for name, part in (("lse", "t[0, ..., :n_q]"), ("delta", "t[1, ..., :n_q]")):
+            yield descriptor(f"{name}_desc", "fp32", (1, 1, facts.queries), "numbers", view=part)
     if facts.dq:
-        yield descriptor("dq_desc", "fp32", (1, 1, facts.block, facts.block), "total")
-    yield from (matrix(name, name, facts, facts.block) for name in ("dk", "dv"))
-    yield from scales()
-    yield from sizes(facts)
+        yield _box("dq", "fp32", (facts.block, facts.block), "total", facts.packed)
+    yield from (matrix(name, name, facts, facts.block, facts.packed) for name in ("dk", "dv"))
+    yield from forward.addresses(facts)
+    if facts.softmax:
+        yield from scales()
+    else:
+        yield from _factors(facts)
+    yield from forward.extents(facts)
+    yield from sizes(facts, longest=("k",) if facts.packed else ("q", "k"))
     if facts.causal:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
 
 
-def matrix(name: str, of: str, facts: Facts, rows: Size | int) -> KernelArgument:
-    """The descriptor of a tensor (B, H, N, D): a box has so many rows of one head."""
-    return descriptor(f"{name}_desc", facts.dtype.signature, (1, 1, rows, facts.head_dim), of)
+def matrix(name: str, of: str, facts: Facts, rows: Size | int, packed: bool = False) -> KernelArgument:
+    """The descriptor of a tensor (B, H, N, D), or (T, H, D) of sequences: a box has so many rows of one head."""
+    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, packed)
+
+
+def _box(name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool) -> KernelArgument:
+    if packed:
+        return descriptor(f"{name}_desc", element, (1, 1, 1, *box), of, describe="describe_ragged")
+    return descriptor(f"{name}_desc", element, (1, 1, *box), of)
+
+
+def _factors(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """What scores, dQ and dK, and dV are multiplied by. Where rows have factors, P and dS are, and dV no more."""
+    if facts.alpha:
+        yield scalar("half_alpha", "alpha / 2", "fp32")
+    yield scalar("scale", _scale(facts), "fp32")
+    if facts.alpha and not facts.row_factors:
+        yield scalar("factor", facts.factor, "fp32")
+
+
+def _scale(facts: BackwardFacts) -> str:
+    """What the host multiplies dQ and dK by."""
+    if facts.softmax:
+        return "scale"
+    return " * ".join(["alpha"] * facts.alpha + [facts.factor] * (not facts.row_factors))
 
 
 def scales() -> Iterator[KernelArgument]:
     yield from (scalar("scale", "scale", "fp32"), scalar("scale_log2", f"scale * {LOG2_E}", "fp32"))
 
 
-def sizes(facts: Facts) -> Iterator[KernelArgument]:
+def sizes(facts: Facts, longest: Sequence[str] = ("q", "k")) -> Iterator[KernelArgument]:
     """Of batch entries the kernel is told where it orders items by their work."""
     if facts.causal:
         yield scalar("B", "batches")
     yield from (scalar("H", "heads"), scalar("H_KV", "kv_heads"))
-    yield from (scalar("N_Q", "n_q", divisible=True), scalar("N_K", "n_k", divisible=True))
+    yield from (scalar(f"N_{side.upper()}", f"n_{side}", divisible=True) for side in longest)
 
 
 def numbers() -> Iterator[KernelArgument]:
@@ -96,11 +116,20 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     return Launch("prepare_kernel", (*arguments, scalar("ROW_STRIDE", ROW_STRIDE, divisible=True)), (), 4)
 
 
-def _finish(facts: Facts) -> Launch:
-    """The kernel that rounds the sums of dQ."""
+def _zeros() -> Iterator[KernelArgument]:
+    """Of the kernel that makes zeros where dQ is added up."""
+    yield address("sum_ptr", "fp32", "total")
+    yield from (scalar("H", "heads"), scalar("N_Q", "len(q)", divisible=True))
+
+
+def _finish(facts: BackwardFacts) -> Launch:
+    """The kernel that rounds the sums of dQ. Packed sequences are to it those of one batch entry."""
     addresses = address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.dtype.signature, "dq")
-    rest = (*_strides("stride_", "dq"), scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True))
-    return Launch("finish_kernel", (*addresses, scalar("scale", "scale", "fp32"), *rest), (), 4)
+    strides = _strides("stride_", "dq")
+    if facts.packed:
+        strides = (scalar(f"stride_{a}", f"dq.stride({i})", divisible=True) for a, i in (("b", 0), ("h", 1), ("n", 0)))
+    rest = (*strides, scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
+    return Launch("finish_kernel", (*addresses, scalar("scale", _scale(facts), "fp32"), *rest), (), 4)
 
 
 def _strides(name: str, of: str) -> Iterator[KernelArgument]:
@@ -111,6 +140,29 @@ def _strides(name: str, of: str) -> Iterator[KernelArgument]:
 def host(facts: Facts) -> Host:
     """The host function's arguments; of dK and dV a module also makes the operator."""
     return Host(tuple(_host(facts)), EXTENTS, companions=("attention",) * ("dk" in facts.gradients))
+
+
+def packed_host(facts: BackwardFacts) -> Host:
+    """Likewise, of packed sequences whose weights are a function of each score; n_q and n_k are of the longest."""
+    return Host(tuple(_packed_host(facts)), EXTENTS, companions=("attention",))
+
+
+def _packed_host(facts: BackwardFacts) -> Iterator[HostArgument]:
+    d, kind = facts.head_dim, (facts.dtype.torch,)
+    queries, keys = f"(len(q), heads, {d})", f"(len(k), kv_heads, {d})"
+    meaning = f"(Tq, H, {d}) {kind[0]}, as dout is, sequences end to end; Hkv divides H. "
+    meaning += "Rows are contiguous, all other strides multiples of 16 bytes."
+    yield HostArgument("q", meaning, shape=queries, dtypes=kind)
+    yield HostArgument("k", f"(Tk, Hkv, {d}) {kind[0]}, as v is, likewise.", shape=keys, dtypes=kind)
+    yield HostArgument("v", shape=keys, dtypes=kind)
+    meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
+    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, decoded=taken)
+    yield from forward.lengths("qk")
+    yield from forward.mask(facts)
+    yield from forward.row(facts, d)
+    for i, name in enumerate(facts.gradients):
+        meaning, shape = "where gradients go; allocated when absent." * (i == 0), queries if name == "dq" else keys
+        yield HostArgument(name, meaning, "Tensor", "None", True, shape, kind, "rows", result=True)
 
 
 def _host(facts: Facts) -> Iterator[HostArgument]:

@@ -9,52 +9,66 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tlxgen.arch import ARCHS, DTYPES, DType, Sm90
 from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Drain, Fill, Holds, Meeting, Plan, Reason, Ring, Role, Rule, Size, Tile, Use, complete
 from tlxgen.plan.rule import at_least
 
 from . import arguments, steps
 from .axes import AXES
-from .spec import AttentionBwdSpec
+from .spec import KeysSpec
 
 BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and columns of a part of dQ
 ROWS = 64  # rows of O and dO that a program of the kernels before and after takes
 
 
-@dataclass(frozen=True)
-class BackwardFacts:
-    """The decisions of the attention_bwd family that its template reads beside the plan."""
+@dataclass(frozen=True, kw_only=True)
+class GradientFacts(Weights):
+    """What all kernels of the backward decide."""
+
+    transposed: ClassVar[bool] = True
+    peeled: ClassVar[bool] = False
 
     dtype: DType
     head_dim: int
-    queries: int  # of a step
-    keys: int  # a CTA
+    queries: int  # of a step, or a CTA
     block: int
     replicas: int
+    gradients: tuple[str, ...]
+    rows: int = ROWS
+
+    @property
+    def head_dim_v(self) -> int:
+        return self.head_dim
+
+    @property
+    def softmax(self) -> bool:
+        """Whether rows have numbers of their own: else a weight is a function of its score."""
+        return self.row == "online_softmax"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackwardFacts(GradientFacts):
+    """The decisions of the attention_bwd family that its template reads beside the plan."""
+
+    keys: int  # a CTA
     parts: int  # of the queries of a step
     dq_slots: int  # buffers a consumer for its parts of dQ
     grads: int  # that the tiles of dK and dV leave through at the end
     meet: str
     ahead: bool
     keep: str
-    gradients: tuple[str, ...]
-    mask: str
-    bottom_right: bool
-    rows: int = ROWS
 
     @property
     def dq(self) -> bool:
         return "dq" in self.gradients
 
-    @property
-    def causal(self) -> bool:
-        return self.mask == "causal"
 
-
-def build(spec: AttentionBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
+def build(spec: KeysSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
     facts = _facts(spec)
     parameters = tuple(kit.parameters(AXES, spec, guards=guards, baked=baked))
@@ -62,7 +76,7 @@ def build(spec: AttentionBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[
     return complete(
         Plan(
             name=spec.name,
-            family="attention_bwd",
+            family=spec.kernel,
             arch=ARCHS[spec.arch],
             roles=roles,
             possible_roles=roles,
@@ -74,7 +88,7 @@ def build(spec: AttentionBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[
             instruction_registers=Sm90.wgmma_registers(facts.head_dim),
             expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG", *(["UTMAREDG"] if facts.dq else [])),
             facts=facts,
-            host=arguments.host(facts),
+            host=arguments.host(facts) if facts.softmax else arguments.packed_host(facts),
             launches=arguments.launches(facts, parameters),
             rules=(_q_slots(spec.rings.q.stages),) if facts.ahead else (),
             reasons=tuple(_rules(facts)),
@@ -82,7 +96,7 @@ def build(spec: AttentionBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[
     )
 
 
-def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
+def _facts(spec: KeysSpec) -> BackwardFacts:
     dtype, dq = DTYPES[spec.problem.dtype], "dq" in spec.gradients
     return BackwardFacts(
         dtype=dtype,
@@ -98,15 +112,15 @@ def _facts(spec: AttentionBwdSpec) -> BackwardFacts:
         ahead=spec.ahead,
         keep=spec.kept_rows,
         gradients=spec.gradients,
-        mask=spec.mask.kind,
-        bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
+        lengths=spec.lengths,
+        **spec.weights,
     )
 
 
-def _roles(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Role, ...]:
+def _roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
     mma, consumer = spec.tasks.mma, steps.Consumer(facts).steps()
     return (
-        Role("load", 4, steps.load(), default=True),
+        Role("load", 4, steps.load(facts), default=True),
         Role(
             "mma",
             mma.warps,
@@ -118,15 +132,16 @@ def _roles(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Role, ...]:
     )
 
 
-def _rings(spec: AttentionBwdSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
+def _rings(spec: KeysSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
     """K, V: filled once. Q, dO: with a number for each of their rows. dS: met over. dQ, dK, dV: on their way out."""
     fp32, empty, drains = DTYPES["fp32"], spec.rings.empty, (Drain("mma", replicas=facts.replicas),)
     one, block, sizes = Size.literal(1), Size.literal(BLOCK), kit.sizes(AXES, spec)
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
     whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
-    q = Tile("q", (queries, columns), facts.dtype), Tile("lse", (queries,), fp32)
-    do = Tile("do", (queries, columns), facts.dtype), Tile("delta", (queries,), fp32)
+    q, do = ((Tile(name, (queries, columns), facts.dtype),) for name in ("q", "do"))
+    if facts.softmax:
+        q, do = (*q, Tile("lse", (queries,), fp32)), (*do, Tile("delta", (queries,), fp32))
     ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)

@@ -113,11 +113,10 @@ def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
 
 def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor of NaN, and its part of the shape of `like`."""
-    b, h, n, d = like.shape
-    whole = torch.full(
-        (b, h, n + 3, d + GAP // like.dtype.itemsize), float("nan"), device=like.device, dtype=like.dtype
-    )
-    return whole, whole[:, :, :n, :d]
+    *lead, n, d = like.shape
+    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // like.dtype.itemsize
+    whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=like.dtype)
+    return whole, whole[tuple(map(slice, like.shape))]
 
 
 def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -142,19 +142,25 @@ class BackwardSpec(CommonSpec):
         """The outputs, in order."""
         raise NotImplementedError
 
+    @property
+    def weights(self) -> dict[str, Any]:
+        """Which scores count, and what their weights are, as facts."""
+        mask = self.mask
+        return {"mask": mask.kind, "bottom_right": mask.align == "bottom_right" and mask.kind != "none"}
 
-class AttentionBwdSpec(BackwardSpec):
-    """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
-    kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
-    problem: Problem = Field(Problem(), description="Operands and results.")
+class KeysSpec(BackwardSpec):
+    """dQ, dK and dV by a kernel that walks the queries of a tile of keys."""
+
+    lengths: ClassVar[str] = "dense"
+
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
 
     @property
     def gradients(self) -> tuple[str, ...]:
-        return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
+        return ("dq", "dk", "dv")
 
     @property
     def queries(self) -> int:
@@ -186,6 +192,17 @@ class AttentionBwdSpec(BackwardSpec):
         return [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
 
 
+class AttentionBwdSpec(KeysSpec):
+    """dQ, dK and dV of O = softmax(scale Q K^T) V."""
+
+    kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and results.")
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
+
+
 def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     """What is wrong with names, registers and shapes, for a family of the backward."""
     return [
@@ -196,11 +213,11 @@ def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
     ]
 
 
-def _overlaps(spec: AttentionBwdSpec) -> list[Fault]:
+def _overlaps(spec: KeysSpec) -> list[Fault]:
     faults: list[Fault] = []
     if spec.tasks.mma.ahead and spec.tasks.mma.meet == "named":
         text = "a consumer that runs ahead does not stop at a named barrier: meet must be mbarrier"
         faults.append((("tasks", "mma", "ahead"), text))
-    if spec.problem.gradients == "kv" and spec.dq_stages != 1:
+    if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ there are no parts of it: stages is 1"))
     return faults

@@ -16,6 +16,8 @@ class Facts(Protocol):
     """What the order of a consumer's steps depends on."""
 
     @property
+    def row(self) -> str: ...
+    @property
     def parts(self) -> int: ...
     @property
     def dq(self) -> bool: ...
@@ -29,11 +31,11 @@ class Facts(Protocol):
     def ahead(self) -> bool: ...
 
 
-def load() -> tuple[Step, ...]:
-    """K and V once, then Q and dO of each step."""
+def load(facts: Facts) -> tuple[Step, ...]:
+    """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
     once = ("expect k", "load k", "expect v", "load v")
-    q = ("acquire q", "expect q", "load q", "load lse")
-    return steps(*once, *q, "acquire do", "expect do", "load do", "load delta")
+    lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
+    return steps(*once, "acquire q", "expect q", "load q", lse, "acquire do", "expect do", "load do", delta)
 
 
 class Consumer:
@@ -81,9 +83,10 @@ class Consumer:
             self.issue("next_scores")
         if part or not self.facts.ahead:
             self.wait_for("next_scores" if part else "scores")
-        self.do(": P^T = exp(K Q^T - LSE)")
+        softmax = self.facts.row == "online_softmax"
+        self.do(": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)")
         self.wait_for("dp")
-        self.do(": dS^T = P^T (V dO^T - delta)")
+        self.do(": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T")
         self.issue("dv")
         if not self.facts.dq:
             self.issue("dk")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tlxgen.arch import ARCHS, DTYPES, DType, Sm90
+from tlxgen.arch import ARCHS, DTYPES, Sm90
 from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.families.attention_bwd import arguments
-from tlxgen.families.attention_bwd.plan import ROWS
+from tlxgen.families.attention_bwd.plan import GradientFacts
 from tlxgen.plan import (
     Drain,
     Fill,
@@ -38,24 +38,11 @@ from .spec import AttentionBwdDqSpec
 BLOCK = Sm90.wgmma_m  # queries a consumer
 
 
-@dataclass(frozen=True)
-class DqFacts:
+@dataclass(frozen=True, kw_only=True)
+class DqFacts(GradientFacts):
     """The decisions of the attention_bwd_dq family that its template reads beside the plan."""
 
-    dtype: DType
-    head_dim: int
-    queries: int  # a CTA
-    block: int
-    replicas: int
-    mask: str
-    bottom_right: bool
-    gradients: tuple[str, ...]
     dq: bool = False  # whether the kernel before makes zeros to add dQ up in
-    rows: int = ROWS
-
-    @property
-    def causal(self) -> bool:
-        return self.mask == "causal"
 
 
 def build(spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
@@ -91,9 +78,8 @@ def _facts(spec: AttentionBwdDqSpec) -> DqFacts:
         queries=spec.tile.m,
         block=BLOCK,
         replicas=spec.tasks.mma.replicate,
-        mask=spec.mask.kind,
-        bottom_right=spec.mask.align == "bottom_right" and spec.mask.kind != "none",
         gradients=spec.gradients,
+        **spec.weights,
     )
 
 

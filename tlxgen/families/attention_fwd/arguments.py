@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tlxgen.arch import DType
+from tlxgen.families.attention.weights import History, Weights
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
 
-from .facts import AttentionFacts, History
+from .facts import AttentionFacts
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
 LOG2_E = "math.log2(math.e)"
@@ -43,6 +44,11 @@ def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield address("sink_ptr", "fp32", "sink")
     if facts.lengths == "keys":
         yield address("key_lengths_ptr", "i32", "key_lengths")
+    yield from addresses(facts)
+
+
+def addresses(facts: Weights) -> Iterator[KernelArgument]:
+    """What a forward and its backward are told of sequences and of their rows."""
     if facts.packed:
         yield from (address(f"cu_seqlens_{side}_ptr", "i32", f"cu_seqlens_{side}") for side in "qk")
     if facts.history.targets:
@@ -64,7 +70,8 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield scalar("scale_log2", f"scale * {LOG2_E}", "fp32")
 
 
-def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
+def extents(facts: Weights) -> Iterator[KernelArgument]:
+    """Those of a mask."""
     if facts.window:
         yield from (scalar("LEFT", "left"), scalar("RIGHT", "right"))
     if facts.history.context:
@@ -73,6 +80,10 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield scalar("NEAR", "near")
     if facts.history.full:
         yield scalar("FULL", "full")
+
+
+def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
+    yield from extents(facts)
     if facts.told:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
@@ -109,22 +120,20 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     meaning += "with contiguous keys, other strides multiples of 16 bytes." if facts.keys_last else "likewise."
     meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
-    yield from _lengths(facts)
+    if packed:
+        yield from lengths("q")
+    if facts.lengths == "keys":
+        meaning = "(B,) int32 on the device, how many keys of each batch entry are there, 0 to Nk."
+        meaning += "\nWhat lies past them must be finite: it is read, and multiplied by 0."
+        yield _vector("key_lengths", meaning, "batches", "int32")
     if facts.sink:
         meaning = "(H,) float32, a logit for each head that takes part in the softmax and has no value."
         yield _vector("sink", meaning, "heads", "float32")
     if facts.softcap:
         meaning = "positive; scaled scores x become softcap * tanh(x / softcap)."
         yield HostArgument("softcap", meaning, schema="float", keyword=True)
-    if facts.window:
-        meaning = "how many keys a query sees to the left and to the right of its own; None for all."
-        yield HostArgument(
-            *("window", meaning, "SymInt[]", "(None, None)", True),
-            encoded="[-1 if extent is None else extent - (extent < 0) for extent in window]",
-            decoded="tuple(None if extent == -1 else extent for extent in window)",
-        )
-    yield from _history(facts.history)
-    yield from _row(facts)
+    yield from mask(facts)
+    yield from row(facts, facts.head_dim)
     shape = f"({shapes['q'][1]}, {dv})"
     meaning = f"({shapes['q'][0]}, {dv}) {facts.out.torch}; allocated when absent."
     yield HostArgument("out", meaning, "Tensor", "None", True, shape, (facts.out.torch,), result=True)
@@ -135,6 +144,18 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
         fp32 = ("float32",)
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def mask(facts: Weights) -> Iterator[HostArgument]:
+    """What a mask asks for."""
+    if facts.window:
+        meaning = "how many keys a query sees to the left and to the right of its own; None for all."
+        yield HostArgument(
+            *("window", meaning, "SymInt[]", "(None, None)", True),
+            encoded="[-1 if extent is None else extent - (extent < 0) for extent in window]",
+            decoded="tuple(None if extent == -1 else extent for extent in window)",
+        )
+    yield from _history(facts.history)
 
 
 def _history(history: History) -> Iterator[HostArgument]:
@@ -151,9 +172,10 @@ def _history(history: History) -> Iterator[HostArgument]:
             yield HostArgument(name, meaning, schema="SymInt", keyword=True)
 
 
-def _row(facts: AttentionFacts) -> Iterator[HostArgument]:
+def row(facts: Weights, head_dim: int) -> Iterator[HostArgument]:
+    """What the weights of a row ask for."""
     if facts.row == "online_softmax":
-        yield HostArgument("scale", f"positive; 1 / sqrt({facts.head_dim}) when absent.", "float?", "None", True)
+        yield HostArgument("scale", f"positive; 1 / sqrt({head_dim}) when absent.", "float?", "None", True)
     if facts.alpha:
         yield HostArgument("alpha", "what scores are multiplied by before the activation.", "float", keyword=True)
     if facts.row_factors:
@@ -162,17 +184,14 @@ def _row(facts: AttentionFacts) -> Iterator[HostArgument]:
         yield HostArgument(facts.factor, "what out is multiplied by.", "float", keyword=True)
 
 
-def _lengths(facts: AttentionFacts) -> Iterator[HostArgument]:
-    if facts.packed:
-        meaning = "(B + 1,) int32 on the device, where each sequence begins and the last one ends; of k likewise."
-        for name, text in (("cu_seqlens_q", meaning), ("cu_seqlens_k", "")):
-            shape = "(batches + 1,)"
-            yield HostArgument(name, text, shape=shape, dtypes=("int32",), wants="contiguous")
-        yield HostArgument("max_seqlen_q", "the length of the longest sequence of q, or more.", schema="SymInt")
-    if facts.lengths == "keys":
-        meaning = "(B,) int32 on the device, how many keys of each batch entry are there, 0 to Nk."
-        meaning += "\nWhat lies past them must be finite: it is read, and multiplied by 0."
-        yield _vector("key_lengths", meaning, "batches", "int32")
+def lengths(longest: str) -> Iterator[HostArgument]:
+    """Where packed sequences lie, and the length of the longest of these sides."""
+    meaning = "(B + 1,) int32 on the device, where each sequence begins and the last one ends; of k likewise."
+    for name, text in (("cu_seqlens_q", meaning), ("cu_seqlens_k", "")):
+        yield HostArgument(name, text, shape="(batches + 1,)", dtypes=("int32",), wants="contiguous")
+    for side in longest:
+        meaning = f"the length of the longest sequence of {side}, or more."
+        yield HostArgument(f"max_seqlen_{side}", meaning, schema="SymInt")
 
 
 def _tensor(name: str, meaning: str, shape: str, dtype: DType) -> HostArgument:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlxgen.arch import DType, Sm90
-from tlxgen.families.attention.activations import Activation
+from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Size
 
 
@@ -20,19 +20,8 @@ class Operand:
     eviction: str
 
 
-@dataclass(frozen=True)
-class History:
-    """Which keys count in HSTU, beside those before and after a query: each is an argument of the kernel."""
-
-    causal: bool = False
-    targets: bool = False  # the last keys see the history and themselves
-    context: bool = False  # the first keys stand at one place, and see the history
-    near: bool = False  # keys are seen from so many places away
-    full: bool = False  # but by the last queries, which see all
-
-
-@dataclass(frozen=True)
-class AttentionFacts:
+@dataclass(frozen=True, kw_only=True)
+class AttentionFacts(Weights):
     """The decisions of the attention_fwd family that its template reads beside the plan."""
 
     dtype: DType  # of Q, K, V and probabilities
@@ -44,21 +33,9 @@ class AttentionFacts:
     overlap: bool
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
     source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
-    lengths: str
     operands: tuple[Operand, ...]
-    mask: str
-    bottom_right: bool = False
-    history: History = History()  # what else of the mask of that name
-    softcap: bool = False
     sink: bool = False
     lse: bool = False
-    row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
-    activation: Activation = Activation("", ())
-    activation_name: str = ""
-    factor: str = ""  # what the host calls the factor of O
-    alpha: bool = False  # scores have a factor, which the activation is told half of
-    row_factors: bool = False  # each row of O has a factor of its own; else all have one
-    tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
     lazy: bool = False  # O is rescaled only for a maximum that has risen a lot
@@ -69,14 +46,6 @@ class AttentionFacts:
         return self.source == "persistent"
 
     @property
-    def told(self) -> bool:
-        """Whether the host computes what follows from sizes and launch: all heads, those of a head of K, items, CTAs.
-
-        What many tasks would compute alike, the compiler computes before they begin, keeps for all, and spills.
-        """
-        return self.tensor_memory
-
-    @property
     def clc(self) -> bool:
         """Whether work items are handed out while the kernel runs."""
         return self.source == "clc"
@@ -85,19 +54,6 @@ class AttentionFacts:
     def stays(self) -> bool:
         """Whether a CTA works on one item after the other."""
         return self.source != "grid"
-
-    @property
-    def causal(self) -> bool:
-        return self.mask == "causal" or self.history.causal
-
-    @property
-    def window(self) -> bool:
-        return self.mask == "window"
-
-    @property
-    def weighed(self) -> bool:
-        """Whether a score that does not count needs hiding: beside queries and keys there are zeros, with weight 0."""
-        return self.mask != "none" or self.row == "online_softmax" or self.lengths == "keys"
 
     @property
     def rescaled(self) -> bool:
@@ -113,10 +69,6 @@ class AttentionFacts:
     def out_task(self) -> str:
         """sm100: the task that has O."""
         return "correction" if self.rescaled else "output"
-
-    @property
-    def packed(self) -> bool:
-        return self.lengths == "packed"
 
     @property
     def keys_last(self) -> bool:

@@ -54,7 +54,7 @@ def reference(spec: GdpaSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
         seen = seen_of(spec.weights, q.shape[1], k.shape[1], t, q.device)
         parts.append(weighted(q, k, v, lambda x, seen=seen: FUNCTIONS[spec.activation](x) * seen * t["qk_scale"]))  # type: ignore[misc]
     out = together(spec, parts)
-    return {"out": (out, max(float(out.norm()), 1e-6))}
+    return {"out": (out, max(float(out.detach().norm()), 1e-6))}
 
 
 def weighted(

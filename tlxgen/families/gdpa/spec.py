@@ -11,7 +11,7 @@ from tlxgen.families.attention.activations import ACTIVATIONS
 from tlxgen.families.attention_fwd import keys
 from tlxgen.families.attention_fwd.spec import ForwardSpec
 from tlxgen.families.kit import meanings
-from tlxgen.spec import SpecModel, choices
+from tlxgen.spec import CommonSpec, SpecModel, choices
 
 
 class Problem(keys.Problem):
@@ -51,24 +51,29 @@ class ActivationSpec(ForwardSpec):
     sm100 = {"tasks": {"softmax": {"registers": 160}}}
 
 
-class GdpaSpec(ActivationSpec):
-    """O = qk_scale f(Q K^T) V."""
+class GdpaWeights(CommonSpec):
+    """qk_scale f(Q K^T), of a forward and of its backward."""
 
-    kernel: Literal["gdpa"] = Field(description="The kernel family.")
-    problem: Problem = Field(Problem(), description="Operands and result.")
-    mask: Mask = Field(Mask(), description="Which keys a query sees.")  # type: ignore[assignment]
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")
     activation: Literal["raw", "relu", "leaky_relu", "relu_square", "hardswish", "silu", "fast_gelu", "gelu"] = Field(
         "fast_gelu",
         description="The function f of a score x.",
         json_schema_extra=choices({name: f"{a.meaning}." for name, a in ACTIVATIONS.items()}),
     )
 
-    @classmethod
-    def crowded(cls, data: Mapping[str, Any]) -> bool:
-        mask = data.get("mask")
-        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("kind") == "window")
-
     @property
     def weights(self) -> dict[str, Any]:
         made = {"row": "activation", "activation_name": self.activation, "activation": ACTIVATIONS[self.activation]}
         return made | {"mask": self.mask.kind, "bottom_right": False, "factor": "qk_scale"}
+
+
+class GdpaSpec(GdpaWeights, ActivationSpec):
+    """O = qk_scale f(Q K^T) V."""
+
+    kernel: Literal["gdpa"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and result.")
+
+    @classmethod
+    def crowded(cls, data: Mapping[str, Any]) -> bool:
+        mask = data.get("mask")
+        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("kind") == "window")

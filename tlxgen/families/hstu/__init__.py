@@ -21,6 +21,10 @@ class Hstu(AttentionFwd):
     computes = ("problem", "mask")
 
     def wrong_shape(self, shape: Sequence[int]) -> str:
-        *_, n, m = shape
-        wrong = f"{n} queries, which are the last of {m} keys" if len(shape) == 5 and n > m else ""
-        return super().wrong_shape(shape) or wrong
+        return super().wrong_shape(shape) or too_many_queries(shape)
+
+
+def too_many_queries(shape: Sequence[int]) -> str:
+    """What is wrong with a shape whose queries are the last of its keys."""
+    *_, n, m = shape
+    return f"{n} queries, which are the last of {m} keys" if len(shape) == 5 and n > m else ""

@@ -24,18 +24,19 @@ CONTEXT, FULL = 5, 9  # of a check: keys and queries; tiles are cut by each
 
 def shapes(spec: HstuSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
-    return tuple(dict.fromkeys(_ordered(shape) for shape in attention.shapes(spec)))
+    return tuple(dict.fromkeys(ordered(shape) for shape in attention.shapes(spec)))
 
 
 def simulated_shapes(spec: HstuSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Those of attention_fwd, then as many queries as keys: with a tile of these, two, and some more."""
-    yield from map(_ordered, attention.simulated_shapes(spec, constants, sms))
+    yield from map(ordered, attention.simulated_shapes(spec, constants, sms))
     m, n = constants["BLOCK_M"], constants["BLOCK_N"]
     for batches, length in ((2, n // 2 + 1), (2, n + 5), (3, 2 * m + 9)):
         yield batches, 1, 1, length, length
 
 
-def _ordered(shape: Shape) -> Shape:
+def ordered(shape: Shape) -> Shape:
+    """The shape with no more queries than keys."""
     b, h, kv, n, m = shape
     return b, h, kv, min(n, m), max(n, m)
 
@@ -67,7 +68,7 @@ def reference(spec: HstuSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
     out = together(spec, parts)
     factor = t["attn_scale"][:, None, None].double() if spec.problem.attn_scale == "rows" else t["attn_scale"]
     out = out * factor
-    return {"out": (out, max(float(out.norm()), 1e-6))}
+    return {"out": (out, max(float(out.detach().norm()), 1e-6))}
 
 
 def seen_of(spec: HstuSpec, n: int, targets: int | None, t: Tensors) -> torch.Tensor:

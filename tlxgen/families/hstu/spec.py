@@ -8,21 +8,25 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tlxgen.families.attention.activations import ACTIVATIONS
-from tlxgen.families.attention_fwd.facts import History
+from tlxgen.families.attention.weights import History
 from tlxgen.families.gdpa.spec import ActivationSpec
 from tlxgen.families.gdpa.spec import Problem as GdpaProblem
 from tlxgen.families.kit import faults
-from tlxgen.spec import Fault, SpecModel, choices
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 
-class Problem(GdpaProblem):
-    """O = attn_scale silu(alpha Q K^T) V for each head. Queries are the last of the keys, or all of them."""
+class Scaled(SpecModel):
+    """What is O's alone."""
 
     attn_scale: Literal["number", "rows"] = Field(
         "number",
         description="What O is multiplied by.",
         json_schema_extra=choices(number="One number, 1 / N say.", rows="A number for each query, as a tensor."),
     )
+
+
+class Problem(Scaled, GdpaProblem):
+    """O = attn_scale silu(alpha Q K^T) V for each head. Queries are the last of the keys, or all of them."""
 
 
 class Mask(SpecModel):
@@ -43,17 +47,11 @@ class Mask(SpecModel):
     )
 
 
-class HstuSpec(ActivationSpec):
-    """O = attn_scale silu(alpha Q K^T) V."""
+class HstuWeights(CommonSpec):
+    """attn_scale silu(alpha Q K^T), of a forward and of its backward."""
 
-    kernel: Literal["hstu"] = Field(description="The kernel family.")
-    problem: Problem = Field(Problem(), description="Operands and result.")
-    mask: Mask = Field(Mask(), description="Which keys a query sees.")  # type: ignore[assignment]
-
-    @classmethod
-    def crowded(cls, data: Mapping[str, Any]) -> bool:
-        mask = data.get("mask")
-        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("max_attn_len") is True)
+    problem: Any
+    mask: Mask = Field(Mask(), description="Which keys a query sees.")
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -70,6 +68,21 @@ class HstuSpec(ActivationSpec):
         rules = faults.where(
             ("mask.max_attn_len", mask.max_attn_len and not mask.causal, "keys to the right are not counted: causal"),
             ("mask.min_full_attn", mask.min_full_attn and not mask.max_attn_len, "all queries see all: max_attn_len"),
-            ("problem.lengths", self.problem.lengths != "packed", "sequences of HSTU lie end to end: packed"),
         )
         return [*super().faults(), *rules]
+
+
+class HstuSpec(HstuWeights, ActivationSpec):
+    """O = attn_scale silu(alpha Q K^T) V."""
+
+    kernel: Literal["hstu"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="Operands and result.")
+
+    @classmethod
+    def crowded(cls, data: Mapping[str, Any]) -> bool:
+        mask = data.get("mask")
+        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("max_attn_len") is True)
+
+    def faults(self) -> list[Fault]:
+        wrong = self.problem.lengths != "packed", "sequences of HSTU lie end to end: packed"
+        return [*super().faults(), *faults.where(("problem.lengths", *wrong))]

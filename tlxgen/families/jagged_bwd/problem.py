@@ -1,0 +1,62 @@
+"""The gradients of GDPA or HSTU with numbers in them: the forward's problem, and autograd in float64 as the reference.
+
+Imports torch; the families do not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from tlxgen.coverage import Waiver
+from tlxgen.families.attention.inputs import Shape, heads_between_rows
+from tlxgen.families.attention_bwd import problem as backward
+from tlxgen.families.attention_bwd.problem import LIKE, Tensors, launch, reproducible, tolerance
+from tlxgen.families.hstu.problem import ordered
+
+from .spec import JaggedBwdSpec
+
+__all__ = ["inputs", "launch", "reference", "reproducible", "shapes", "simulated_shapes", "tolerance", "unseen"]
+
+
+def _forward(spec: JaggedBwdSpec) -> Any:
+    return importlib.import_module(f"tlxgen.families.{spec.forward.kernel}.problem")
+
+
+def _fit(spec: JaggedBwdSpec, shape: Shape) -> Shape:
+    return ordered(shape) if spec.forward.kernel == "hstu" else shape
+
+
+def shapes(spec: JaggedBwdSpec) -> tuple[Shape, ...]:
+    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    return tuple(dict.fromkeys(_fit(spec, shape) for shape in backward.shapes(spec)))  # type: ignore[arg-type]
+
+
+def simulated_shapes(spec: JaggedBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Those of attention_bwd, then four sequences of their own lengths, and as many queries as keys, or one."""
+    for shape in backward.simulated_shapes(spec, constants, sms):
+        yield _fit(spec, shape)
+    yield from ((4, 2, 1, 150, 150), (1, 1, 1, 333, 333), (2, 1, 1, 1, 140))
+
+
+def unseen(spec: JaggedBwdSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    yield Waiver(("no-round",), r"for count in range\(steps \+ 1\)", "it is one more than the steps")
+
+
+def inputs(spec: JaggedBwdSpec, shape: Shape, device: torch.device) -> Tensors:
+    """Fresh random arguments of the generated host function, by name."""
+    made: Tensors = _forward(spec).inputs(spec.forward, shape, device)
+    q = made["q"]
+    return made | {"dout": heads_between_rows((), *q.shape, q.dtype, device), "max_seqlen_k": shape[-1]}
+
+
+def reference(spec: JaggedBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+    """Each gradient, by autograd of the forward's reference in float64, and its norm."""
+    leaves = {name: t[name].double().requires_grad_() for name in LIKE.values()}
+    ((out, _),) = _forward(spec).reference(spec.forward, t | leaves).values()
+    found = torch.autograd.grad(out, [*leaves.values()], t["dout"].double())
+    return {name: (x, max(float(x.norm()), 1e-6)) for name, x in zip(LIKE, found, strict=True)}
