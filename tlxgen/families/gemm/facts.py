@@ -115,6 +115,11 @@ class GemmFacts:
         return ("a_scale", "b_scale") if self.scales or self.block_scales else ()
 
     @property
+    def scales_apart(self) -> str:
+        """Of which of a and b the caller has scales of blocks for each group."""
+        return "".join(x for x in "ab" if self.groups and self.block_scales and x in self.groups.apart)
+
+    @property
     def scale_block(self) -> int:
         return SCALE_BLOCK
 

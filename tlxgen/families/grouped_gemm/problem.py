@@ -137,6 +137,9 @@ def filled(spec: GroupedGemmSpec, g: int, extents: dict[str, int], mine: torch.T
         made["b_scale"] = gemm.scales(g * extents["n"], extents["k"], device).unflatten(0, (g, -1))
         if not groups.searched:
             made["a_scale"] = made["a_scale"].unflatten(0, (g, -1))
+    if spec.problem.scaling == "block":
+        lead = (g,) if "a" in groups.apart else ()
+        made |= gemm.block_scales((*lead, extents["m"]), (g, extents["n"]), extents["k"], device)
     rows = g * extents["m"] if given == "masked_m" else extents["m"]
     for op in spec.epilogue.ops:
         made |= _operands(op, groups, g, rows, extents["n"], device)
@@ -247,11 +250,12 @@ def parts(spec: GroupedGemmSpec, t: Tensors) -> Iterator[Tensors]:
         "n": {"b": 1, "residual": 1, "bias": 0, "scale_b": 0},
     }
     along["k"] = {"a": 1, "b": 0}
+    each = {*groups.apart, *groups.vectors, "b_scale"} | ({"a_scale"} if "a" in groups.apart else set())
     for i, (begin, end) in enumerate(places(groups, t)):
-        part = {name: x[i] if name in (*groups.apart, *groups.vectors, "b_scale") else x for name, x in t.items()}
+        part = {name: x[i] if name in each else x for name, x in t.items()}
         for name, axis in along[groups.vary].items():
             if name in part:
-                first = i * t["a"].shape[1] if groups.given == "masked_m" and name != "a" else 0
+                first = i * t["a"].shape[1] if groups.given == "masked_m" and name not in each else 0
                 part[name] = part[name].narrow(axis, first + begin, end - begin)
         yield part
 
