@@ -8,7 +8,7 @@ from typing import Literal
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter
 from tlxgen.plan.arguments import address, descriptor, scalar
 
-from .facts import GemmFacts, Operand
+from .facts import COUNTER, GemmFacts, Operand
 from .groups import Groups
 from .ops import OpTensor
 from .spec import GemmSpec
@@ -76,7 +76,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     if facts.drawn:
         yield address("counter_ptr", "i32", "words")
     if facts.tail:
-        yield from (address("sums_ptr", "fp32", "sums"), address("counts_ptr", "i32", "words"))
+        counts = address("counts_ptr", "i32", "words", view=f"t[{COUNTER}:]" if facts.drawn else "t")
+        yield from (address("sums_ptr", "fp32", "sums"), counts)
         yield address("c_ptr", out_type, out)
     addressed = facts.operands if facts.prefetch else facts.copied
     yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in addressed)
@@ -85,6 +86,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     if facts.block_scales:
         yield from (address(f"{name}_ptr", "fp32", name) for name in facts.scale_names)
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
+    if facts.groups and facts.tail:
+        yield _size("stride_cg", "stride_cg")
     if facts.tail or not facts.tma_store:
         yield _size("stride_cm", "stride_target" if facts.split else "stride_cm")
     yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in addressed)
@@ -106,7 +109,7 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
         yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
     if facts.last_adds:
-        yield from (_count(n, n) for n in ("num_whole", "tail_parts", "part_tiles"))
+        yield from (_count(n, n) for n in (*("num_whole", "tail_parts") * (not facts.groups), "part_tiles"))
     elif facts.tail:
         yield from (_count(n, n) for n in ("num_whole", "tail_parts", "num_workers", "part_tiles"))
         yield _count("fix_up_ctas", "shares")

@@ -208,7 +208,7 @@ def scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
 
 
 def block_scales(a: tuple[int, ...], b: tuple[int, ...], k: int, device: torch.device) -> Tensors:
-    """Scales of 1 x 128 of A and of 128 x 128 of B. `a` is A's rows, `b` B's columns; before them a number of groups."""
+    """Scales of 1 x 128 of A and of 128 x 128 of B. `a`: A's rows, `b`: B's columns, groups before them."""
     (*a_lead, m), (*b_lead, n) = a, b
     rows, columns = (math.ceil(extent / SCALE_BLOCK) for extent in (n, k))
     return {

@@ -15,6 +15,7 @@ import torch
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.gemm import problem as gemm
+from tlxgen.families.gemm.facts import LEAST_PART
 from tlxgen.families.gemm.groups import EXTENTS, Groups
 from tlxgen.families.gemm.problem import tolerance
 from tlxgen.families.kit.unseen import GRID
@@ -64,6 +65,9 @@ def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) ->
         yield 1, 1, 1, 1
         yield 5, m + 8, n + 7, k - 3
         yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
+        if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs
+            yield 5, 1, 2 * n - 8, 20 * k
+            yield from ((1, rows, n - 8, 9 * LEAST_PART * k) for rows in (1, m))
     elif spec.problem.vary == "n":
         yield 1, 1, 1, k
         yield 4, m + 3, n - 9, k + k // 2

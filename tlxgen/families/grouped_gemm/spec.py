@@ -56,10 +56,13 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
     problem, schedule, vary = spec.problem, spec.schedule, spec.problem.vary
     for path, broken in (
         ("schedule.split_k", schedule.split_k > 1),
-        ("schedule.tail", schedule.tail != "whole"),
+        ("schedule.tail", schedule.tail != "whole" and vary != "k"),
         ("cluster.k", spec.cluster.k > 1),
     ):
         yield path, broken, "tiles of groups are whole; remove the key"
+    if schedule.tail != "whole" and vary == "k":
+        yield "schedule.tail", schedule.tail != "split", "tiles of groups with a long K are cut: split"
+        yield "schedule.fix_up", schedule.fix_up != "last", "nobody knows before which tiles have parts: last"
     yield "schedule.kind", schedule.kind == "grid", "CTAs search for the groups of their tiles: persistent"
     yield "schedule.prefetch", schedule.prefetch > 0, "only the device knows which tiles come first: 0"
     yield "schedule.pdl", schedule.pdl, "every task reads the groups' sizes, which the kernel before may write: false"
