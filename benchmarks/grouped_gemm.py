@@ -2,7 +2,7 @@
 
     python benchmarks/grouped_gemm.py [SECTION,...] [--seconds 420] [--json FILE]
 
-Sections: forward, weights, fp8, swiglu, dynamic, decode, host, numbers.
+Sections: forward, weights, fp8, block, swiglu, dynamic, decode, host, numbers.
 
 Sizes of groups are alike (uniform), or drawn so that one has half of all rows and one none, at any row (skewed). All
 candidates are built first and compiled by child processes, as many at a time as there are cores; then this process
@@ -10,6 +10,7 @@ times one problem after another, all candidates of a problem in turns, on cold i
 held against float64 before it is timed. What is not timed after `--seconds` is left out; figures are written after each
 problem. `ratio` is the speed over torch's own kernel of the same run; a problem's best candidate counts.
 
+block: fp8 with scales of 1 x 128 and 128 x 128, beside nothing of torch's; fp8_2 of section fp8 has sums as exact.
 swiglu: the first layer of experts, beside torch's grouped product and the activation.
 dynamic: tiles in every so many-th turn, and drawn from a counter, on skewed sizes; rows that share A's tiles for longer
 (schedule.group_m) keep B's columns in L2 for shorter.
@@ -46,7 +47,19 @@ SHAPES: tuple[Shape, ...] = (
 )
 FP8_SHAPES = SHAPES[:3]
 # First configs, whose numbers are held against float64, and of which graphs are captured.
-NUMBERED = ("forward_0", "forward_1", "weights_0", "fp8_0", "swiglu_0", "dynamic_1", "dynamic_3", "dynamic_4")
+NUMBERED = (
+    "forward_0",
+    "forward_1",
+    "weights_0",
+    "weights_3",
+    "fp8_0",
+    "block_0",
+    "block_1",
+    "swiglu_0",
+    "dynamic_1",
+    "dynamic_3",
+    "dynamic_4",
+)
 CAPTURED = ("forward_0", "dynamic_1", "dynamic_3")
 KINDS = ((2, 70, 264, 40), (2, 70, 700, 96), (1, 1, 1, 8))  # of shapes, each of which is a kernel to compile
 DECODE = ((64, 8), (64, 64), (256, 64))  # experts, tokens; N 2048, K 7168
@@ -61,11 +74,16 @@ SPECS: dict[str, dict[str, Any]] = {
         "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}},
         "epilogue": {"ops": ["scale_rowwise"]},
     },
+    "block": {
+        **HINTS,
+        "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}, "scaling": "block"},
+    },
     "swiglu": {"problem": {"b": {"layout": "col"}}, "epilogue": {"ops": ["swiglu"]}, **HINTS},
     "dynamic": {"problem": {"b": {"layout": "col"}}, **HINTS},
     "decode": {"problem": {"b": {"layout": "col"}, "given": "masked_m"}, **HINTS},
 }
 DRAWN = {"schedule": {"kind": "dynamic"}}
+CUT = {"schedule": {"kind": "dynamic", "tail": "split", "fix_up": "last"}}
 EXCHANGED = {"tasks": {"mma": {"replicate": 1, "exchange": True}}, "epilogue": {"subtiles": 1}}
 AXES: dict[str, tuple[dict[str, Any], ...]] = {  # one spec each
     "forward": (
@@ -79,11 +97,17 @@ AXES: dict[str, tuple[dict[str, Any], ...]] = {  # one spec each
         {"tile": {"n": 256}, "rings.ab.stages": [4], "schedule.group_m": [4, 8]},
         {"tile": {"n": 128}, "rings.ab.stages": [6], "schedule.group_m": [8]},
         {"tile": {"m": 256, "n": 128}, "rings.ab.stages": [4], "schedule.group_m": [8]},
+        {"tile": {"n": 128}, "rings.ab.stages": [5], **CUT},
+        {"tile": {"n": 256}, "rings.ab.stages": [4], **CUT},
     ),
     "fp8": (
         {"tile": {"n": 128, "k": 128}, "rings.ab.stages": [4, 6], **TURNS},
         {"tile": {"n": 256, "k": 128}, "rings.ab.stages": [4]},
         {"tile": {"n": 128, "k": 128}, "rings.ab.stages": [6], "tasks": {"mma": {"promote": True}}},
+    ),
+    "block": (
+        {"tile": {"m": 128}, "rings.ab.stages": [4, 6]},
+        {"tile": {"m": 64}, "rings.ab.stages": [4, 6], **TURNS},
     ),
     "swiglu": (
         {"tile": {"n": 128}, "rings.ab.stages": [4, 6], **TURNS},
@@ -460,7 +484,13 @@ def tasks(found: dict[str, list[Candidate]], turns: int) -> Iterator[Callable[[]
     if "host" in found and "forward" in found:
         yield lambda: host(found["forward"])
     for skewed in (False, True):
-        for section, shapes in (("forward", SHAPES), ("weights", SHAPES), ("fp8", FP8_SHAPES), ("swiglu", SHAPES)):
+        for section, shapes in (
+            ("forward", SHAPES),
+            ("weights", SHAPES),
+            ("fp8", FP8_SHAPES),
+            ("block", FP8_SHAPES),
+            ("swiglu", SHAPES),
+        ):
             for shape in shapes if section in found else ():
                 yield lambda a=(section, shape, skewed, found[section], turns): timed(*a)  # type: ignore[misc]
     rows = [c for c in found.get("dynamic", ()) if c.spec.stem != "dynamic_4"]
@@ -474,7 +504,7 @@ def tasks(found: dict[str, list[Candidate]], turns: int) -> Iterator[Callable[[]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="?", default="numbers,forward,weights,fp8,swiglu,decode,host")
+    parser.add_argument("sections", nargs="?", default="numbers,forward,weights,fp8,block,swiglu,decode,host")
     parser.add_argument("--seconds", type=float, default=420.0, help="after which nothing more is begun")
     parser.add_argument("--turns", type=int, default=12)
     parser.add_argument("--json", type=Path)

@@ -8,7 +8,7 @@ from typing import Literal
 from .size import Size
 
 Kind = Literal["grid", "persistent", "clc", "dynamic", "grouped"]
-Tail = Literal["whole", "split", "helped", "grouped"]
+Tail = Literal["whole", "split", "helped", "grouped", "grouped_split"]
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,13 @@ class Work:
     cluster launch control hands items out while the kernel runs. dynamic: a counter in global memory does. grouped:
     items of all groups together, whose sizes only the device knows; their `numbers` come from one of the others. `tail`
     names the part that says what becomes of the tiles of the last wave: left whole, or cut along K, in parts for all
-    CTAs or for those that have none; grouped tiles are left whole. `cluster`
+    CTAs or for those that have none; grouped tiles are left whole, or those of groups with a long K are cut. `cluster`
     CTAs take an item together; of the role that multiplies, `replicas` take items in turns. `asks` is the guard of a
     task that asks for items, `consumers` the number of tasks that read each answer: both for clc alone, and the latter
     is set by `plan.complete`. `groups`: of grouped items, what the search for an
     item's group is told: the groups' sizes, their number, the extent that they share, and what an item takes of it.
-    `alike`: every group has as many items, so that the host knows how many there are.
+    `alike`: every group has as many items, so that the host knows how many there are. `parted`: an item is a part of a
+    tile along the extent that groups share, and an empty group has items, too.
     `blocks`: what belongs to a group in whole blocks of so many rows, as MX scales do, is found by how many of them lie
     before it.
     """
@@ -38,6 +39,7 @@ class Work:
     groups: tuple[str, ...] = ()
     numbers: Kind = "persistent"
     alike: bool = False
+    parted: bool = False
     blocks: int = 0
 
     @property

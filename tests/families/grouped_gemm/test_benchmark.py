@@ -48,7 +48,7 @@ def test_every_section_is_measured_by_its_candidates(monkeypatch: pytest.MonkeyP
     for task in made.tasks({"numbers": [], "host": [], **found}, 1):
         task()
     names = {(a[0], a[1]) if a[0] == "timed" else (a[0],) for a in asked}
-    timed = {("timed", section) for section in ("forward", "weights", "fp8", "swiglu", "dynamic")}
+    timed = {("timed", section) for section in ("forward", "weights", "fp8", "block", "swiglu", "dynamic")}
     assert names == timed | {("decode",), ("numbers",), ("host",)}
     (numbered,) = (a[1] for a in asked if a[0] == "numbers")
     assert {c.spec.stem for c in numbered} == {*made.NUMBERED} >= {*made.CAPTURED}

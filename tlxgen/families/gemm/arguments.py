@@ -8,12 +8,13 @@ from typing import Literal
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter
 from tlxgen.plan.arguments import address, descriptor, scalar
 
-from .facts import GemmFacts, Operand
+from .facts import COUNTER, GemmFacts, Operand
 from .groups import Groups
 from .ops import OpTensor
 from .spec import GemmSpec
 
 BLOCKS = ((0, "across"), (1, "along"))  # the strides of scales of blocks: across K, and along it
+BLOCKS_EACH = ((0, "each"), (1, "across"), (2, "along"))  # where each group has its own
 ROW_MAJOR = "; this kernel takes {0} row-major: {0}.contiguous() is"
 COLUMN_MAJOR = "; this kernel takes {0} column-major: {0}.T.contiguous().T is"
 
@@ -75,7 +76,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     if facts.drawn:
         yield address("counter_ptr", "i32", "words")
     if facts.tail:
-        yield from (address("sums_ptr", "fp32", "sums"), address("counts_ptr", "i32", "words"))
+        counts = address("counts_ptr", "i32", "words", view=f"t[{COUNTER}:]" if facts.drawn else "t")
+        yield from (address("sums_ptr", "fp32", "sums"), counts)
         yield address("c_ptr", out_type, out)
     addressed = facts.operands if facts.prefetch else facts.copied
     yield from (address(f"{o.name}_ptr", o.tile.dtype.signature, o.name) for o in addressed)
@@ -84,13 +86,17 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     if facts.block_scales:
         yield from (address(f"{name}_ptr", "fp32", name) for name in facts.scale_names)
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
+    if facts.groups and facts.tail:
+        yield _size("stride_cg", "stride_cg")
     if facts.tail or not facts.tma_store:
         yield _size("stride_cm", "stride_target" if facts.split else "stride_cm")
     yield from (_size(f"stride_{o.name}", f"{o.name}.stride({int(not o.row_major)})") for o in addressed)
     if facts.prefetch:
         yield from (_count("first_rows", "first_rows"), _count("first_columns", "first_columns"))
     if facts.block_scales:
-        yield from (_size(f"{name}_{axis}", f"{name}.stride({i})") for name in facts.scale_names for i, axis in BLOCKS)
+        for name in facts.scale_names:
+            axes = BLOCKS_EACH if name[0] in facts.scales_apart else BLOCKS
+            yield from (_size(f"{name}_{axis}", f"{name}.stride({i})") for i, axis in axes)
     yield from _strides(facts)
     shared = facts.groups.vary if facts.groups else ""  # by groups: one kernel serves all totals
     for extent in ("m", "n", "k"):
@@ -103,7 +109,7 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
         yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
     if facts.last_adds:
-        yield from (_count(n, n) for n in ("num_whole", "tail_parts", "part_tiles"))
+        yield from (_count(n, n) for n in (*("num_whole", "tail_parts") * (not facts.groups), "part_tiles"))
     elif facts.tail:
         yield from (_count(n, n) for n in ("num_whole", "tail_parts", "num_workers", "part_tiles"))
         yield _count("fix_up_ctas", "shares")
@@ -174,14 +180,7 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
         meaning = f"what pack_scales makes of the scales ({rows}, K / 32); K is a multiple of {facts.k_multiple}."
         shape = f"(1, triton.cdiv({rows.lower()}, 128), triton.cdiv(k, 128), 2, 256)"
         yield HostArgument(s.name, meaning, shape=shape, dtypes=("uint8",), wants="contiguous")
-    if facts.block_scales:
-        blocks = f"triton.cdiv(k, {facts.scale_block})"
-        for name, meaning, shape in (
-            ("a_scale", "(M, K / 128) float32, rounded up: of each row of A, for 128 elements of K.", f"(m, {blocks})"),
-            ("b_scale", "(N / 128, K / 128) float32, rounded up: of 128 columns of B and 128 elements of K.", ""),
-        ):
-            shape = shape or f"(triton.cdiv(n, {facts.scale_block}), {blocks})"
-            yield HostArgument(name, meaning, shape=shape, dtypes=("float32",))
+    yield from _block_scales(facts, "(M, K", "(m, k", "")
     yield from (_operation(t) for t in facts.op_tensors)
     if facts.stochastic:
         meaning = "0 to 2**31 - 1; the same seed gives the same bits."
@@ -191,6 +190,17 @@ def _host(facts: GemmFacts) -> Iterator[HostArgument]:
     meaning = f"{_stored('(M, N)', facts)} {facts.c_dtype.torch}, row-major; allocated when absent{more}."
     types, shape = (facts.c_dtype.torch,), _stored("(m, n)", facts)
     yield HostArgument("out", meaning, "Tensor", "None", True, shape, types, "rows", result=True, padded=padded)
+
+
+def _block_scales(facts: GemmFacts, rows: str, sizes: str, each: str) -> Iterator[HostArgument]:
+    """Scales of blocks: A's shape for people and in the host's terms, but for what closes it; B's for `each` group."""
+    if not facts.block_scales:
+        return
+    n, k = (f"triton.cdiv({extent}, {facts.scale_block})" for extent in "nk")
+    of_a = f"{rows} / 128) float32, rounded up: of each row of A, for 128 elements of K."
+    of_b = f"({each}N / 128, K / 128) float32, rounded up: of 128 columns of B and 128 elements of K."
+    yield HostArgument("a_scale", of_a, shape=f"{sizes.removesuffix('k')}{k})", dtypes=("float32",))
+    yield HostArgument("b_scale", of_b, shape=f"({each.lower()}{n}, {k})", dtypes=("float32",))
 
 
 def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
@@ -204,9 +214,6 @@ def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
     if groups.searched:
         meaning = f"(G) int32, on the device: {groups.says}"
         yield HostArgument(groups.given, meaning, shape="(g,)", dtypes=("int32",), wants="contiguous")
-    if groups.more == "alignment":
-        meaning = "each group begins at a multiple of it; what lies between is neither written nor looked at."
-        yield HostArgument("alignment", meaning, schema="int", default="128", keyword=True)
     for s, rows in zip(facts.scales, ("M", "N"), strict=False):
         own = s.name == "a_scale" and groups.searched
         shape = f"(*tensor_of({s.name}, '{s.name}').shape[:1], triton.cdiv(k, 128) * 4)"
@@ -217,6 +224,10 @@ def _grouped(facts: GemmFacts, groups: Groups) -> Iterator[HostArgument]:
         meaning += " uint8 or float8_e8m0fnu, in blocks as pack_scales makes them of a group; "
         meaning += f"K is a multiple of {facts.k_multiple}."
         yield HostArgument(s.name, meaning, shape=shape, dtypes=("uint8", "float8_e8m0fnu"), wants="contiguous")
+    yield from _block_scales(facts, groups.shape("a")[:-1], groups.host("a")[:-1], "G, ")
+    if groups.more == "alignment":
+        meaning = "each group begins at a multiple of it; what lies between is neither written nor looked at."
+        yield HostArgument("alignment", meaning, schema="int", default="128", keyword=True)
     of_all = {groups.vary.upper(): f"all_{groups.vary}"}
     yield from (_operation(t, of_all) for t in facts.op_tensors)
     more = ", rows then padded to a multiple of 16 bytes" if facts.tma_store else ""

@@ -16,6 +16,8 @@ from .ops import OPS, OpTensor
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
+COUNTER = 4  # words that a counter of tiles takes: what follows begins at a multiple of 16 bytes
+LEAST_PART = 32  # K tiles of a part of a group's tile: shorter ones cost more to add up than they save
 SCALE_BLOCK = 128  # elements along K, and columns of B, that a number scales
 POINTERS = {"tma": (), "pointers": ("a", "b"), "pointers_a": ("a",), "pointers_b": ("b",)}  # by tasks.load.by
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
@@ -113,6 +115,19 @@ class GemmFacts:
     def scale_names(self) -> tuple[str, ...]:
         """What the host function calls the scales of blocks of A and of B."""
         return ("a_scale", "b_scale") if self.scales or self.block_scales else ()
+
+    @property
+    def scales_apart(self) -> str:
+        """Of which of a and b the caller has scales of blocks for each group."""
+        return "".join(x for x in "ab" if self.groups and self.block_scales and x in self.groups.apart)
+
+    @property
+    def counter_words(self) -> int:
+        return COUNTER if self.drawn else 0
+
+    @property
+    def least_part(self) -> int:
+        return LEAST_PART
 
     @property
     def scale_block(self) -> int:

@@ -279,7 +279,8 @@ class Schedule(SpecModel):
         json_schema_extra=choices(
             whole="Some CTAs take one more tile, and the others wait. Choose it where the tiles fill their waves.",
             split="The tiles of the last wave are cut along K, as far as it is worth it, for all CTAs to share, and "
-            "summed by CTAs that start as the first end. Choose it where few tiles are left over and K is long.",
+            "summed by CTAs that start as the first end. Choose it where few tiles are left over and K is long. Of "
+            "groups with a K each, tiles of a long K are cut, whatever wave they are in; with fix_up last.",
             helped="Some CTAs take one more tile, and idle ones multiply the end of its K for them, as far as it is "
             "worth it (a hybrid of data-parallel and stream-K). Choose it where most SMs have a tile of the last wave; "
             "a row of a subtile, in fp32, then has the bytes of K in a slot.",

@@ -77,17 +77,22 @@ def _work(spec: GemmSpec, facts: GemmFacts) -> Work:
     work = Work(facts.source, spec.schedule.tail, facts.cluster, in_turns, facts.scheduler_guard)
     if not (groups := facts.groups):
         return work
-    work = replace(work, tail="grouped")
+    work = replace(work, tail="grouped_split" if facts.tail else "grouped")
     if not groups.searched:
         return work
-    tile = {"m": f"BLOCK_M * {facts.cluster_m}", "n": f"BLOCK_N * {facts.cluster_n}"}.get(groups.vary, "")
+    tile = (
+        "part_k"
+        if facts.tail
+        else {"m": f"BLOCK_M * {facts.cluster_m}", "n": f"BLOCK_N * {facts.cluster_n}"}.get(groups.vary, "")
+    )
     told = (f"{groups.given}_ptr", "groups", groups.whole, "across", groups.more, tile.removesuffix(" * 1"))
     return replace(
         work,
         kind="grouped",
         numbers=facts.source,
         groups=tuple(filter(None, told)),
-        alike=facts.own_k,
+        alike=facts.own_k and not facts.tail,
+        parted=facts.tail,
         blocks=Sm100.mx_rows if facts.scales else 0,
     )
 
@@ -97,7 +102,8 @@ def _signals(facts: GemmFacts) -> tuple[Signal, ...]:
     if facts.helped:
         return (Signal("marks", "flags_ptr", "mma", "load", words=facts.row_groups),)
     if facts.last_adds:  # a replica adds up its own rows
-        return (Signal("counts", "counts_ptr", "mma", "mma", "tail_parts", words=facts.row_groups, last=True),)
+        parts = "num_parts" if facts.groups else "tail_parts"
+        return (Signal("counts", "counts_ptr", "mma", "mma", parts, words=facts.row_groups, last=True),)
     parts = "tail_parts" + (f" * {facts.row_groups}" if facts.row_groups > 1 else "")
     return (Signal("counts", "counts_ptr", "mma", "load", parts, waiters="fix_up_ctas"),) if facts.tail else ()
 
@@ -245,7 +251,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     if facts.ops:
         scratch.append(_rest_bytes(facts))
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
-    captures += MARK_BYTES if facts.cut_tail or facts.drawn else 0
+    captures += MARK_BYTES * (facts.cut_tail + facts.drawn)
     captures += LAST_BYTES * (facts.replicas - 1) if facts.last_adds else 0
     if facts.tensor_memory:
         captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)

@@ -162,9 +162,7 @@ def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
     if spec.problem.scaling == "mx":
         made |= {"a_scale": scales(m, k, device), "b_scale": scales(n, k, device)}
     if spec.problem.scaling == "block":
-        blocks = [math.ceil(extent / SCALE_BLOCK) for extent in (n, k)]
-        made["a_scale"] = (torch.rand(blocks[1], m, device=device) + 0.5).T  # as DeepGEMM has them: rows are neighbours
-        made["b_scale"] = torch.rand(*blocks, device=device) + 0.5
+        made |= block_scales((m,), (n,), k, device)
     for op in spec.epilogue.ops:
         made |= operands(op, m, n, device)
     return made
@@ -207,6 +205,18 @@ def _odd_rows(values: torch.Tensor, dtype: DType) -> torch.Tensor:
 def scales(rows: int, k: int, device: torch.device) -> torch.Tensor:
     """MX scales of 2**-4 to 2**3, a byte for each 32 elements of K."""
     return torch.randint(123, 131, (rows, k // 32), device=device).to(torch.uint8)
+
+
+def block_scales(a: tuple[int, ...], b: tuple[int, ...], k: int, device: torch.device) -> Tensors:
+    """Scales of 1 x 128 of A and of 128 x 128 of B. `a`: A's rows, `b`: B's columns, groups before them."""
+    (*a_lead, m), (*b_lead, n) = a, b
+    rows, columns = (math.ceil(extent / SCALE_BLOCK) for extent in (n, k))
+    return {
+        "a_scale": (
+            torch.rand(*a_lead, columns, m, device=device) + 0.5
+        ).mT,  # as DeepGEMM has them: rows are neighbours
+        "b_scale": torch.rand(*b_lead, rows, columns, device=device) + 0.5,
+    }
 
 
 E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0)

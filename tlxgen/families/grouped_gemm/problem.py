@@ -15,6 +15,7 @@ import torch
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.gemm import problem as gemm
+from tlxgen.families.gemm.facts import LEAST_PART
 from tlxgen.families.gemm.groups import EXTENTS, Groups
 from tlxgen.families.gemm.problem import tolerance
 from tlxgen.families.kit.unseen import GRID
@@ -64,6 +65,9 @@ def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) ->
         yield 1, 1, 1, 1
         yield 5, m + 8, n + 7, k - 3
         yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
+        if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs
+            yield 5, 1, 2 * n - 8, 20 * k
+            yield from ((1, rows, n - 8, 9 * LEAST_PART * k) for rows in (1, m))
     elif spec.problem.vary == "n":
         yield 1, 1, 1, k
         yield 4, m + 3, n - 9, k + k // 2
@@ -137,6 +141,9 @@ def filled(spec: GroupedGemmSpec, g: int, extents: dict[str, int], mine: torch.T
         made["b_scale"] = gemm.scales(g * extents["n"], extents["k"], device).unflatten(0, (g, -1))
         if not groups.searched:
             made["a_scale"] = made["a_scale"].unflatten(0, (g, -1))
+    if spec.problem.scaling == "block":
+        lead = (g,) if "a" in groups.apart else ()
+        made |= gemm.block_scales((*lead, extents["m"]), (g, extents["n"]), extents["k"], device)
     rows = g * extents["m"] if given == "masked_m" else extents["m"]
     for op in spec.epilogue.ops:
         made |= _operands(op, groups, g, rows, extents["n"], device)
@@ -247,11 +254,12 @@ def parts(spec: GroupedGemmSpec, t: Tensors) -> Iterator[Tensors]:
         "n": {"b": 1, "residual": 1, "bias": 0, "scale_b": 0},
     }
     along["k"] = {"a": 1, "b": 0}
+    each = {*groups.apart, *groups.vectors, "b_scale"} | ({"a_scale"} if "a" in groups.apart else set())
     for i, (begin, end) in enumerate(places(groups, t)):
-        part = {name: x[i] if name in (*groups.apart, *groups.vectors, "b_scale") else x for name, x in t.items()}
+        part = {name: x[i] if name in each else x for name, x in t.items()}
         for name, axis in along[groups.vary].items():
             if name in part:
-                first = i * t["a"].shape[1] if groups.given == "masked_m" and name != "a" else 0
+                first = i * t["a"].shape[1] if groups.given == "masked_m" and name not in each else 0
                 part[name] = part[name].narrow(axis, first + begin, end - begin)
         yield part
 

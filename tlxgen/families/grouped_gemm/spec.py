@@ -56,15 +56,21 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
     problem, schedule, vary = spec.problem, spec.schedule, spec.problem.vary
     for path, broken in (
         ("schedule.split_k", schedule.split_k > 1),
-        ("schedule.tail", schedule.tail != "whole"),
+        ("schedule.tail", schedule.tail != "whole" and vary != "k"),
         ("cluster.k", spec.cluster.k > 1),
     ):
         yield path, broken, "tiles of groups are whole; remove the key"
+    if schedule.tail != "whole" and vary == "k":
+        yield "schedule.tail", schedule.tail != "split", "tiles of groups with a long K are cut: split"
+        yield "schedule.fix_up", schedule.fix_up != "last", "nobody knows before which tiles have parts: last"
     yield "schedule.kind", schedule.kind == "grid", "CTAs search for the groups of their tiles: persistent"
     yield "schedule.prefetch", schedule.prefetch > 0, "only the device knows which tiles come first: 0"
     yield "schedule.pdl", schedule.pdl, "every task reads the groups' sizes, which the kernel before may write: false"
     yield "tasks.specialized", not spec.tasks.specialized, "tiles of groups have a producer: true"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "operands of groups come by TMA: tma"
+    if problem.scaling == "block":
+        text = "a group's columns, or its K, may begin within a block that one number scales: m or none"
+        yield "problem.vary", vary not in ("m", "none"), text
     if problem.scaling == "mx":
         text = "scales of rows of a group, or of batches, are in blocks of their own: m or none"
         yield "problem.vary", vary not in ("m", "none"), text
