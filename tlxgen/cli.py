@@ -191,18 +191,23 @@ def compile_specs(
 @app.command()
 def package(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write: a project that pip installs.")],
+    out: Annotated[
+        Optional[Path], typer.Option("--out", help="The folder to write: a project that pip installs.")
+    ] = None,
+    cpp: Annotated[
+        Optional[Path], typer.Option("--cpp", help="A folder for the C++ form: sources for tvm-ffi.")
+    ] = None,
     arch: Annotated[
         Optional[str], typer.Option("--arch", help="Architectures, by commas; a spec has kernels for its own.")
     ] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
 ) -> None:
-    """Compile a spec's kernels into a Python package that runs without Triton."""
+    """Compile a spec's kernels into a package that runs without Triton, for Python or C++."""
     from tlxgen.verbs import package as verb
 
     [file] = files_of([spec])
-    raise typer.Exit(verb.run(file, [a for a in (arch or "").split(",") if a], out, workers, timeout))
+    raise typer.Exit(verb.run(file, [a for a in (arch or "").split(",") if a], out, workers, timeout, cpp))
 
 
 @app.command()

@@ -24,8 +24,10 @@ SPECS = {
     "gemm": ("hopper_gemm", {"tasks.mma.split": "cooperative", "tile.n": 128, "rings.ab.stages": 4}),
     "pdl": ("hopper_gemm_pdl", {"schedule.kind": "persistent", "cluster": "{n: 2}", "tasks.mma.split": "pingpong"}),
     "layer_norm": ("hopper_layer_norm", {"schedule.kind": "grid", "tile": "{m: 1, n: 2048}", "cluster.n": 1}),
+    "attention": ("hopper_attention_fwd", {"mask.kind": "causal"}),
     "attention_bwd": ("hopper_attention_bwd", {"mask.kind": "causal"}),
 }
+ONLY_PYTHON = {"attention_bwd"}
 
 
 def lacking() -> str:
@@ -43,10 +45,11 @@ def lacking() -> str:
 
 @dataclass(frozen=True)
 class Made:
-    """A package and the generated folder of one spec, and what starts a process on the stand-in driver."""
+    """A package, its C++ form and the generated folder of one spec; `start` runs a process on the stand-in driver."""
 
     name: str
     package: Path
+    cpp: Path | None
     generated: Path
     start: Callable[..., Any]
 
@@ -100,8 +103,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, driver: Path) -> Callable[[st
             generated.mkdir(parents=True)
             for file, data in files.items():
                 (generated / file).write_bytes(data)
-            verb.run(spec, ["sm90"], root / name, None, 600)
-            known[which] = Made(name, root / name, generated, start)
+            cpp = None if which in ONLY_PYTHON else root / f"{name}_cpp"
+            verb.run(spec, ["sm90"], root / name, None, 600, cpp)
+            known[which] = Made(name, root / name, cpp, generated, start)
         return known[which]
 
     return make

@@ -1,6 +1,6 @@
 /* Stands in for NVIDIA's driver under Triton's launcher and under cuda-bindings: runs nothing, remembers what it is told.
  *
- * A test says with `expect` how large the parameters of a kernel are. An encoded TMA descriptor holds its arguments.
+ * A program that is no test's own is heard in the file that STANDIN_HEARD names. A test says with `expect` how large the parameters of a kernel are. An encoded TMA descriptor holds its arguments.
  */
 #define _GNU_SOURCE
 #define cuTensorMapEncodeIm2col declared_otherwise
@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST 16
@@ -27,7 +28,8 @@ typedef struct {
 
 Launch launches[MOST];
 unsigned long long launched, encoded, loaded;
-int driver_version = 13000, context = 1, refused = 0, capturing = 0;
+int driver_version = 13000, context = 1, refused = 0, capturing = 0, capability = 90;
+unsigned long long filled; /* elements by cuMemset...Async */
 static __thread CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 unsigned shared_optin = 232448;
 
@@ -68,7 +70,13 @@ CUresult cuCtxGetDevice(CUdevice *d) { *d = 0; return 0; }
 CUresult cuCtxGetLimit(size_t *v, CUlimit l) { *v = 0; return 0; }
 CUresult cuCtxSetLimit(CUlimit l, size_t v) { return 0; }
 CUresult cuDeviceGet(CUdevice *d, int i) { *d = i; return 0; }
-CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) { *v = shared_optin; return 0; }
+CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
+  *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? capability / 10
+       : a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability % 10
+       : a == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 132
+                                                           : shared_optin;
+  return 0;
+}
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { *c = (CUcontext)1; return 0; }
 CUresult cuDriverGetVersion(int *v) { *v = driver_version; return 0; }
 CUresult cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction f) {
@@ -89,6 +97,32 @@ CUresult cuOccupancyMaxActiveClusters(int *n, CUfunction f, const CUlaunchConfig
 CUresult cuPointerGetAttribute(void *v, CUpointer_attribute a, CUdeviceptr p) { *(CUdeviceptr *)v = p; return 0; }
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *a, void **v, CUdeviceptr p) { return 0; }
 CUresult cuTensorMapEncodeIm2col(void) { return 1; }
+
+/* Memory of this process: kernels do not run, and programs may read what they wrote. */
+CUresult cuMemAlloc(CUdeviceptr *p, size_t n) { *p = (CUdeviceptr)aligned_alloc(256, (n + 255) / 256 * 256); return 0; }
+CUresult cuMemFree(CUdeviceptr p) { free((void *)p); return 0; }
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t n) { memcpy((void *)to, from, n); return 0; }
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t n) { memcpy(to, (void *)from, n); return 0; }
+CUresult cuStreamCreate(CUstream *s, unsigned flags) { *s = (CUstream)77; return 0; }
+CUresult cuStreamSynchronize(CUstream s) { return 0; }
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s) {
+  for (size_t i = 0; i < n; i++)
+    ((unsigned char *)p)[i] = v;
+  filled += n;
+  return 0;
+}
+CUresult cuMemsetD16Async(CUdeviceptr p, unsigned short v, size_t n, CUstream s) {
+  for (size_t i = 0; i < n; i++)
+    ((unsigned short *)p)[i] = v;
+  filled += n;
+  return 0;
+}
+CUresult cuMemsetD32Async(CUdeviceptr p, unsigned v, size_t n, CUstream s) {
+  for (size_t i = 0; i < n; i++)
+    ((unsigned *)p)[i] = v;
+  filled += n;
+  return 0;
+}
 
 /* Remembers a digest of the ELF file, whose table of sections ends it but for the table of segments. */
 CUresult cuModuleLoadData(CUmodule *m, const void *data) {
@@ -152,6 +186,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **p, void 
   told->image = images[(uintptr_t)f];
   strcpy(told->name, names[(uintptr_t)f]);
   told->attributes = c->numAttrs;
+  if (getenv("STANDIN_HEARD")) {
+    FILE *heard = fopen(getenv("STANDIN_HEARD"), "a");
+    fprintf(heard, "%s grid %u %u %u block %u %u %u stream %llu\n", told->name, c->gridDimX, c->gridDimY, c->gridDimZ,
+            c->blockDimX, c->blockDimY, c->blockDimZ, told->stream);
+    fclose(heard);
+  }
   for (unsigned k = 0; k < c->numAttrs; k++) {
     told->attribute[k].id = c->attrs[k].id;
     told->attribute[k].value[0] = c->attrs[k].value.programmaticStreamSerializationAllowed;

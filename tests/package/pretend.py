@@ -114,6 +114,9 @@ class Driver:
     def count(self, name: str) -> int:
         return ctypes.c_ulonglong.in_dll(self.library, name).value
 
+    def get(self, name: str) -> int:
+        return ctypes.c_int.in_dll(self.library, name).value
+
     def set(self, name: str, value: int) -> None:
         ctypes.c_int.in_dll(self.library, name).value = value
 

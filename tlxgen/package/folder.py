@@ -91,7 +91,7 @@ def write(out: Path, source: Source, rows: Sequence[Row], cubins: Sequence[Seque
             (folder / name / "cubins").mkdir(parents=True)
             _write_texts(folder, source, told)
             for cubin in (c for some in cubins for c in some):
-                (folder / name / "cubins" / _file(cubin)).write_bytes(cubin.data)
+                (folder / name / "cubins" / file_of(cubin)).write_bytes(cubin.data)
             size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
             if out.exists():
                 shutil.rmtree(out)
@@ -166,7 +166,7 @@ def _launch(row: Row, cubins: Sequence[Cubin]) -> dict[str, Any]:
         "cubins": [
             {
                 "divisible": sorted(cubin.divisible),
-                "file": _file(cubin),
+                "file": file_of(cubin),
                 "sha256": cubin.sha256,
                 "bytes": len(cubin.data),
                 "registers": cubin.registers,
@@ -177,5 +177,6 @@ def _launch(row: Row, cubins: Sequence[Cubin]) -> dict[str, Any]:
     }
 
 
-def _file(cubin: Cubin) -> str:
+def file_of(cubin: Cubin) -> str:
+    """The name of a cubin's file: its digest."""
     return f"{cubin.sha256[:24]}.cubin"

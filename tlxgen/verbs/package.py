@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from tlxgen import digest, lock
 from tlxgen.compile import check_triton, tools
 from tlxgen.errors import TlxgenError, ToolchainError
-from tlxgen.package import Compiler, Compiling, Cubin, Row, Source, cubins_of, write
+from tlxgen.package import Compiler, Compiling, Cubin, Row, Source, cpp, cubins_of, manifest, write
 from tlxgen.project import from_here
 from tlxgen.review.progress import bar
 from tlxgen.verbs.compile import Kernel, all_kernels
@@ -19,8 +19,20 @@ from tlxgen.words import counted
 from tlxgen.working import Working, of_spec
 
 
-def run(spec: Path, arch: Sequence[str], out: Path, workers: int | None, timeout_s: float) -> int:
-    """Writes the package into `out`, and prints what it holds. Returns 0; raises TlxgenError."""
+def run(
+    spec: Path,
+    arch: Sequence[str],
+    out: Path | None,
+    workers: int | None,
+    timeout_s: float,
+    cpp_out: Path | None = None,
+) -> int:
+    """Writes the package into `out`, its C++ form into `cpp_out`, and prints what they hold. Returns 0; raises
+    TlxgenError."""
+    if out is None and cpp_out is None:
+        raise TlxgenError("a package needs a folder", remedy="--out FOLDER for Python, --cpp FOLDER for C++")
+    if out and cpp_out and out.resolve() == cpp_out.resolve():
+        raise TlxgenError(f"--out and --cpp are both {out}; they need a folder each")
     version = check_triton()
     with of_spec(spec) as work, TemporaryDirectory(prefix="tlxgen-") as keep:
         kernels = all_kernels(work)
@@ -35,8 +47,21 @@ def run(spec: Path, arch: Sequence[str], out: Path, workers: int | None, timeout
                 on_done=lambda done: shown.advance(done.job.split(" | ")[0]),
             )
             cubins = cubins_of(rows, compiling)
-        size = write(out, source, rows, cubins, Compiler(version, _release(source.arch)))
-    _print(out, source, rows, cubins, size)
+        compiler = Compiler(version, _release(source.arch))
+        # Before anything is written: it may be refused.
+        made = cpp.sources(source, manifest(source, rows, cubins, compiler), cubins) if cpp_out else None
+        written: list[tuple[Path, int, str]] = []
+        if out:
+            written.append((out, write(out, source, rows, cubins, compiler), f"pip install {from_here(out)}"))
+        if made:
+            assert cpp_out
+            cpp.write(cpp_out, made)
+            written.append((cpp_out, made.size, f"{from_here(cpp_out)}/README.md says how it is built"))
+    for folder, size, what_next in written:
+        _print(folder, source, rows, cubins, size)
+        print(what_next)
+    for error in made.refused if made else ():
+        print(f"not in C++: {error}")
     return 0
 
 
@@ -70,4 +95,3 @@ def _print(out: Path, source: Source, rows: Sequence[Row], cubins: Sequence[Sequ
     kernels = len({row.job.kernel for row in rows})
     held = f"{counted(kernels, 'kernel')} in {counted(len(rows), 'config')}, {counted(distinct, 'cubin')}"
     print(f"{from_here(out)}: {source.name} for {source.arch}: {held}, {size / 1e6:.1f} MB")
-    print(f"pip install {from_here(out)}")
