@@ -29,6 +29,7 @@ BUILT_IN = {
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
     "gdpa": "tlxgen.families.gdpa:Gdpa",
     "hstu": "tlxgen.families.hstu:Hstu",
+    "mx_quantize": "tlxgen.families.mx_quantize:MxQuantize",
     "norm_bwd": "tlxgen.families.norm_bwd:NormBwd",
     "norm_fwd": "tlxgen.families.norm_fwd:NormFwd",
 }
