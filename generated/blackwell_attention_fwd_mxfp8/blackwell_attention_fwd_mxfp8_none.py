@@ -226,7 +226,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                 tlx.barrier_arrive(sf_qk_empty[replica])  # release
                 m, base, alpha = risen(highest, m, scale_log2)
                 l = l * alpha
-                # 1, for all
+                # One scale for all, 1: probabilities are up to 256, and e4m3 has all of its bits down to 2**-6.
                 tlx.local_store(sf_p_tiles[replica], tl.full((BLOCK_M // 2, BLOCK_N // 32), 127, tl.uint8))
                 for i in tl.static_range(2):
                     p = tl.exp2(tile_scores[i] * scale_log2 - base[:, None])
@@ -255,7 +255,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                     tlx.local_store(factor_tiles[factor_slot], alpha)
                     tlx.barrier_arrive(factor_full[factor_slot])  # publish
                     l = l * alpha
-                    # 1, for all
+                    # One scale for all, 1: probabilities are up to 256, and e4m3 has all of its bits down to 2**-6.
                     tlx.local_store(sf_p_tiles[replica], tl.full((BLOCK_M // 2, BLOCK_N // 32), 127, tl.uint8))
                     for i in tl.static_range(2):
                         p = tl.exp2(tile_scores[i] * scale_log2 - base[:, None])
@@ -288,6 +288,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                 count += 1
                 tlx.barrier_wait(kv_full[k_slot], k_phase)
                 tlx.barrier_wait(q_full[q_slot], q_phase)
+                # Scales of Q and K: where the other group's scores of the tile before have been read.
                 free_phase = use & 1
                 tlx.barrier_wait(sf_qk_empty[1], free_phase ^ 1)  # acquire: free on the first pass
                 tlx.tmem_copy(q_scale_tiles[q_slot], sf_q_tiles[1])
@@ -304,6 +305,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                     mBarriers=[s_full[0]],
                 )
                 tlx.barrier_wait(q_full[q_slot + Q_STAGES], q_phase)
+                # Scales of Q and K: where the other group's scores have been read.
                 free_phase = use + 1 & 1
                 tlx.barrier_wait(sf_qk_empty[0], free_phase ^ 1)  # acquire: free on the first pass
                 tlx.tmem_copy(q_scale_tiles[q_slot + Q_STAGES], sf_q_tiles[0])
@@ -341,6 +343,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     count += 1
                     tlx.barrier_wait(kv_full[k_slot], k_phase)
+                    # Scales of Q and K: where the other group's scores of the tile before have been read.
                     free_phase = use + 1 & 1
                     tlx.barrier_wait(sf_qk_empty[1], free_phase ^ 1)  # acquire: free on the first pass
                     tlx.tmem_copy(q_scale_tiles[q_slot], sf_q_tiles[1])
@@ -371,6 +374,7 @@ def blackwell_attention_fwd_mxfp8_none_kernel(
                         use_acc=tile < end - 2,
                         mBarriers=[kv_empty[v_slot]],
                     )
+                    # Scales of Q and K: where the other group's scores have been read.
                     free_phase = use + 2 & 1
                     tlx.barrier_wait(sf_qk_empty[0], free_phase ^ 1)  # acquire: free on the first pass
                     tlx.tmem_copy(q_scale_tiles[q_slot + Q_STAGES], sf_q_tiles[0])
@@ -677,8 +681,9 @@ def blackwell_attention_fwd_mxfp8(q, k, v, q_scale, k_scale, v_scale, *, scale=N
     k: (B, Hkv, Nk, 128) float8_e4m3fn, likewise.
     v: (B, Hkv, Nk, 128) float8_e4m3fn, likewise.
     Probabilities, times 256, are rounded to float8_e4m3fn.
-    q_scale: (B, H, Nq / 128, 1, 2, 256) float8_e8m0fnu or uint8: a scale for 32 elements along the head dimension,
-    in blocks of 512 bytes for 128 rows and 4 scales, as mx_quantize makes them. None that fills up is NaN.
+    q_scale: (B, H, Nq / 128, 1, 2, 256) float8_e8m0fnu or uint8: a scale for 32 elements along the head
+    dimension, in blocks of 512 bytes for 128 rows and 4 scales, as mx_quantize makes them; what fills up a
+    block is not NaN.
     k_scale: (B, Hkv, Nk / 128, 1, 2, 256), likewise.
     v_scale: (B, Hkv, 1, Nk / 128, 2, 256), of v.mT: a scale for 32 keys.
     scale: positive; 1 / sqrt(128) when absent.

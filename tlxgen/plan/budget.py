@@ -222,7 +222,8 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
         for text in _unshared(ring, parent) if ring.over else _unsafe(ring, parent):
             yield Reason("alias", f"{ring.name} cannot take the buffers of {parent.name}: {text}")
     under = {c.what: c for c in plan.tmem}
-    for c in (c for c in plan.tmem if c.over):
+    behind = {t.name for r in plan.rings if r.behind for t in r.tiles}
+    for c in (c for c in plan.tmem if c.what.partition("[")[0] in behind):
         last = under[c.over].first + under[c.over].count - 1
         if c.first + c.count - 1 > last:
             yield Reason("alias", f"{c} ends behind column {last}, the last of {c.over}")

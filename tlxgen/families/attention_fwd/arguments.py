@@ -150,8 +150,9 @@ def _scales(facts: AttentionFacts) -> Iterator[HostArgument]:
     q, k, v = f"triton.cdiv(n_q, 128), {d}", f"triton.cdiv(n_k, 128), {d}", f"{dv}, triton.cdiv(n_k, 128)"
     blocks = {"q": ("batches, heads", q), "k": ("batches, kv_heads", k), "v": ("batches, kv_heads", v)}
     said = {
-        "q": f"(B, H, Nq / 128, {d}, 2, 256) float8_e8m0fnu or uint8: a scale for 32 elements along the head dimension,\n"
-        "in blocks of 512 bytes for 128 rows and 4 scales, as mx_quantize makes them. None that fills up is NaN.",
+        "q": f"(B, H, Nq / 128, {d}, 2, 256) float8_e8m0fnu or uint8: a scale for 32 elements along the head\n"
+        "dimension, in blocks of 512 bytes for 128 rows and 4 scales, as mx_quantize makes them; what fills up a\n"
+        "block is not NaN.",
         "k": f"(B, Hkv, Nk / 128, {d}, 2, 256), likewise.",
         "v": f"(B, Hkv, {dv}, Nk / 128, 2, 256), of v.mT: a scale for 32 keys.",
     }

@@ -8,6 +8,7 @@ follows from the round needs none (`Drain.via`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
@@ -104,10 +105,10 @@ def _scales(facts: AttentionFacts, name: str, rows: Size) -> tuple[Tile, ...]:
 
 
 def _factors(facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
-    """The MX scales in tensor memory, which scores and O fill: in columns of the scores that probabilities leave free.
+    """The MX scales in tensor memory, all of which scores and O take: where scores have been read, behind the rest.
 
-    Those of V lie behind the probabilities that it is multiplied by, which say that the scores have been read. Those of
-    Q and K lie in the columns of the group whose scores they do not make; its softmax says when it has read what was there.
+    Those of V lie behind the probabilities that are multiplied by it, and which say that the scores have been read.
+    Those of Q and K lie in the place of the other group's scores; its softmax says when it has read them.
     """
     if not facts.scaled:
         return ()
@@ -116,8 +117,12 @@ def _factors(facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
     v = (Tile("sf_v", (Size.literal(facts.head_dim_v), n // Sm100.mx_block), e8m0),)
     qk = Tile("sf_q", (rows, along), e8m0), Tile("sf_k", (n, along), e8m0)
     told, read = Drain(facts.row_task, via=("p",)), Drain(facts.row_task)
-    shared = {"banks": groups, "space": "tmem", "alias": "s", "reshaped": True, "slotwise": True, "behind": True}
-    return Ring("sf_v", v, one, mma, (told,), **shared), Ring("sf_qk", qk, one, mma, (read,), **shared)
+
+    def behind(name: str, tiles: tuple[Tile, ...], drain: Drain) -> Ring:
+        place = Ring(name, tiles, one, mma, (drain,), banks=groups, space="tmem", alias="s", reshaped=True)
+        return replace(place, slotwise=True, behind=True)
+
+    return behind("sf_v", v, told), behind("sf_qk", qk, read)
 
 
 def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
@@ -131,9 +136,8 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
     """
     groups, arrive, fp32, one = facts.replicas, spec.rings.s.arrive, DTYPES["fp32"], Size.literal(1)
     s, acc = Tile("s", (rows, n), fp32), Tile("acc", (rows, Size.literal(facts.head_dim_v)), fp32)
-    p = (Tile("p", (rows, n), facts.dtype),)
-    if facts.scaled:
-        p = (*p, Tile("sf_p", (rows, n // Sm100.mx_block), DTYPES["e8m0"]))
+    p = Tile("p", (rows, n), facts.dtype)
+    sf_p = Tile("sf_p", (rows, n // Sm100.mx_block), DTYPES["e8m0"])
     factor = Tile("factor", (rows,), fp32, internal=True)
     weights, mma = Fill(facts.row_task, "store"), Fill("mma", "commit")
     taken, multiplied = Drain(facts.row_task, until="p", via=("p",)), Drain("mma", via=("s",))
@@ -142,7 +146,7 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
         Ring("s", (s,), one, mma, (taken,), banks=groups, space="tmem"),
         Ring(
             "p",
-            p,
+            (p, sf_p) if facts.scaled else (p,),
             one,
             weights,
             (multiplied,),

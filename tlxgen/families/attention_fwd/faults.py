@@ -79,7 +79,7 @@ def _fp8(spec: ForwardKeys) -> list[Fault]:
     """What comes of V having contiguous keys, as wgmma reads operands of 8 bits, and of O being wider than they are."""
     lengths, rings = spec.problem.lengths, spec.rings
     return faults.where(
-        ("problem.dtype", spec.arch != "sm90", "e4m3 without scales is for sm90; on sm100 problem.scaling is mx"),
+        ("problem.dtype", spec.arch != "sm90", "e4m3 attention is for sm90; on sm100 problem.scaling is mx"),
         ("problem.lengths", lengths == "packed", "the keys of e4m3 V are contiguous: sequences cannot lie end to end"),
         ("rings.kv.storage", rings.kv.storage == "shared", "tiles of K and of V^T differ in e4m3: they need two rings"),
         ("rings.o.reuse", rings.o.reuse == "q", "O is bf16 and wider than Q: it cannot take Q's place"),
