@@ -31,6 +31,7 @@ BUILT_IN = {
     "gdpa_bwd": "tlxgen.families.jagged_bwd:GdpaBwd",
     "hstu": "tlxgen.families.hstu:Hstu",
     "hstu_bwd": "tlxgen.families.jagged_bwd:HstuBwd",
+    "mx_quantize": "tlxgen.families.mx_quantize:MxQuantize",
     "norm_bwd": "tlxgen.families.norm_bwd:NormBwd",
     "norm_fwd": "tlxgen.families.norm_fwd:NormFwd",
 }

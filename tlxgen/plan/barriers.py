@@ -28,7 +28,8 @@ def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
     if ring.over:  # on the barriers of the ring whose slots it uses, with bytes of its own
         shared = derive(replace(ring, name=str(ring.alias), over=""), roles)
         return replace(shared, name=ring.name, over=ring.over)
-    full = _full(ring, roles) if ring.drains or ring.fill.kind not in ("store", "copy", "async") else None
+    read = ring.drains and ring.fill.kind != "copy"  # what is copied, the task that copies reads, in order
+    full = _full(ring, roles) if read or ring.fill.kind not in ("store", "copy", "async") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 

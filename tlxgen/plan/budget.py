@@ -92,11 +92,15 @@ def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
     """Where the tiles of a ring lie that take the place of another's, slot by slot from its first column on."""
     under = {c.what: c for c in columns}
     for parent in (r for r in plan.rings if r.space == "tmem"):
-        for tile in (t for r in plan.overlays(parent) for t in r.tiles):
-            count = tile.shape[-1].value * tile.dtype.bits // 32
-            for i in range(parent.slots.value * parent.banks * tile.groups):
-                over = under[f"{parent.tiles[0].name}[{i // tile.groups}]"]
-                yield Columns(f"{tile.name}[{i}]", over.first + i % tile.groups * count, count, over.what)
+        behind = 0
+        for ring in plan.overlays(parent):
+            behind = behind if ring.behind else 0
+            for tile in ring.tiles:
+                count = tile.tmem_columns
+                for i in range(parent.slots.value * parent.banks * tile.groups):
+                    over = under[f"{parent.tiles[0].name}[{i // tile.groups}]"]
+                    yield Columns(f"{tile.name}[{i}]", over.first + behind + i % tile.groups * count, count, over.what)
+                behind += count * tile.groups
 
 
 def _next_column(columns: Sequence[Columns]) -> int:
@@ -217,6 +221,12 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
         parent = plan.ring(str(ring.alias))
         for text in _unshared(ring, parent) if ring.over else _unsafe(ring, parent):
             yield Reason("alias", f"{ring.name} cannot take the buffers of {parent.name}: {text}")
+    under = {c.what: c for c in plan.tmem}
+    behind = {t.name for r in plan.rings if r.behind for t in r.tiles}
+    for c in (c for c in plan.tmem if c.what.partition("[")[0] in behind):
+        last = under[c.over].first + under[c.over].count - 1
+        if c.first + c.count - 1 > last:
+            yield Reason("alias", f"{c} ends behind column {last}, the last of {c.over}")
 
 
 def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
@@ -233,6 +243,8 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
         counts = (f"{r.slots.value} slots in {r.banks} banks" for r in (ring, parent))
         yield " against ".join(counts)
     for drain in parent.drains:
+        if ring.behind and any(told.role == drain.role for told in ring.drains):
+            continue  # before it is filled, who reads the other releases it, or tells by the rings of `via`
         if drain.role != ring.fill.role or drain.replicas * drain.ctas > 1:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
         elif drain.until != ring.name:

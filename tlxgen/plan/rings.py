@@ -148,6 +148,7 @@ class Ring:
     full, before it reads the slots of all. `parts`: a slot is published in so many parts, each on a barrier of its own.
     `slotwise`: slot by slot, either ring's tiles lie in a place, in turns. `over` names the one tile of the other ring
     whose place it takes: the two then also share their barriers, and each use of a slot is of one or the other.
+    `behind`: in that place it lies behind the tiles of the ring before it, in columns that these leave free.
     `item`: a work item is one use of it, not a step of an item.
     """
 
@@ -166,6 +167,7 @@ class Ring:
     parts: int = 1
     slotwise: bool = False
     over: str = ""
+    behind: bool = False
     item: bool = False
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None

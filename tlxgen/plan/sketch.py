@@ -64,6 +64,8 @@ def readers(plan: Plan, ring: Ring) -> list[str]:
     """Who reads the slots. A ring that nobody releases has one reader: the TMA engine reads what was staged for it, the
     task that multiplies reads what TMA brought, and the filler what its replicas or CTAs store for each other.
     """
+    if ring.fill.kind == "copy":
+        return [ring.fill.role]
     if ring.drains:
         return [d.after[0] if d.after else d.role for d in ring.drains]
     multiplies = [r.name for r in plan.possible_roles if r.holds.accumulator and r.name != ring.fill.role]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tlxgen.arch import DType
+from tlxgen.arch import DType, Sm100
 from tlxgen.families.attention.weights import History, Weights
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
@@ -35,6 +35,12 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
         else:
             how = "describe_ragged" if facts.packed else "describe"
             yield descriptor(f"{o.name}_desc", element, box, of, describe=how)
+    for name in "qkv" if facts.scaled else "":
+        # (B, H, rows / 128, columns / 128, 2, 256), in the 5 dimensions of TMA; of V.T.
+        count = facts.rows if name == "q" else sizes["BLOCK_N"]
+        box = (1, count // Sm100.mx_rows, facts.head_dim // Sm100.mx_k, 2, 256)
+        box = (box[0], box[2], box[1], *box[3:]) if name == "v" else box
+        yield descriptor(f"{name}_scale_desc", "u8", box, f"{name}_scale", view="t.flatten(0, 1)")
 
 
 def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
@@ -120,6 +126,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     meaning += "with contiguous keys, other strides multiples of 16 bytes." if facts.keys_last else "likewise."
     meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
+    yield from _scales(facts) if facts.scaled else ()
     if packed:
         yield from lengths("q")
     if facts.lengths == "keys":
@@ -156,6 +163,23 @@ def mask(facts: Weights) -> Iterator[HostArgument]:
             decoded="tuple(None if extent == -1 else extent for extent in window)",
         )
     yield from _history(facts.history)
+
+
+def _scales(facts: AttentionFacts) -> Iterator[HostArgument]:
+    """Scales as mx_quantize makes them, along the head dimension of q and k and along the keys of v."""
+    d, dv = (x // Sm100.mx_k for x in (facts.head_dim, facts.head_dim_v))
+    q, k, v = f"triton.cdiv(n_q, 128), {d}", f"triton.cdiv(n_k, 128), {d}", f"{dv}, triton.cdiv(n_k, 128)"
+    blocks = {"q": ("batches, heads", q), "k": ("batches, kv_heads", k), "v": ("batches, kv_heads", v)}
+    said = {
+        "q": f"(B, H, Nq / 128, {d}, 2, 256) float8_e8m0fnu or uint8: a scale for 32 elements along the head\n"
+        "dimension, in blocks of 512 bytes for 128 rows and 4 scales, as mx_quantize makes them; what fills up a\n"
+        "block is not NaN.",
+        "k": f"(B, Hkv, Nk / 128, {d}, 2, 256), likewise.",
+        "v": f"(B, Hkv, {dv}, Nk / 128, 2, 256), of v.mT: a scale for 32 keys.",
+    }
+    for name, (lead, rest) in blocks.items():
+        shape, types = f"({lead}, {rest}, 2, 256)", ("float8_e8m0fnu", "uint8")
+        yield HostArgument(f"{name}_scale", said[name], shape=shape, dtypes=types, wants="contiguous")
 
 
 def _history(history: History) -> Iterator[HostArgument]:

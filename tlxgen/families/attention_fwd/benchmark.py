@@ -29,7 +29,7 @@ def call(module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors
     """
     host, given = getattr(module, spec.name), dense(tensors)
     q, v = given["q"], given["v"]
-    if spec.problem.dtype == "e4m3":
+    if spec.problem.dtype == "e4m3" and not spec.scaled:
         given["v"] = keys_last(v)
     dtype = getattr(torch, DTYPES[spec.out_dtype].torch)
     given["out"] = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=dtype, device=q.device)

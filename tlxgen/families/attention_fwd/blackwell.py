@@ -8,6 +8,7 @@ follows from the round needs none (`Drain.via`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm100
@@ -31,15 +32,17 @@ def decisions(spec: ForwardSpec) -> dict[str, Any]:
         "parts": max(1, spec.head_dim_v // COLUMNS),
         "lazy": spec.lazy,
         "store_task": spec.tasks.store is not None,
+        "scaled": spec.scaled,
     }
 
 
 def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of tcgen05: what must be in the SASS, and who hands out work."""
     clc = ("UGETNEXTWORKID",) if facts.clc else ()
+    products = ("UTCQMMA", "UTCCP") if facts.scaled else ("UTCHMMA",)
     return {
         "turns": (),
-        "expected_opcodes": ("UTCHMMA", "UTMALDG", "LDTM", "UTMASTG", *clc),
+        "expected_opcodes": (*products, "UTMALDG", "LDTM", "UTMASTG", *clc),
     }
 
 
@@ -74,18 +77,52 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
     used, aliased = Drain("mma", by="commit"), spec.rings.o.reuse == "q"
     # O may take Q's place: that all products are done says that Q has been read, and only then does Q go back.
     read = Drain(facts.out_task, until="o", after=("mma", "acc")) if aliased else used
-    made = [Ring("q", (q_tile,), q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups, item=True)]
+    q_tiles = (q_tile, *_scales(facts, "q", rows))
+    made = [Ring("q", q_tiles, q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups, item=True)]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, (n, Size.literal(facts.operand(name[0]).head_dim)), facts.dtype, of=name[0])
-        made.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (used,)))
+        made.append(Ring(name, (tile, *_scales(facts, name, n)), sizes["KV_STAGES"], Fill("load", "tma"), (used,)))
     made += _round(spec, facts, rows, n)
-    o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.dtype)
+    o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.out)
     stored = (Drain("store"),) if facts.store_task else ()
     o_slots, over = (q_slots, "q") if aliased else (one, None)
     made.append(
         Ring("o", (o_tile,), o_slots, Fill(facts.out_task, "store"), stored, banks=groups, alias=over, item=True)
     )
     return tuple(made)
+
+
+def _scales(facts: AttentionFacts, name: str, rows: Size) -> tuple[Tile, ...]:
+    """The MX scales of a tile as TMA brings them: a block of 2 x 256 bytes for 128 rows and 128 elements along them.
+
+    Those of V, which are of its columns, are as many where a tile has as many keys as a head has columns.
+    """
+    if not facts.scaled:
+        return ()
+    one, along = Size.literal(1), Size.literal(facts.head_dim // Sm100.mx_k)
+    extents = (one, rows // Sm100.mx_rows, along, Size.literal(2), Size.literal(256))
+    return (Tile(f"{name}_scale", extents, DTYPES["e8m0"], of=f"{name[0]}_scale"),)
+
+
+def _factors(facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
+    """The MX scales in tensor memory, all of which scores and O take: where scores have been read, behind the rest.
+
+    Those of V lie behind the probabilities that are multiplied by it, and which say that the scores have been read.
+    Those of Q and K lie in the place of the other group's scores; its softmax says when it has read them.
+    """
+    if not facts.scaled:
+        return ()
+    along, mma, groups = Size.literal(facts.head_dim // Sm100.mx_block), Fill("mma", "copy"), facts.replicas
+    one, e8m0 = Size.literal(1), DTYPES["e8m0"]
+    v = (Tile("sf_v", (Size.literal(facts.head_dim_v), n // Sm100.mx_block), e8m0),)
+    qk = Tile("sf_q", (rows, along), e8m0), Tile("sf_k", (n, along), e8m0)
+    told, read = Drain(facts.row_task, via=("p",)), Drain(facts.row_task)
+
+    def behind(name: str, tiles: tuple[Tile, ...], drain: Drain) -> Ring:
+        place = Ring(name, tiles, one, mma, (drain,), banks=groups, space="tmem", alias="s", reshaped=True)
+        return replace(place, slotwise=True, behind=True)
+
+    return behind("sf_v", v, told), behind("sf_qk", qk, read)
 
 
 def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tuple[Ring, ...]:
@@ -100,6 +137,7 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
     groups, arrive, fp32, one = facts.replicas, spec.rings.s.arrive, DTYPES["fp32"], Size.literal(1)
     s, acc = Tile("s", (rows, n), fp32), Tile("acc", (rows, Size.literal(facts.head_dim_v)), fp32)
     p = Tile("p", (rows, n), facts.dtype)
+    sf_p = Tile("sf_p", (rows, n // Sm100.mx_block), DTYPES["e8m0"])
     factor = Tile("factor", (rows,), fp32, internal=True)
     weights, mma = Fill(facts.row_task, "store"), Fill("mma", "commit")
     taken, multiplied = Drain(facts.row_task, until="p", via=("p",)), Drain("mma", via=("s",))
@@ -108,7 +146,7 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
         Ring("s", (s,), one, mma, (taken,), banks=groups, space="tmem"),
         Ring(
             "p",
-            (p,),
+            (p, sf_p) if facts.scaled else (p,),
             one,
             weights,
             (multiplied,),
@@ -120,6 +158,7 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
             slotwise=True,
             parts=facts.slices,
         ),
+        *_factors(facts, rows, n),
         Ring("acc", (acc,), one, mma, added, arrive, groups, space="tmem", item=True),
     )
     if not facts.rescaled:
@@ -137,3 +176,6 @@ def rules(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> I
     keys = n // facts.slices
     found = f"{keys.value} keys a slice ({n.value} / {facts.slices}); "
     yield Rule("slices", at_least(keys, least), found, f"a slice has at least {least} keys")
+    if facts.scaled:
+        unit = Sm100.mx_rows
+        yield Rule("mx", one_of(n, unit), f"BLOCK_N = {n.value}; ", f"MX scales of V's tile are a block of {unit} keys")

@@ -40,6 +40,7 @@ class AttentionFacts(Weights):
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
     lazy: bool = False  # O is rescaled only for a maximum that has risen a lot
     store_task: bool = False
+    scaled: bool = False  # Q, K and V have MX scales
 
     @property
     def persistent(self) -> bool:
@@ -73,7 +74,7 @@ class AttentionFacts(Weights):
     @property
     def keys_last(self) -> bool:
         """Whether V is read transposed, with contiguous keys: wgmma takes operands of 8 bits in one order only."""
-        return not Sm90.transposable(self.dtype)
+        return not self.tensor_memory and not Sm90.transposable(self.dtype)
 
     @property
     def lift(self) -> int:

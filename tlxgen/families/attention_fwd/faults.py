@@ -14,7 +14,7 @@ from .keys import ForwardKeys
 def of(spec: ForwardKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
-    narrow = _fp8(spec) if spec.problem.dtype == "e4m3" else []
+    narrow = _mx(spec) if spec.scaled else _fp8(spec) if spec.problem.dtype == "e4m3" else []
     return [*_shared(spec), *tasks, *_rings(spec), *narrow]
 
 
@@ -79,10 +79,27 @@ def _fp8(spec: ForwardKeys) -> list[Fault]:
     """What comes of V having contiguous keys, as wgmma reads operands of 8 bits, and of O being wider than they are."""
     lengths, rings = spec.problem.lengths, spec.rings
     return faults.where(
-        ("problem.dtype", spec.arch != "sm90", "e4m3 attention is for sm90"),
+        ("problem.dtype", spec.arch != "sm90", "e4m3 attention is for sm90; on sm100 problem.scaling is mx"),
         ("problem.lengths", lengths == "packed", "the keys of e4m3 V are contiguous: sequences cannot lie end to end"),
         ("rings.kv.storage", rings.kv.storage == "shared", "tiles of K and of V^T differ in e4m3: they need two rings"),
         ("rings.o.reuse", rings.o.reuse == "q", "O is bf16 and wider than Q: it cannot take Q's place"),
+    )
+
+
+def _mx(spec: ForwardKeys) -> list[Fault]:
+    """What MXFP8 asks for: scales of the products lie in the columns of scores that each group leaves the other."""
+    problem, mma, rings = spec.problem, spec.tasks.mma, spec.rings
+    wide = problem.head_dim != Sm100.mx_k or spec.head_dim_v != Sm100.mx_k
+    return faults.where(
+        ("problem.scaling", spec.arch != "sm100", "MX scales are multiplied in by tcgen05: they are of sm100"),
+        ("problem.dtype", problem.dtype != "e4m3", f"MX scales belong to e4m3, not to {problem.dtype}"),
+        ("problem.head_dim", wide, f"MX scales come in blocks of {Sm100.mx_k}, which the head dimensions are"),
+        ("problem.lengths", problem.lengths == "packed", "blocks of scales do not begin where a sequence does"),
+        ("tile.n", spec.tile.n != Sm100.mx_rows, f"MX scales come in blocks of {Sm100.mx_rows} keys"),
+        ("tasks.mma.overlap", not mma.overlap, "scales of one group lie beside the probabilities of the other"),
+        ("rings.s.slices", rings.s.slices != 1, "probabilities and their scales are handed on together: slices is 1"),
+        ("rings.o.reuse", rings.o.reuse == "q", "O is bf16 and wider than Q: it cannot take Q's place"),
+        ("softmax.rescale", spec.lazy, "probabilities have one scale, by which the largest is 256: rescale is always"),
     )
 
 

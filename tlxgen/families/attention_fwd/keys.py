@@ -22,7 +22,7 @@ class Problem(SpecModel):
     dtype: Literal["fp16", "bf16", "e4m3"] = Field(
         "bf16",
         description="Element type of Q, K and V, to which probabilities are rounded, and of O; O is bf16 for e4m3. "
-        "e4m3 is of sm90.",
+        "On sm100 e4m3 has MX scales.",
         json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
     )
     head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K.")
@@ -37,6 +37,18 @@ class Problem(SpecModel):
         ),
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, softmax and accumulator.")
+
+
+class ScaledProblem(Problem):
+    scaling: Literal["none", "mx"] = Field(
+        "none",
+        description="What Q, K and V are multiplied by.",
+        json_schema_extra=choices(
+            none="Nothing: fp8 as it is.",
+            mx="sm100: a power of two for each 32 elements along the dimension that a product contracts, the head "
+            "dimension of Q and K, the keys of V. The tensor core multiplies it in: MXFP8.",
+        ),
+    )
 
 
 class Mask(SpecModel):
@@ -261,6 +273,11 @@ class ForwardKeys(CommonSpec):
         return False
 
     @property
+    def scaled(self) -> bool:
+        """Whether Q, K and V have MX scales."""
+        return False
+
+    @property
     def weights(self) -> dict[str, Any]:
         """The facts of the scores that count, and of what becomes of a row of them."""
         raise NotImplementedError
@@ -270,7 +287,12 @@ class AttentionKeys(ForwardKeys):
     """All keys of softmax attention."""
 
     kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
+    problem: ScaledProblem = Field(ScaledProblem(), description="Operands and result.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
+
+    @property
+    def scaled(self) -> bool:
+        return self.problem.scaling == "mx"
 
     @property
     def lse(self) -> bool:

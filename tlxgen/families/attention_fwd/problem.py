@@ -12,16 +12,18 @@ from typing import Any
 
 import torch
 
-from tlxgen.arch import DTYPES
+from tlxgen.arch import DTYPES, Sm100
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.kit.unseen import GRID
+from tlxgen.families.mx_quantize.reference import blocked
 
 from .cost import window_of
 from .spec import AttentionSpec, ForwardSpec
 
 Tensors = dict[str, Any]
 SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
+MX_BLOCK = Sm100.mx_block  # elements that share a scale
 LATE = 8.0  # so many times as long are the keys that are walked last, where O is rescaled lazily
 
 
@@ -57,7 +59,9 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
     b, h, _, n, m = shape
     q_lengths, k_lengths = lengths(b, n, 0), lengths(b, m, 1)
     made = operands(spec, shape, q_lengths, k_lengths, device)
-    if spec.problem.dtype == "e4m3":
+    if spec.scaled:
+        made |= scales(made, device)
+    elif spec.problem.dtype == "e4m3":
         made["v"] = keys_last(made["v"])
     if spec.problem.lengths == "keys":
         made["key_lengths"] = torch.tensor(k_lengths, dtype=torch.int32, device=device)
@@ -91,6 +95,30 @@ def operands(
         made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
         made["max_seqlen_q"] = n
     return made
+
+
+def scales(operands: Tensors, device: torch.device) -> Tensors:
+    """Random MX scales of Q and K along the head dimension, and of V along keys: in blocks, filled up with zeros.
+
+    Those of Q and K are near 1, so that scores are those of a softmax that is neither flat nor one key's.
+    """
+    made = {}
+    for name, spread in (("q", 1), ("k", 1), ("v", 3)):
+        b, h, rows, columns = (operands[name].mT if name == "v" else operands[name]).shape
+        bytes_ = torch.randint(127 - spread, 127 + spread, (b * h, rows, -(-columns // MX_BLOCK)), device=device)
+        packed = torch.cat([blocked(x) for x in bytes_.to(torch.uint8)])
+        made[f"{name}_scale"] = packed.view(b, h, *packed.shape[1:])
+    return made
+
+
+def dequantised(t: Tensors, name: str) -> torch.Tensor:
+    """Q, K or V in float64, times its scales."""
+    x = t[name].mT if name == "v" else t[name]
+    packed, (b, h, rows, columns) = t[f"{name}_scale"], x.shape
+    blocks = packed.reshape(b, h, *packed.shape[2:4], 32, 4, 4).permute(0, 1, 2, 5, 4, 3, 6)
+    factors = torch.exp2(blocks.reshape(b, h, packed.shape[2] * 128, -1).double() - 127)
+    wide = x.double() * factors.repeat_interleave(MX_BLOCK, 3)[:, :, :rows, :columns]
+    return wide.mT if name == "v" else wide
 
 
 def lengths(batches: int, longest: int, kind: int) -> list[int]:
@@ -144,6 +172,7 @@ def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, 
 
     O's norm is its own; the log-sum-exp is good to an absolute error, whatever its size: its scale is that of ones.
     """
+    t = t | {name: dequantised(t, name) for name in "qkv"} if spec.scaled else t
     parts = [_sequence(spec, t, *each) for each in sequences(spec, t)]
     out, lse = together(spec, [o for o, _ in parts]), [x for _, x in parts]
     lse = torch.cat(lse, dim=1) if spec.problem.lengths == "packed" else torch.stack(lse)
@@ -205,10 +234,11 @@ def tolerance(spec: ForwardSpec, output: str) -> float:
     """The largest error norm, relative to that of `reference`, that is right.
 
     What rounding probabilities and O to their type costs (bf16 2.4e-3, fp16 3e-4, e4m3 2.6e-2), doubled; the
-    log-sum-exp is fp32 throughout, but for e4m3, whose scores wgmma adds up with some 14 bits.
+    log-sum-exp is fp32 throughout, but for e4m3 on sm90, whose scores wgmma adds up with some 14 bits. Scales of MXFP8
+    are powers of two and cost nothing; probabilities have one scale, and so the rounding of e4m3.
     """
     if output == "lse":
-        return 1e-3 if spec.problem.dtype == "e4m3" else 1e-5
+        return 1e-3 if spec.problem.dtype == "e4m3" and not spec.scaled else 1e-5
     if spec.check.rtol != "auto":
         return float(spec.check.rtol)
     return {"bf16": 5e-3, "fp16": 6e-4, "e4m3": 5.5e-2}[spec.problem.dtype]

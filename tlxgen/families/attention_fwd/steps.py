@@ -14,8 +14,11 @@ def _next(facts: AttentionFacts) -> tuple[Step, ...]:
 
 def load(facts: AttentionFacts) -> tuple[Step, ...]:
     """The producer: Q of an item, then K and V, K a tile ahead where its product runs under the softmax."""
-    q = steps("acquire q" if facts.stays else "", "expect q", "load q")
-    k, v = (steps(f"acquire {ring}", f"expect {ring}", f"load {name}") for name, ring in _rings(facts).items())
+    q = steps("acquire q" if facts.stays else "", "expect q", "load q", "load q_scale" if facts.scaled else "")
+    k, v = (
+        steps(f"acquire {ring}", f"expect {ring}", f"load {name}", f"load {name}_scale" if facts.scaled else "")
+        for name, ring in _rings(facts).items()
+    )
     return (*q, *(k if facts.k_ahead else ()), *k, *v, *(v if facts.k_ahead else ()), *_next(facts))
 
 
@@ -53,7 +56,8 @@ def softmax(facts: AttentionFacts) -> tuple[Step, ...]:
     if not facts.rescaled:
         return (*steps("wait s", ": mask, activation", "publish p") * 2, *_next(facts))
     lse = steps(": store LSE") if facts.lse else ()
-    tile, last = steps("wait s", ": mask, maximum"), steps("publish factor")
+    free = "release sf_qk" if facts.scaled else ""
+    tile, last = steps("wait s", free, ": mask, maximum"), steps("publish factor")
     return (*tile, *steps("publish p"), *tile, *last, *steps("publish p"), *last, *lse, *_next(facts))
 
 
@@ -66,9 +70,11 @@ def tcgen05(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
 
 def _products(facts: AttentionFacts) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """Scores of a group, and its probabilities by V, slice by slice."""
-    return steps("multiply s", "publish s"), (
+    k, v = (f"copy {ring}_scale" if facts.scaled else "" for ring in _rings(facts).values())
+    scales = steps("acquire sf_qk", "copy q_scale", k) if facts.scaled else ()
+    return (*scales, *steps("multiply s", "publish s")), (
         *steps("acquire acc" if facts.rescaled else ""),
-        *steps("wait p", "multiply acc") * facts.slices,
+        *steps("wait p", v, "multiply acc") * facts.slices,
     )
 
 

@@ -1,0 +1,25 @@
+"""What a quantiser costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+
+from __future__ import annotations
+
+import math
+
+from tlxgen.arch import Arch
+from tlxgen.plan import Plan
+
+from .spec import BLOCK, QuantizeSpec
+
+
+def bytes_moved(spec: QuantizeSpec, shape: tuple[int, ...]) -> float:
+    """Bytes of x, of the numbers and of the scales, each once."""
+    each = spec.dtype.bytes + len(spec.results) // 2 * (1 + 1 / BLOCK)
+    return shape[0] * shape[1] * each
+
+
+def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
+    """Estimated clocks of the plan's kernel on (M, N): memory's, of whole tiles; equal for all but small ones."""
+    spec = plan.facts
+    assert isinstance(spec, QuantizeSpec)
+    tile = bytes_moved(spec, (spec.tile.m, spec.tile.n)) / Arch.dram_bytes_per_clock
+    tiles = math.ceil(shape[0] / spec.tile.m) * math.ceil(shape[1] / spec.tile.n)
+    return max(tiles / sms, 1.0) * tile
