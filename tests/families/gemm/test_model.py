@@ -51,7 +51,7 @@ def _odd() -> Iterator[Any]:
         yield pytest.param(group, id=str(group.shape), marks=marks)
 
 
-@pytest.mark.parametrize("group", _odd())
+@pytest.mark.parametrize("group", [*_odd()])
 def test_of_two_tiles_that_one_is_picked_that_suffers_less_from_odd_strides(group: fit_gemm.Group) -> None:
     times = Times(group.kernels, group.types, RATES)(group.shape, H200)
     picked = group.us[times.index(min(times))]
