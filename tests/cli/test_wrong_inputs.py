@@ -210,7 +210,7 @@ DECLARED: list[tuple[str, str, str]] = [
     ("output: [N]", "output: [-3]", "-3 is -3; a whole number from 1 is needed"),
     ("output: [N]", "output: [N], tensor: [N]", "an argument is one of tensor, output, value, not several"),
     ("reference: y * 0 + 1", "reference: import os", "the reference is no Python expression"),
-    ("reference: y * 0 + 1", "cases: {a: 3}", "a case is a mapping of what it changes"),
+    ("reference: y * 0 + 1", "cases: {a: 3}", "a case must be a mapping of the keys that it changes"),
 ]
 
 
