@@ -90,7 +90,7 @@ def refuse_name(spec: Path, folder: Path) -> None:
     if not name.isidentifier() or keyword.iskeyword(name):
         better = re.sub(r"\W", "_", name) + ("_" if keyword.iskeyword(name) else "")
         better = better if better.isidentifier() else f"k_{better}"
-        text = f"its modules could not be imported: the name of their folder, {folder.name}, is no name in Python"
+        text = f"its modules could not be imported: the name of their folder, {folder.name}, is not a valid Python name"
         raise SpecError(text, location=where, remedy=f"rename the file, for example to {better}{spec.suffix}")
     if name in sys.stdlib_module_names or name in _LIBRARIES:
         text = f"its modules could not be imported: their folder would have the name of another module, {name}"

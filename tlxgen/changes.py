@@ -68,7 +68,7 @@ def of_functions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     told = []
     for name, values in before.items():
         if name not in now:
-            told.append(f"there is no function {name} any more")
+            told.append(f"there is no longer a function {name}")
         else:
             other = [f"{p}={now[name][p]}, was {v}" for p, v in values.items() if now[name].get(p, v) != v]
             told += [f"{name} computes something else now: {'; '.join(other)}"] if other else []

@@ -31,7 +31,7 @@ from tlxgen.words import printable
 app = typer.Typer(
     name="tlxgen",
     cls=Verbs,
-    help="Generates Triton/TLX kernels from YAML specs, and proves them before they meet a GPU.",
+    help="Generates Triton/TLX kernels from YAML specs, and verifies them without a GPU.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -47,13 +47,14 @@ def build(
         bool, typer.Option("--check", help="Write nothing; show the difference; exit 1 if stale.")
     ] = False,
     proven: Annotated[
-        bool, typer.Option("--proven", help="With --check: exit 1 also for modules that no record of verify proves.")
+        bool, typer.Option("--proven", help="With --check: also exit 1 if no record of verify proves a module.")
     ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the kernels on the CPU first; write nothing if they are faulty.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also overwrite what was edited by hand, and a lock that cannot be read.")
+        bool,
+        typer.Option("--force", help="Also overwrite files that were edited by hand, and a lock that cannot be read."),
     ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Also remove folders in generated/ whose spec is gone.")
@@ -61,7 +62,7 @@ def build(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     instrument: Annotated[
         bool,
-        typer.Option("--instrument", help="With --out: write modules with stamps of the clock there, as profile runs."),
+        typer.Option("--instrument", help="With --out: write the modules with clock stamps, as profile runs them."),
     ] = False,
 ) -> None:
     """Write the modules and the lock of each spec."""
@@ -73,18 +74,20 @@ def build(
         _build_instrumented(specs, out, [check, proven, verify, force, prune, as_json])
 
     if proven and not check:
-        raise typer.BadParameter("--proven goes with --check, which looks at records; --verify makes them")
+        raise typer.BadParameter("--proven needs --check, which reads records; --verify makes them")
     if prune and check:
         raise typer.BadParameter("--check writes nothing, so there is nothing to --prune")
     if prune and out:
-        raise typer.BadParameter("--prune knows the specs of generated/ beside them, not whose folders are in --out")
+        raise typer.BadParameter(
+            "--prune works on generated/, not with --out: it cannot know the specs of the folders there"
+        )
     if verify and (prune or as_json):
-        raise typer.BadParameter("--verify prints what the simulator finds; --prune and --json go with a build alone")
+        raise typer.BadParameter("--verify cannot be combined with --prune or --json")
     folders = [path for path in specs if os.path.isdir(path)]
     files = files_of([p for p in specs if not (prune and p in folders and not any(p.glob("*.yaml")))])
     refuse_shared(files, out)
     if check and verify:
-        raise typer.BadParameter("--check writes nothing, so there is nothing to --verify; use tlxgen verify")
+        raise typer.BadParameter("--check writes nothing, so --verify has nothing to verify; use tlxgen verify")
     if verify:
         _require_simulator()
         raise typer.Exit(verb.run_verified(files, out, force))
@@ -100,7 +103,7 @@ def _build_instrumented(specs: list[Path], out: Path | None, others: list[bool])
     if out is None:
         raise typer.BadParameter("--instrument needs --out: instrumented modules never go into generated/")
     if any(others):
-        raise typer.BadParameter("--instrument goes with --out alone: no build is checked, verified or recorded")
+        raise typer.BadParameter("--instrument cannot be combined with other options than --out")
     files = files_of(specs)
     refuse_shared(files, out)
     raise typer.Exit(verb.instrument(files, out))
@@ -111,11 +114,15 @@ def list_variants(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     rule: Annotated[
         Optional[str],
-        typer.Argument(help="With --rejected: only by this rule, such as smem or require, or a part of its text."),
+        typer.Argument(
+            help="With --rejected: only variants that break this rule, such as smem or require, or a part of its text."
+        ),
     ] = None,
-    kept: Annotated[bool, typer.Option("--kept", help="Each variant that is kept.")] = False,
-    rejected: Annotated[bool, typer.Option("--rejected", help="Each variant that is rejected, and why.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: all variants, or those of the options.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="List each kept variant.")] = False,
+    rejected: Annotated[bool, typer.Option("--rejected", help="List each rejected variant, and why.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: all variants, or those that the options select.")
+    ] = False,
 ) -> None:
     """List a spec's structures with their configs, and how many variants each rule rejects."""
     from tlxgen.review import listing
@@ -123,7 +130,9 @@ def list_variants(
     if rule is not None and rejected and not os.path.exists(spec) and os.path.exists(rule):  # --rejected RULE SPEC
         spec, rule = Path(rule), str(spec)
     if rule is not None and not rejected:
-        raise typer.BadParameter(f"one spec is listed at a time, and a rule goes with --rejected; {rule!r} is too much")
+        raise typer.BadParameter(
+            f"list takes one spec, and a rule only with --rejected; {rule!r} is a surplus argument"
+        )
     listing.print_variants(spec, listing.Wanted(kept, rejected, rule), as_json=as_json)
 
 
@@ -136,7 +145,7 @@ def show_plan(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="A variant with this value, also a rejected one, or one that the spec does not have (repeatable).",
+            help="Show the variant with this value, even if it is rejected or not in the spec (repeatable).",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -148,7 +157,7 @@ def show_plan(
     from tlxgen.review import show
 
     if as_json and svg:
-        raise typer.BadParameter("--json prints the plans and --svg draws them; one is made at a time")
+        raise typer.BadParameter("--json and --svg cannot be combined")
     show.print_plans(spec, structure, settings or (), as_json=as_json, svg=svg)
 
 
@@ -158,13 +167,17 @@ def compile_specs(
         list[str],
         typer.Argument(
             metavar="TARGET...",
-            help="Spec files, generated modules as they are, FILE.py:function, or files of cases; folders of them.",
+            help="Spec files, generated modules, FILE.py:function, case files, or folders of these.",
         ),
     ],
-    strict: Annotated[bool, typer.Option("--strict", help="A spill fails the command.")] = False,
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if a kernel spills.")] = False,
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Compilers that run at the same time. Default: the number of CPUs.")
+    ] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compile even what has been compiled before.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compile again, even if the result is in the cache.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     config: Annotated[
         Optional[int],
@@ -172,10 +185,10 @@ def compile_specs(
     ] = None,
     arch: Annotated[
         Optional[Literal["sm90", "sm100"]],
-        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets name theirs."),
+        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets have their own."),
     ] = None,
 ) -> None:
-    """Compile kernels offline, hold what comes out against the plan, and record it in the lock. Writes no source."""
+    """Compile kernels offline, compare the results with the plan, and record them in the lock. Writes no source."""
     from tlxgen.compile import check_torch
     from tlxgen.verbs import compile as verb
     from tlxgen.verbs.idle import refuse_idle_of_compile
@@ -198,9 +211,14 @@ def package(
         Optional[Path], typer.Option("--cpp", help="A folder for the C++ form: sources for tvm-ffi.")
     ] = None,
     arch: Annotated[
-        Optional[str], typer.Option("--arch", help="Architectures, by commas; a spec has kernels for its own.")
+        Optional[str],
+        typer.Option(
+            "--arch", help="Architectures, separated by commas; a spec has kernels for one. Default: that one."
+        ),
     ] = None,
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Compilers that run at the same time. Default: the number of CPUs.")
+    ] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
 ) -> None:
     """Compile a spec's kernels into a package that runs without Triton, for Python or C++."""
@@ -214,11 +232,11 @@ def package(
 def check(
     specs: Specs,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each case; all must give the same bits.")] = 20,
-    workers: Annotated[int, typer.Option(min=1, help="Structures at a time; each compiles and runs on its own.")] = 4,
+    workers: Annotated[int, typer.Option(min=1, help="Structures that are checked at the same time.")] = 4,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a structure may take.")] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 0,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Fail also if an error is twice that of torch's kernel on the same inputs.")
+        bool, typer.Option("--peers", help="Also fail if an error is twice that of torch's kernel on the same inputs.")
     ] = False,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every case here.")] = None,
 ) -> None:
@@ -237,60 +255,70 @@ def verify(
             help="SPEC.yaml, a generated module, FILE.py[:function], FILE.verify.yaml, or a folder of specs and cases",
         ),
     ] = None,
-    seeds: Annotated[
-        Optional[int], typer.Option(min=1, help="Seeds of each schedule that has chance in it. Default: 2.")
-    ] = None,
+    seeds: Annotated[Optional[int], typer.Option(min=1, help="Seeds of each random schedule. Default: 2.")] = None,
     schedule: Annotated[
         Optional[Literal["random", "starved", "lazy", "eager", "delays"]],
         typer.Option("--schedule", help="Only this schedule. Default: all."),
     ] = None,
     config: Annotated[
         Optional[int],
-        typer.Option(min=0, help="Only this config of a spec's tables; of an autotuned kernel, counted after pruning."),
+        typer.Option(min=0, help="Only this config of each module; for an autotuned kernel, counted after pruning."),
     ] = None,
     arch: Annotated[
         Optional[Literal["sm90", "sm100"]],
-        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets name theirs."),
+        typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets have their own."),
     ] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write every finding here.")] = None,
     coverage: Annotated[
-        Optional[Path], typer.Option("--coverage", help="Write a page of the source, and what of it ran.")
+        Optional[Path], typer.Option("--coverage", help="Write a page of the source that shows which lines ran.")
     ] = None,
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Targets at a time. Default: the CPUs.")] = None,
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Targets that run at the same time. Default: the number of CPUs.")
+    ] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a target may take.")] = 300,
     memory: Annotated[
-        float, typer.Option(min=0.1, max=1 << 20, help="GiB a target may take beyond torch and triton.")
+        float,
+        typer.Option(min=0.1, max=1 << 20, help="GiB of memory that a target may take, besides torch and triton."),
     ] = 4,
     exhaustive: Annotated[
-        bool, typer.Option("--exhaustive", help="Every order that can make a difference, instead of schedules.")
+        bool, typer.Option("--exhaustive", help="Run every order that can make a difference, instead of schedules.")
     ] = False,
-    replay: Annotated[Optional[str], typer.Option(help="Only this run: TARGET=LIST, as findings print it.")] = None,
-    trace: Annotated[
-        Optional[Path], typer.Option(help="Write a trace for Perfetto: of the run to the first finding, or of any.")
+    replay: Annotated[
+        Optional[str], typer.Option(help="Repeat only this run: TARGET=LIST, as a finding prints it.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Tell every finding, not only the likely cause.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the command, too.")] = False,
+    trace: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="Write a trace for Perfetto of the run with the first finding, or of any run if there is none."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print every finding, not only the likely cause.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings also fail the command.")] = False,
     prints: Annotated[bool, typer.Option("-s", "--show-prints", help="Show what the targets print.")] = False,
     changed: Annotated[
-        bool, typer.Option("--changed", help="Only modules without a record that proves them, by this simulator.")
+        bool, typer.Option("--changed", help="Verify only modules that no record by this simulator proves.")
     ] = False,
     any_simulator: Annotated[
-        bool, typer.Option("--any-simulator", help="With --changed: a record by another simulator will do.")
+        bool, typer.Option("--any-simulator", help="With --changed: accept records by another simulator.")
     ] = False,
     audit: Annotated[
         Optional[int],
-        typer.Option(min=0, help="Run this many records of locks again, drawn at random: they must come out the same."),
+        typer.Option(min=0, help="Run this many records of locks again, drawn at random; results must be the same."),
     ] = None,
-    seed: Annotated[Optional[str], typer.Option(help="With --audit: any text, which decides what is drawn.")] = None,
+    seed: Annotated[
+        Optional[str], typer.Option(help="With --audit: a text that decides which records are drawn.")
+    ] = None,
     since: Annotated[
         Optional[str],
-        typer.Option(metavar="REV", help="With --audit: also all modules whose kernels have changed since a commit."),
+        typer.Option(
+            metavar="REV", help="With --audit: also run all modules whose kernels have changed since this commit."
+        ),
     ] = None,
     skeleton: Annotated[
-        bool, typer.Option("--skeleton", help="Run nothing: write a file of cases to start from beside each FILE.py.")
+        bool, typer.Option("--skeleton", help="Run nothing; write a first case file beside each FILE.py.")
     ] = False,
 ) -> None:
-    """Run kernels on the CPU: deadlocks, races, numbers. Exit 1 for findings, 2 for what cannot be run."""
+    """Run kernels on the CPU and find deadlocks, races and wrong numbers. Exit 1 for findings, 2 for a failed run."""
     _require_simulator()
     from tlxgen.verbs import verify as verb
     from tlxgen.verbs.idle import refuse_idle, refuse_idle_of_records
@@ -308,7 +336,7 @@ def verify(
         wanted = auditing.Options(audit, seed or "", since, workers, Limits(timeout, memory), every)
         raise typer.Exit(auditing.run(files_of([Path(t) for t in targets or ()]), wanted, results))
     if not targets:
-        raise typer.BadParameter("say what to verify; --audit alone goes without", param_hint="TARGET")
+        raise typer.BadParameter("name a target to verify; only --audit needs none", param_hint="TARGET")
     if skeleton:
         raise typer.Exit(write_skeletons(targets, Limits(timeout, memory)))
     refuse_idle(targets, seeds=seeds, schedule=schedule, arch=arch, exhaustive=exhaustive, replay=replay)
@@ -357,24 +385,26 @@ def bench(
         Optional[list[str]],
         typer.Option(
             "--baseline",
-            help="Only this baseline (repeatable); 'none' for none at all. Default: those that are quick to set up.",
+            help="Only this baseline (repeatable), or 'none'. Default: all that are quick to set up.",
         ),
     ] = None,
     every_config: Annotated[
         bool, typer.Option("--every-config", help="Time each config, not only the one that is picked for a shape.")
     ] = False,
     random: Annotated[
-        Optional[int], typer.Option("--random", min=1, help="Time this many random shapes, drawn as the family says.")
+        Optional[int], typer.Option("--random", min=1, help="Time this many random shapes, drawn by the family.")
     ] = None,
     seed: Annotated[Optional[int], typer.Option(help="With --random: the seed of the shapes. Default: 0.")] = None,
     against: Annotated[
         Optional[Path],
         typer.Option(
-            "--against", help="A record of --json: exit 1 if a ratio to the baseline fell by more than noise."
+            "--against", help="A record of --json. Exit 1 if a ratio to the baseline fell by more than noise."
         ),
     ] = None,
     turns: Annotated[int, typer.Option(min=3, help="Replays of each candidate.")] = 30,
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Compilers that run at the same time. Default: the number of CPUs.")
+    ] = None,
     json: Annotated[Optional[Path], typer.Option("--json", help="Write the record here as JSON.")] = None,
     csv: Annotated[Optional[Path], typer.Option("--csv", help="Write the rows here as CSV.")] = None,
     markdown: Annotated[Optional[Path], typer.Option("--markdown", help="Write a markdown table here.")] = None,
@@ -407,22 +437,24 @@ def profile(
     ] = None,
     config: Annotated[
         Optional[int],
-        typer.Option(min=0, help="This config of its table. Default: what is picked; in the simulator, the first."),
+        typer.Option(
+            min=0, help="This config of the module. Default: the one that is picked; in the simulator, the first."
+        ),
     ] = None,
     simulate: Annotated[
         Optional[bool],
-        typer.Option("--simulate/--gpu", help="In the simulator, in its own time. Default: where there is no GPU."),
+        typer.Option("--simulate/--gpu", help="Run in the simulator or on the GPU. Default: the GPU, if there is one."),
     ] = None,
     trace: Annotated[Optional[Path], typer.Option("--trace", help="Write a timeline for Perfetto here.")] = None,
     results: Annotated[Optional[Path], typer.Option("--json", help="Also write the tables here.")] = None,
-    ctas: Annotated[int, typer.Option(min=1, help="CTAs in the timeline; the tables are of all.")] = 4,
+    ctas: Annotated[int, typer.Option(min=1, help="CTAs in the timeline; the tables cover all CTAs.")] = 4,
     records: Annotated[
         Optional[int], typer.Option(min=16, max=1 << 20, help="Stamps a task can record. Default: up to 65536.")
     ] = None,
     turns: Annotated[int, typer.Option(min=3, help="Replays of the plain kernel and of the instrumented one.")] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of the inputs and, in the simulator, of the order.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs and, in the simulator, of the schedule.")] = 0,
 ) -> None:
-    """Say where each task of a kernel waits, for whom and how long, by stamps of the clock; and draw a timeline."""
+    """Measure by clock stamps where each task of a kernel waits, for which task and how long; draw a timeline."""
     _require_simulator()
     from tlxgen.verbs import profile as verb
 
@@ -446,18 +478,26 @@ def tune(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     shapes: Shapes = None,
     budget: Annotated[
-        Optional[str], typer.Option("--budget", help="Most wall time, such as 60s or 10m. Default: no limit.")
+        Optional[str], typer.Option("--budget", help="Limit of wall time, such as 60s or 10m. Default: no limit.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of inputs, orders and the candidates drawn at random.")] = 0,
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Compilers at a time. Default: the CPUs.")] = None,
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Compilers that run at the same time. Default: the number of CPUs.")
+    ] = None,
     candidates: Annotated[
-        Optional[int], typer.Option(min=1, help="Candidates for each shape by the estimate; a third more are drawn.")
+        Optional[int],
+        typer.Option(min=1, help="Candidates for each shape by the estimate; a third more are drawn at random."),
     ] = None,
     exhaustive: Annotated[bool, typer.Option("--exhaustive", help="Measure every candidate.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="No GPU: rank, compile the best offline, print their resources.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Without a GPU: rank variants, compile the best offline, print their resources."
+        ),
     ] = False,
-    dask: Annotated[Optional[str], typer.Option("--dask", help="Address of a Dask scheduler to work on.")] = None,
+    dask: Annotated[
+        Optional[str], typer.Option("--dask", help="Address of a Dask scheduler whose workers compile and measure.")
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=1, max=LONGEST_S, help="Seconds that a step of a measurement may take.")
     ] = 30,
@@ -467,12 +507,12 @@ def tune(
     only: Annotated[
         str,
         typer.Option(
-            "--only", help="Of a spec that computes several things, which: problem.b.layout=col. Default: all."
+            "--only", help="Tune only this problem of a spec with several, such as problem.b.layout=col. Default: all."
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Find the fastest variant for each shape on a GPU, and write what won into a file that build reads."""
+    """Find the fastest variant for each shape on a GPU, and write the winners into a file that build reads."""
     from tlxgen.verbs import tune as verb
 
     options = verb.Options(
@@ -502,16 +542,16 @@ def diff(
         ),
     ] = None,
     form: Annotated[Literal["table", "markdown"], typer.Option("--format", help="How to print.")] = "table",
-    no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+    no_source: Annotated[bool, typer.Option("--no-source", help="Omit the difference of the source.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what differs between two specs or generated modules: tasks, rings, barriers, bytes, registers, source."""
+    """Print the differences of two specs or generated modules: tasks, rings, barriers, bytes, registers, source."""
     from tlxgen.review import diff as verb
     from tlxgen.review.named import sides
 
     if as_json and form == "markdown":
-        raise typer.BadParameter("--json and --format markdown are two forms; one is printed")
+        raise typer.BadParameter("--json and --format markdown cannot be combined")
     a, b = sides(given or ())
     differs = verb.run(a, b, markdown=form == "markdown", with_source=not no_source, as_json=as_json)
     raise typer.Exit(int(exit_code and differs))
@@ -531,11 +571,11 @@ def review(
         bool, typer.Option("--markdown", help="Print a short form, for a comment on a pull request.")
     ] = False,
 ) -> None:
-    """Say what a change of specs, templates or generator means for the kernels: a page with pictures and source."""
+    """Show what a change of specs, templates or generator means for the kernels, on a page with pictures and source."""
     from tlxgen.verbs import review as verb
 
     if html is None and not markdown:
-        raise typer.BadParameter("say what to make: --html FILE, --markdown, or both")
+        raise typer.BadParameter("name an output: --html FILE, --markdown, or both")
     verb.run(given or (), html, markdown=markdown)
 
 
@@ -543,11 +583,11 @@ def review(
 def watch(
     specs: Specs,
     out: Out = None,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Build alone; run no kernel.")] = False,
-    no_source: Annotated[bool, typer.Option("--no-source", help="Leave out the difference of the source.")] = False,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Only build; run no kernel.")] = False,
+    no_source: Annotated[bool, typer.Option("--no-source", help="Omit the difference of the source.")] = False,
 ) -> None:
-    """After each save of a spec, its parents, its winners or its templates: print what differs, build, and verify
-    the modules that no record proves. Ctrl-C ends it."""
+    """After each save of a spec, its parents, its tuned file or its templates, print the differences, build, and
+    verify the modules that no record proves. Ctrl-C ends it."""
     from tlxgen.verbs import watch as verb
 
     if not no_verify:
@@ -572,7 +612,7 @@ def init(
         Optional[str], typer.Option("--like", help="Copy this shipped spec instead, such as hopper_gemm_cluster.")
     ] = None,
 ) -> None:
-    """Write a spec with comments, and the schema for editors, to begin with. Overwrites nothing."""
+    """Write a first spec with comments, and the schema for editors. Overwrites nothing."""
     from tlxgen.verbs import init as verb
 
     raise typer.Exit(verb.run(folder, kernel, arch, name, like))
@@ -591,7 +631,7 @@ def explain(
     kernel: Annotated[Optional[str], typer.Option("--kernel", help="Only keys of this kernel family.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a key, a value or a word means, and when to choose which. Without a word: what can be asked."""
+    """Explain a key, a value or a word, and when to choose which. Without a word, list what can be asked."""
     from tlxgen.verbs import explain as verb
 
     raise typer.Exit(verb.run(" ".join(word or ()), kernel, as_json))
@@ -604,7 +644,7 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what works on this machine, and what mends the rest. Exit 1 for a fault; a missing GPU is not one."""
+    """Say what works on this machine, and how to repair the rest. Exit 1 for a fault; a missing GPU is not a fault."""
     from tlxgen.verbs import doctor as command
 
     raise typer.Exit(command.run(verb, as_json))

@@ -35,7 +35,7 @@ def read(folder: Path) -> Lock:
     found = sides(folder)
     if len(found) > 1:
         where = Location(from_here(folder / NAME).as_posix(), 1, 1)
-        remedy = "tlxgen build resolves it: it makes the lock anew and keeps results of compile and verify that hold"
+        remedy = "tlxgen build resolves it: it rewrites the lock and keeps valid results of compile and verify"
         raise LockError("the lock has a merge conflict", location=where, remedy=remedy)
     return found[0] if found else {}
 
@@ -96,7 +96,7 @@ def _parsed(path: Path, text: str) -> Lock:
 
 
 def _error(path: Path, line: int, column: int, what: str) -> LockError:
-    remedy = "restore it from version control; or build --force makes it anew, without results of compile and verify"
+    remedy = "restore it from version control; or build --force rewrites it, without results of compile and verify"
     where = Location(from_here(path).as_posix(), line, column)
     return LockError(f"this is not a lock that tlxgen wrote: {what}", location=where, remedy=remedy)
 

@@ -196,5 +196,5 @@ def test_what_is_written_renamed_and_removed_is_told_apart(
     told, notes = line(project, capsys)
     assert told == "2 files written, 1 renamed, 1 removed"
     assert "note: f computes something else now: mask.kind=causal, was none" in notes
-    assert "note: there is no function f_none any more" in notes
+    assert "note: there is no longer a function f_none" in notes
     assert line(project, capsys) == ("up to date", "")

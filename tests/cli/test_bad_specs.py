@@ -106,7 +106,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "text without quotes": (
         HEAD + "variants: {require: [tasks.mma.split == cooperative]}\n",
         "4:41",
-        "unknown name 'cooperative'; text stands in quotes: tasks.mma.split == 'cooperative'",
+        "unknown name 'cooperative'; text needs quotes: tasks.mma.split == 'cooperative'",
     ),
     "text that ends at its second quote": (
         HEAD + "variants:\n  require:\n    - 'bias' in epilogue.ops\n",

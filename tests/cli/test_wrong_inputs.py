@@ -119,7 +119,7 @@ WRONG: list[tuple[str, Change, str]] = [
     ("build specs/good.yaml", write(LOCK, '{"version": ' + "9" * 5000 + "}"), "this is not a lock that tlxgen wrote"),
     ("build --check specs/good.yaml", write(LOCK, "[" * 100_000), "it is nested too deep"),
     ("build --prune specs", write(LOCK, bytes(range(256))), "this is not a lock that tlxgen wrote: it is not UTF-8"),
-    ("list specs/good.yaml specs/good.yaml", nothing, "one spec is listed at a time, and a rule goes with --rejected"),
+    ("list specs/good.yaml specs/good.yaml", nothing, "list takes one spec, and a rule only with --rejected"),
     ("list specs/good.yaml --rejected xyzzy", nothing, "no variant is rejected by a rule 'xyzzy'"),
     (f"list {MODULE}", nothing, "not valid YAML"),
     ("show specs/good.yaml --set x=", nothing, "unknown axis 'x'"),
@@ -210,7 +210,7 @@ DECLARED: list[tuple[str, str, str]] = [
     ("output: [N]", "output: [-3]", "-3 is -3; a whole number from 1 is needed"),
     ("output: [N]", "output: [N], tensor: [N]", "an argument is one of tensor, output, value, not several"),
     ("reference: y * 0 + 1", "reference: import os", "the reference is no Python expression"),
-    ("reference: y * 0 + 1", "cases: {a: 3}", "a case is a mapping of what it changes"),
+    ("reference: y * 0 + 1", "cases: {a: 3}", "a case must be a mapping of the keys that it changes"),
 ]
 
 

@@ -162,7 +162,7 @@ def test_a_compiler_that_crashes_takes_no_other_kernel_with_it(here: Path) -> No
 def test_a_check_of_the_file_that_fails_is_said_and_fails_nothing(here: Path) -> None:
     out = compiled("by_hand.py:test_checks")
     (note,) = out["notes"]
-    assert "its own check failed, because nothing was computed" in note and len(out["kernels"]) == 1
+    assert "the host code's own check failed, because nothing was computed" in note and len(out["kernels"]) == 1
 
 
 @pytest.mark.compiles
@@ -174,7 +174,7 @@ def test_a_check_of_the_file_that_fails_is_said_and_fails_nothing(here: Path) ->
         ("test_option", "num_wraps was specified but unrecognised"),
         ("test_leaves", "ended the process with status 3"),
         ("test_nowhere", "no 'test_nowhere' here"),
-        ("fill", "fill is a kernel: say what it is launched on"),
+        ("fill", "fill is a kernel: its launch must be declared"),
     ],
 )
 def test_host_code_that_cannot_be_run_is_an_error(here: Path, function: str, message: str) -> None:

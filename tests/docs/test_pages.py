@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from tests.docs import walkthrough
+from tests.docs import forked, walkthrough
 from tests.docs.walkthrough import DOCS, EXCERPT, PAGES, ROOT, blocks, differs, excerpt, run, steps, write_files
 from tlxgen.cli import app
 from tlxgen.families import loaded, of
@@ -45,6 +45,13 @@ def test_a_page_prints_what_it_says(path: Path, tmp_path: Path) -> None:
         assert differs(step, output) == "", (step.command, output)
     for drawn in tmp_path.glob("docs/pictures/*.svg"):
         assert drawn.read_bytes() == (DOCS / "pictures" / drawn.name).read_bytes(), drawn.name
+
+
+@pytest.mark.parametrize("command", ["tlxgen show none.yaml", "tlxgen list tiny.yaml"])
+def test_a_forked_command_is_what_a_shell_runs(command: str, tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text("kernel: norm_fwd\nname: tiny\narch: sm90\ntile: {n: 256}\n")
+    assert forked.words_of(command) and forked.words_of(f"true; {command}") is None
+    assert run(command, tmp_path) == run(f"true; {command}", tmp_path)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

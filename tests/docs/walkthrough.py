@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.docs import forked
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
@@ -101,10 +103,13 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "200"}
     for who in ("AUTHOR", "COMMITTER"):
         environment |= {f"GIT_{who}_NAME": "me", f"GIT_{who}_EMAIL": "me@example.com"}
+    words = forked.words_of(command)
+    if words is not None:
+        return forked.run(words, folder, environment)
     python = f'python() {{ "{sys.executable}" "$@"; }}'
     script = f'{python}\ntlxgen() {{ python -m tlxgen "$@"; }}\nexec 2>&1\n{command}'
-    words = ["bash", "-c", script]
-    done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, timeout=1800)
+    shell = ["bash", "-c", script]
+    done = subprocess.run(shell, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, timeout=1800)
     return done.returncode, done.stdout
 
 

@@ -118,7 +118,7 @@ def test_columns_of_a_norm_have_a_limit_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", [n for n in families.BUILT_IN if n.startswith("attention")])
 def test_heads_of_q_are_a_multiple_of_those_of_k(name: str) -> None:
-    assert family(name).wrong_shape((1, 8, 3, 128, 128)) == "8 heads of Q are no multiple of 3 of K and V"
+    assert family(name).wrong_shape((1, 8, 3, 128, 128)) == "8 heads of Q are not a multiple of 3 of K and V"
 
 
 def test_check_shapes_are_held_against_the_family_at_their_place(spec: Path) -> None:

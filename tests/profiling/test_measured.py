@@ -79,4 +79,4 @@ def test_tasks_without_room_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     recorded = launch(area(stamps), NEVER, area([(0, 1), (5, 2)]))
     cost = Cost(Figure.of([1.0, 1.0]), Figure.of([1.0, 1.0]))
     profile._tell(profile.Profiled("k", (1,), None, recorded, times_of(recorded), cost))
-    assert "1 of 2 tasks had room for 16 records and no more" in capsys.readouterr().out
+    assert "1 of 2 tasks had room for 16 records only" in capsys.readouterr().out

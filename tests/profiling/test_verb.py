@@ -65,8 +65,8 @@ def test_instrument_writes_twins_and_what_they_import(
         (["--out", "generated"], "is for what build writes"),
         (["--out", "built"], "was written by a build"),
         (["--out", "mine"], "has files that are no instrumented modules"),
-        (["--out", "twins", "--check"], "--instrument goes with --out alone"),
-        (["--out", "twins", "--verify"], "--instrument goes with --out alone"),
+        (["--out", "twins", "--check"], "--instrument cannot be combined"),
+        (["--out", "twins", "--verify"], "--instrument cannot be combined"),
         (["--out", "file"], "cannot write"),
     ],
 )

@@ -171,4 +171,4 @@ def test_only_specs_have_locks(lab: Lab) -> None:
 
 def test_without_a_target_only_an_audit_has_something_to_do(lab: Lab) -> None:
     result = lab.invoke("verify")
-    assert result.exit_code == 2 and "say what to verify" in result.output
+    assert result.exit_code == 2 and "name a target to verify" in result.output

@@ -280,11 +280,11 @@ def test_build_verify_records_what_it_wrote(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--changed", "--schedule", "lazy"], "--schedule does not go with --changed"),
-        (["--changed", "--exhaustive"], "--exhaustive does not go with --changed"),
-        (["--any-simulator"], "--any-simulator goes with --changed"),
-        (["--seed", "1"], "--seed goes with --audit"),
-        (["--since", "HEAD"], "--since goes with --audit"),
+        (["--changed", "--schedule", "lazy"], "--schedule cannot be combined with --changed"),
+        (["--changed", "--exhaustive"], "--exhaustive cannot be combined with --changed"),
+        (["--any-simulator"], "--any-simulator needs --changed"),
+        (["--seed", "1"], "--seed needs --audit"),
+        (["--since", "HEAD"], "--since needs --audit"),
         (["--audit", "1", "--seeds", "3"], "--seeds has no effect beside --audit"),
         (["--audit", "1", "--changed"], "--changed has no effect beside --audit"),
     ],

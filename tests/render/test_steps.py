@@ -77,14 +77,14 @@ def test_a_task_that_does_otherwise_is_refused(gemm: tuple[str, Plan], old: str,
 @pytest.mark.parametrize("call", ["tlx.cluster_barrier()", "tl.debug_barrier()", "tl.atomic_add(a, 1)", "tlx.new()"])
 def test_what_may_synchronise_and_is_no_step_is_refused(gemm: tuple[str, Plan], call: str) -> None:
     text, plan = gemm
-    with pytest.raises(StepError, match=r"role mma: \w+\.\w+ is no step that a plan can have"):
+    with pytest.raises(StepError, match=r"role mma: \w+\.\w+ is not a step of a plan"):
         steps.check(text.replace("c_count = 0", f"c_count = {call}", 1), plan, {})
 
 
 def test_a_method_of_a_result_is_no_call_of_the_language(gemm: tuple[str, Plan]) -> None:
     text, plan = gemm
     steps.check(text.replace("c_count = 0", "c_count = tlx.local_load(c_tiles[0]).to(tl.float32)", 1), plan, {})
-    with pytest.raises(StepError, match=r"role mma: tlx\.new is no step that a plan can have"):
+    with pytest.raises(StepError, match=r"role mma: tlx\.new is not a step of a plan"):
         steps.check(text.replace("c_count = 0", "c_count = tlx.new().to(tl.float32)", 1), plan, {})
 
 

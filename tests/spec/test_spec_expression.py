@@ -137,12 +137,12 @@ def test_unknown_names(text: str, offset: int, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "offset", "words"),
     [
-        ("problem.a.dtype == bf16", 19, "text stands in quotes: problem.a.dtype == 'bf16'"),
-        ("bf61 != problem.a.dtype", 0, "text stands in quotes: 'bf16' != problem.a.dtype"),
+        ("problem.a.dtype == bf16", 19, "text needs quotes: problem.a.dtype == 'bf16'"),
+        ("bf61 != problem.a.dtype", 0, "text needs quotes: 'bf16' != problem.a.dtype"),
         ("problem.a.dtype in (bf16, fp16) and 1", 20, "quotes: problem.a.dtype in ('bf16', 'fp16') and 1"),
-        (" relu in ops or ops == [gelu]", 1, "text stands in quotes: 'relu' in ops or ops == ['gelu']"),
+        (" relu in ops or ops == [gelu]", 1, "text needs quotes: 'relu' in ops or ops == ['gelu']"),
         ("problem.a.dtype == zzz", 19, "in quotes, and problem.a.dtype is 'bf16' or 'fp16' or 'fp32'"),
-        ("grid", 0, "text stands in quotes: 'grid'"),
+        ("grid", 0, "text needs quotes: 'grid'"),
         ("tile.m == true", 10, "write True: tile.m == True"),
         ("rings.c == null", 11, "write None: rings.c == None"),
         ("problem.a.dtype == 'bf61'", 19, "problem.a.dtype is never 'bf61'; did you mean 'bf16'?"),

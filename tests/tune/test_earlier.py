@@ -62,7 +62,7 @@ def test_a_class_whose_winner_is_gone_goes_too(project: Project, capsys: pytest.
     [
         (("kernel: g", "kernel: h"), "it is the table of h on Fake H200"),
         (("device: Fake H200", "device: B200"), "it is the table of g on B200"),
-        (("classes:", "<<<<<<< HEAD\nclasses:"), "it is no table of tlxgen tune"),
+        (("classes:", "<<<<<<< HEAD\nclasses:"), "it is not a table of tlxgen tune"),
         (("- class:", "-\n  class:"), "it is not as tlxgen tune writes it"),
     ],
 )

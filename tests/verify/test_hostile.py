@@ -125,7 +125,7 @@ FILES: dict[str, tuple[str, str, str, int]] = {
     "is_a_number": ("main = 3\n", "error", "main is a int, not a function", 1),
     "needs_arguments": ("def main(a, *, b): pass\n", "error", "main needs arguments: a, b", 1),
     "is_a_kernel": (HEAD + KERNEL.replace("kernel", "main").format(body="pass").split("def main():")[0], "error",
-                    "main is a kernel: say what it is launched on", 6),
+                    "main is a kernel: its launch must be declared", 6),
     "asks_for_cuda": (MAIN + "torch.cuda.Event().record()\n", "error", "not for the CUDA runtime", 5),
 }  # fmt: skip
 

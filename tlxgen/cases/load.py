@@ -57,11 +57,13 @@ def _parts(document: Document) -> Iterator[tuple[str, Document]]:
     common = {key: value for key, value in document.data.items() if key != CASES}
     given = document.data[CASES]
     if not isinstance(given, dict) or not given:
-        raise SpecError("cases is a mapping: a name for each, and what it changes", location=document.where((CASES,)))
+        raise SpecError(
+            "cases must be a mapping from a name to the keys that the case changes", location=document.where((CASES,))
+        )
     for name, changes in given.items():
         at: DataPath = (CASES, name)
         if not isinstance(changes, dict):
-            raise SpecError("a case is a mapping of what it changes", location=document.where(at))
+            raise SpecError("a case must be a mapping of the keys that it changes", location=document.where(at))
         own = [source.below(at) for source in document.sources if source.has(at)]
         alone = "kernel" in changes or "call" in changes
         data = {k: v for k, v in common.items() if k == "file"} | changes if alone else merge(common, changes)
@@ -175,6 +177,6 @@ def _reference_faults(document: Document, declared: Declaration) -> Iterator[Spe
             ast.parse(text.strip(), mode="eval")
         except SyntaxError as error:
             where = document.where(path).inside(text, max(0, (error.offset or 1) - 1))
-            yield SpecError(f"the reference is no Python expression: {error.msg}", location=where)
+            yield SpecError(f"the reference is not a Python expression: {error.msg}", location=where)
         except (ValueError, MemoryError, RecursionError):
             yield SpecError("the reference is no Python expression", location=document.where(path))

@@ -61,7 +61,7 @@ def load(name: str) -> Family:
         package = f" of {point.dist.name}" if point.dist else ""
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message = f"the kernel family {name!r}{package} does not load: {' '.join(text.split())}"
-        raise FamilyError(message, remedy="mend or uninstall that package") from error
+        raise FamilyError(message, remedy="repair or uninstall that package") from error
     return family
 
 
@@ -94,12 +94,12 @@ def _made(found: Any) -> Family:
 def _check(family: Any, name: str) -> None:
     """Raises TypeError for what an entry point may not name."""
     if not isinstance(family, Family):
-        raise TypeError(f"the entry point names {type(family).__name__}, which is no tlxgen.families.Family")
+        raise TypeError(f"the entry point names {type(family).__name__}, which is not a tlxgen.families.Family")
     model = getattr(family, "model", None)
     if not (isinstance(model, type) and issubclass(model, CommonSpec)):
-        raise TypeError(f"{type(family).__name__}.model is no tlxgen.spec.CommonSpec")
+        raise TypeError(f"{type(family).__name__}.model is not a tlxgen.spec.CommonSpec")
     if not all(isinstance(axis, Axis) for axis in getattr(family, "axes", (None,))):
-        raise TypeError(f"{type(family).__name__}.axes is no tuple of tlxgen.families.kit.Axis")
+        raise TypeError(f"{type(family).__name__}.axes is not a tuple of tlxgen.families.kit.Axis")
     if family.name != name:
         raise TypeError(f"{type(family).__name__}.name is {family.name!r}, and the entry point says {name!r}")
 

@@ -84,7 +84,9 @@ def _comparing_nothing() -> Iterator[None]:
         yield
 
 
-_FAILED = "its own check failed, because nothing was computed: what it launches after that is not compiled"
+_FAILED = (
+    "the host code's own check failed, because nothing was computed; kernels that it launches later are not compiled"
+)
 _Prepared = tuple[Callable[[Session], None], int, str, "int | None", Location]
 
 

@@ -180,9 +180,9 @@ class Cubin:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise RuntimeError(f"{__package__}: cannot read {self.file}: {error.strerror}; install it anew") from error
+            raise RuntimeError(f"{__package__}: cannot read {self.file}: {error.strerror}; install it again") from error
         if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise RuntimeError(f"{__package__}: {self.file} is damaged: its SHA-256 is another; install it anew")
+            raise RuntimeError(f"{__package__}: {self.file} is damaged: its SHA-256 differs; install it again")
         what = f"{__package__}: {self.entry}"
         module = done(cuda.cuModuleLoadData(data), what)
         function = done(cuda.cuModuleGetFunction(module, self.entry.encode()), what)

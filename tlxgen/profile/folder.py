@@ -44,7 +44,7 @@ def refuse(folder: Path, generated: Path) -> None:
     if (folder / lock.NAME).exists():
         raise ProfileError(f"{folder} was written by a build; instrumented modules go into a folder of their own")
     if not (folder / STAMPS).exists() and any(folder.iterdir()):
-        raise ProfileError(f"{folder} has files that are no instrumented modules; name an empty or a new folder")
+        raise ProfileError(f"{folder} has files that are not instrumented modules; name an empty or a new folder")
 
 
 def write(files: dict[str, bytes], folder: Path) -> None:

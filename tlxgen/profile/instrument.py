@@ -59,7 +59,7 @@ def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> 
     of the plan, or that has stamps.
     """
     if WORD in source:
-        text = f"the source has the word {WORD!r} already; an instrumented module is no source"
+        text = f"the source has the word {WORD!r} already; an instrumented module cannot be instrumented again"
         raise ProfileError(f"{plan.name}: {text}")
     roles = [r for r in plan.roles if r.guard is None or constants.get(r.guard, True)]
     try:

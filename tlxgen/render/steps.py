@@ -89,7 +89,7 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
     elif name.startswith("prefetch_"):
         yield Step("prefetch", first.removesuffix("_ptr"))
     elif _unknown(call, name) and not (name in BEFORE_TASKS and not plan.specialized):
-        raise StepError(f"{plan.name}, role {role.name}: {ast.unparse(call.func)} is no step that a plan can have")
+        raise StepError(f"{plan.name}, role {role.name}: {ast.unparse(call.func)} is not a step of a plan")
     else:
         yield from _signals(call, plan, role)
 

@@ -95,9 +95,9 @@ class Expression:
         if meant[offset][1] is None:
             beside = [each.path for each in self.compared if each.offset == offset and each.path in valid]
             known = [repr(text) for path in beside for text in texts(valid[path]) or ()]
-            return f"; text stands in quotes, and {beside[0]} is {' or '.join(known)}" if known else ""
+            return f"; text needs quotes, and {beside[0]} is {' or '.join(known)}" if known else ""
         quoted = {at: (old, repr(new)) for at, (old, new) in meant.items() if new is not None}
-        return f"; text stands in quotes: {self._with(quoted)}"
+        return f"; text needs quotes: {self._with(quoted)}"
 
     def _with(self, changes: dict[int, tuple[str, str]]) -> str:
         """The expression with other words: offset -> the old and the new one."""

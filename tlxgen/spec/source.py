@@ -246,7 +246,7 @@ class _Composer:
         if isinstance(event, DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                self._fail("the file holds more than one YAML document", place, "Give each spec a file of its own.")
+                self._fail("the file holds more than one YAML document", place, "Give each spec its own file.")
         elif isinstance(event, ScalarEvent):
             self._scalar(event, place)
         elif isinstance(event, AliasEvent):

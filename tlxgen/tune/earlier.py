@@ -49,7 +49,7 @@ def read(path: Path, parts: Sequence[Space], device: Device) -> Earlier:
         blocks, fault_blocks = _blocks(text, "- class:"), _blocks(text, "- fault:")
         failed = [(tuple(fault["shape"]), values_now(fault["values"], space.family.renamed)) for fault in faults]
     except (YAMLError, AttributeError, KeyError, TypeError, ValueError):
-        raise _refused(path, "it is no table of tlxgen tune") from None
+        raise _refused(path, "it is not a table of tlxgen tune") from None
     if told != {"kernel": space.name, "device": device.name}:
         raise _refused(path, f"it is the table of {told['kernel']} on {told['device']}")
     if len(blocks) != len(rows) or len(fault_blocks) != len(faults):

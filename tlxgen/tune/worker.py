@@ -130,7 +130,7 @@ def describe_task(task: Json) -> Json:
     with _gpu(task) as child:
         answer = child.ask({"do": "describe"}, float(task["limit_s"]))
     if answer.fate:
-        raise DeviceError(f"no GPU could be asked what it is: {answer.fate} {answer.last_line}".strip())
+        raise DeviceError(f"no GPU answers: {answer.fate} {answer.last_line}".strip())
     return cast(Json, answer.messages[-1]["done"])
 
 

@@ -52,7 +52,7 @@ class Drawn:
     def require(self) -> None:
         """Raises TlxgenError for a seed of nothing."""
         if self.count is None and self.seed is not None:
-            raise TlxgenError("--seed decides which shapes --random draws: there is no --random")
+            raise TlxgenError("--seed needs --random, whose shapes it decides")
 
 
 def run(
@@ -85,7 +85,9 @@ def run(
             part.baselines  # noqa: B018  # a name that is none is told before a GPU is asked for
         if drawn.count is not None:
             if shapes or every_config:
-                raise TlxgenError("--random draws the shapes, and times what is picked: no --shapes, no --every-config")
+                raise TlxgenError(
+                    "--random cannot be combined with --shapes or --every-config: it times picked configs"
+                )
             some, seed = draw.shapes(bench, drawn.count, drawn.seed or 0), drawn.seed or 0
             wanted = [*zip(some, draw.dealt(parts, len(some), seed), strict=True)]
         else:
@@ -105,7 +107,7 @@ def _run(
     if outputs.tritonbench:
         if line := work.difference():
             raise TlxgenError(
-                f"an operator for TritonBench loads what is built: {line.partition(': ')[0]}",
+                f"an operator for TritonBench loads built modules: {line.partition(': ')[0]}",
                 remedy=f"tlxgen build {bench.spec}",
             )
         check_triton()

@@ -56,7 +56,7 @@ def _folded(findings: Sequence[Found]) -> Iterator[str]:
     kinds: dict[str, list[Found]] = {}
     for finding in findings:
         kinds.setdefault(finding["id"], []).append(finding)
-    yield f"  {len(findings)} more, which may follow from it (--all tells each):"
+    yield f"  {len(findings)} more, which may follow from it (--all prints each):"
     for some in kinds.values():
         more = f" (and {len(some) - 1} more)" if len(some) > 1 else ""
         yield f"    {_what(some[0], 160)}{more}"

@@ -43,13 +43,13 @@ def _idle_of_records(given: dict[str, Any]) -> Iterator[str]:
         return
     for name in ("seed", "since"):
         if name in told:
-            yield f"--{name} goes with --audit, which draws records"
+            yield f"--{name} needs --audit, which draws records"
     if given["changed"]:
         for name in partial:
             if name in told:
-                yield f"--{name} does not go with --changed: a record is of all schedules and configs"
+                yield f"--{name} cannot be combined with --changed: a record covers all schedules and configs"
     elif given["any_simulator"]:
-        yield "--any-simulator goes with --changed, which looks for records"
+        yield "--any-simulator needs --changed, which looks for records"
 
 
 def _idle(targets: Sequence[str], given: dict[str, Any]) -> Iterator[str]:

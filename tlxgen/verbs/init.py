@@ -122,6 +122,6 @@ def _write_new(path: Path, text: str) -> None:
         if path.parent.is_dir():
             text = f"{path} is there already, and is not overwritten"
             raise TlxgenError(text, remedy="--name gives the new spec another name") from error
-        raise TlxgenError(f"cannot write {path}: {path.parent} is no folder") from error
+        raise TlxgenError(f"cannot write {path}: {path.parent} is not a folder") from error
     except OSError as error:
         raise TlxgenError(f"cannot write {path}: {error.strerror or error}") from error

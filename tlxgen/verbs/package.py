@@ -71,7 +71,7 @@ def _source(work: Working, kernels: Sequence[Kernel], arch: Sequence[str]) -> So
     if others := [name for name in arch if name != own]:
         raise TlxgenError(
             f"{work.spec} is for {own}, and has no kernels for {', '.join(others)}",
-            remedy=f"--arch {own}; a spec for {others[0]} makes a package of its own",
+            remedy=f"--arch {own}; a spec for {others[0]} needs a separate package",
         )
     modules = {path.name: path.read_text(encoding="utf-8") for path in sorted(work.folder.glob("*.py"))}
     digests = {"lock": digest.of_file(work.generated / lock.NAME), **work.digests}

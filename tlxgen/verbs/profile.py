@@ -99,7 +99,7 @@ def run(target: Path, options: Options) -> int:
     with ExitStack() as stack:
         lying = of_module(target) if target.suffix == ".py" else None
         if target.suffix == ".py" and lying is None:
-            raise ProfileError(f"{target} is no generated module; profile takes a spec or one of its modules")
+            raise ProfileError(f"{target} is not a generated module; profile takes a spec or one of its modules")
         work = lying or stack.enter_context(of_spec(target))
         kernels = kernels_of(work.spec).some()
         structure = _structure(work, kernels, options.structure)
@@ -205,7 +205,7 @@ def _tell(found: Profiled) -> None:
     show([tasks, where])
     if found.recorded.full:
         full, of, room = found.recorded.full, len(found.recorded.records), found.recorded.room
-        print(f"{full} of {of} tasks had room for {room} records and no more: what came later is not told (--records)")
+        print(f"{full} of {of} tasks had room for {room} records only; later records are missing (--records)")
     if found.cost:
         plain, twin = found.cost.plain.us, found.cost.twin.us
         print(f"plain {plain:.1f} us, with stamps {twin:.1f} us: {100 * found.cost.more:+.1f} %")

@@ -71,7 +71,7 @@ def calling(
         raise ForeignError(f"no {name!r} here{hint(name, [f.name for f in found], noun='functions')}", location=where)
     if is_kernel(function):
         remedy = _start(path, function)
-        raise ForeignError(f"{name} is a kernel: say what it is launched on", location=where, remedy=remedy)
+        raise ForeignError(f"{name} is a kernel: its launch must be declared", location=where, remedy=remedy)
     if not callable(function):
         raise ForeignError(f"{name} is a {type(function).__name__}, not a function", location=where)
     if needed := required(function):

@@ -25,7 +25,7 @@ def skeleton(function: Any) -> str:
 def skeletons(file: str, functions: Iterable[Any]) -> str:
     """YAML of a file of cases, one for each function."""
     cases = [f"  {_name(one)}:\n{textwrap.indent(skeleton(one), '    ')}" for one in functions]
-    head = f"# Cases of {file}: what its kernels and functions run on. Sizes and values are guesses, to be mended."
+    head = f"# Cases of {file}: inputs of its kernels and functions. Sizes and values are guesses; please correct them."
     return "\n".join([head, "cases:", *cases]) + "\n"
 
 

@@ -27,7 +27,7 @@ def test_a_spec_of_three_lines_is_the_kernel_that_a_good_engineer_would_start_fr
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"tasks.mma.replicate": 1, "tile.m": 64}, "one consumer has nobody to take turns with"),
+        ({"tasks.mma.replicate": 1, "tile.m": 64}, "a single consumer takes no turns"),
         ({"tasks.mma.registers": 236}, "a multiple of 8 in 24..240, not 236"),
         ({"tile.m": 192}, "192 rows among 2 consumers"),
         ({"tile.n": 96}, "a tile of keys is a power of two, not 96"),

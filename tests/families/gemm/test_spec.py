@@ -139,7 +139,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"cluster": {"m": 2, "multicast": ["a"]}}, "cluster.multicast", "only b can be multicast"),
     ({"cluster": {"n": 2, "multicast": ["b"]}}, "cluster.multicast", "only a can be multicast"),
     ({"cluster": {"m": 2, "multicast": []}}, "cluster.multicast", "does nothing"),
-    ({"epilogue.ops": ["bias", "relu", "bias"]}, "epilogue.ops.2", "can stand once"),
+    ({"epilogue.ops": ["bias", "relu", "bias"]}, "epilogue.ops.2", "can be used once"),
     ({"epilogue.ops": ["tanh"]}, "epilogue.ops.0", "got the text 'tanh'"),
     ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2, 4 or 8"),
     ({"tile.n": 144}, "tile.n", "a power of two, or shared by products: 96, 160, 192, 224, not 144"),

@@ -51,4 +51,4 @@ def stall(stages: int, clocks: float) -> float:
 def unequal_groups(shape: Sequence[int]) -> str:
     """What is wrong with the heads of a shape; nothing if each head of K and V has as many of Q."""
     _, heads, kv_heads, _, _ = shape
-    return f"{heads} heads of Q are no multiple of {kv_heads} of K and V" if heads % kv_heads else ""
+    return f"{heads} heads of Q are not a multiple of {kv_heads} of K and V" if heads % kv_heads else ""

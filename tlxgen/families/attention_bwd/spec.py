@@ -51,7 +51,7 @@ class Mask(SpecModel):
     )
     align: Literal["top_left", "bottom_right"] = Field(
         "top_left",
-        description="At which key query i stands where Nq and Nk differ.",
+        description="Position of query i among the keys where Nq and Nk differ.",
         json_schema_extra=meanings.ALIGN,
     )
 
@@ -70,7 +70,7 @@ class LoadTask(SpecModel):
 
 
 class MmaTask(SpecModel):
-    replicate: Literal[2] = Field(2, description="Consumers: each has dK and dV of its own keys, and a part of dQ.")
+    replicate: Literal[2] = Field(2, description="Consumers. Each computes dK and dV of its keys, and a part of dQ.")
     warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
     registers: int | None = Field(
         240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
@@ -219,5 +219,5 @@ def _overlaps(spec: KeysSpec) -> list[Fault]:
         text = "a consumer that runs ahead does not stop at a named barrier: meet must be mbarrier"
         faults.append((("tasks", "mma", "ahead"), text))
     if "dq" not in spec.gradients and spec.dq_stages != 1:
-        faults.append((("rings", "dq", "stages"), "without dQ there are no parts of it: stages is 1"))
+        faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
     return faults

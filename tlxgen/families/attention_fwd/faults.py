@@ -41,7 +41,7 @@ def _hopper(spec: ForwardKeys) -> list[Fault]:
         ("tasks.load.default", not tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
     )
-    alone = "one consumer has nobody to take turns with: turns must be none"
+    alone = "a single consumer takes no turns: turns must be none"
     return [*own, *faults.where(("tasks.mma.turns", mma.turns != "none" and mma.replicate == 1, alone))]
 
 

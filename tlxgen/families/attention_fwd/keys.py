@@ -65,7 +65,7 @@ class Mask(SpecModel):
     )
     align: Literal["top_left", "bottom_right"] = Field(
         "top_left",
-        description="At which key query i stands where Nq and Nk differ.",
+        description="Position of query i among the keys where Nq and Nk differ.",
         json_schema_extra=meanings.ALIGN,
     )
 
@@ -90,7 +90,7 @@ class TileShape(SpecModel):
         128,
         ge=64,
         le=384,
-        description="Queries a CTA, shared out among the consumers or groups; sm100: 256 by default. Rows.",
+        description="Queries a CTA, divided among the consumers or groups; sm100: 256 by default. Rows.",
     )
     n: int = Field(128, ge=32, le=256, description="Keys of a tile. Rows.")
 
@@ -196,7 +196,7 @@ class ScoreRing(SpecModel):
     """sm100: scores in tensor memory and, in their place, probabilities."""
 
     slices: Literal[1, 2, 4] = Field(
-        1, description="Parts in which a tile of probabilities is handed to the MMA, which begins with the first."
+        1, description="Parts in which a tile of probabilities is passed to the MMA, which starts after the first part."
     )
     arrive: Literal["leader", "warp"] = Field(
         "leader",
@@ -211,7 +211,7 @@ class OutputRing(SpecModel):
         "none",
         description="Whose buffers O leaves through.",
         json_schema_extra=choices(
-            none="O has buffers of its own. Choose it where they fit: it is 2 to 4 % faster.",
+            none="O has its own buffers. Choose it where they fit: it is 2 to 4 % faster.",
             q="O leaves through the buffer of its Q, which saves memory and costs a fence before every wgmma that "
             "reads Q. Choose it where SMEM does not suffice for one more slot of K and V.",
         ),

@@ -253,7 +253,11 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
         ("schedule.tail", spec.schedule.tail != "whole", "tiles that are left over stay whole: clc shares them out"),
         ("tasks.mma.exchange", mma.exchange, "A's rows fill the instruction, as nothing else has been measured: false"),
         ("schedule.fix_up", "fix_up" in spec.schedule.model_fields_set, "no tile is cut along K: clc shares them out"),
-        ("schedule.prefetch", spec.schedule.prefetch > 0, "nobody asks L2 ahead, as it has not been measured: 0"),
+        (
+            "schedule.prefetch",
+            spec.schedule.prefetch > 0,
+            "prefetch is not supported here, as it has not been measured: 0",
+        ),
         ("cluster.multicast", cluster.multicast is not None, "two CTAs that multiply together load half of B each"),
         (
             "tasks.scheduler",
@@ -353,7 +357,7 @@ def _epilogue(spec: GemmKeys) -> list[Fault]:
     found: list[Fault] = []
     for i, op in enumerate(spec.epilogue.ops):
         if op in WITH_TENSORS and op in spec.epilogue.ops[:i]:
-            found.append((("epilogue", "ops", i), f"{op} takes a tensor of its own and can stand once"))
+            found.append((("epilogue", "ops", i), f"{op} takes its own tensor and can be used once"))
     halving = [i for i, op in enumerate(spec.epilogue.ops) if OPS[op].halves]
     found += [
         (("epilogue", "ops", i), "C has half of the columns from here on: last")

@@ -129,7 +129,7 @@ class MmaTask(SpecModel):
     )
     order: Literal["named", "mbarrier"] = Field(
         "named",
-        description="What orders pingpong replicas, who multiply in turns. Without pingpong it has no effect.",
+        description="The barrier by which pingpong replicas take turns. It has no effect without pingpong.",
         json_schema_extra=choices(
             named="Named barriers of the SM: bar.sync and bar.arrive, without memory. Choose it unless the 16 named "
             "barriers of a CTA run out.",
@@ -236,7 +236,7 @@ class OutputRing(SpecModel):
     )
     empty: Literal["leader", "warp"] = Field(
         "leader",
-        description="How a slot is handed on between consumers and the store task.",
+        description="How a slot is released between consumers and the store task.",
         json_schema_extra=meanings.EMPTY,
     )
 
@@ -260,7 +260,7 @@ class Rings(SpecModel):
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent", "clc", "dynamic"] = Field(
         "persistent",
-        description="Where a CTA's tiles come from: the work list.",
+        description="The work list: the source of a CTA's tiles.",
         json_schema_extra=meanings.of(
             meanings.KIND,
             *("grid", "persistent", "clc"),
@@ -288,7 +288,7 @@ class Schedule(SpecModel):
     )
     fix_up: Literal["after", "last"] = Field(
         "after",
-        description="sm90 with tail split: who adds up the parts of a tile that is cut along K, always in one order.",
+        description="sm90 with tail split: which CTAs add up the parts of a cut tile, in a fixed order.",
         json_schema_extra=choices(
             after="CTAs that start as the first workers end, a share of a tile each; only tiles of the last wave are "
             "cut. Choose it for large tiles, whose sums take long to add up.",
@@ -312,8 +312,8 @@ class Schedule(SpecModel):
         0,
         ge=0,
         le=16,
-        description="sm90 with pdl, persistent: ring slots that the first tiles begin with, and that the CTAs ask L2 "
-        "for while they wait for the kernel before; together, each line once.",
+        description="sm90 with pdl, persistent: slots of the first tiles that the CTAs prefetch into L2 while they "
+        "wait for the preceding kernel, each line once.",
     )
 
 
@@ -380,7 +380,7 @@ class Epilogue(SpecModel):
         description="How fp32 becomes C's type.",
         json_schema_extra=choices(
             nearest="To the nearest value, ties to even, as torch does.",
-            stochastic="sm100: up or down by chance, as far as it is from either; the host function takes a seed, and "
+            stochastic="sm100: up or down at random, by the distance to either; the host function takes a seed, and "
             "the same seed gives the same bits. For sums over many steps in low precision.",
         ),
     )

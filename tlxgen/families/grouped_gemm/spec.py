@@ -19,7 +19,7 @@ class Problem(keys.Problem):
 
     vary: Literal["m", "n", "k", "none"] = Field(
         "m",
-        description="The extent that each group has of its own.",
+        description="The extent that differs by group.",
         json_schema_extra=choices(
             m="Rows of A and C: each expert multiplies its tokens by its weights. A is (all M, K), B (G, K, N).",
             n="Columns of B and C. A is (G, M, K), B (K, all N).",

@@ -38,8 +38,7 @@ class Mask(SpecModel):
     )
     contextual: bool = Field(
         False,
-        description="Whether the first keys, `contextual_seq_len` of them, stand at one place and see all that are no "
-        "targets.",
+        description="Whether the first `contextual_seq_len` keys share a position and see all but targets.",
     )
     max_attn_len: bool = Field(False, description="Whether a query sees keys from so many places away only.")
     min_full_attn: bool = Field(

@@ -45,7 +45,10 @@ class Tasks(SpecModel):
 
 class Rows(SpecModel):
     stages: int = Field(
-        2, ge=0, le=8, description="Slots, filled by cp.async. 0: none; takes rows that are no multiples of 16 bytes."
+        2,
+        ge=0,
+        le=8,
+        description="Slots, filled by cp.async. 0: no slots, for rows that are not multiples of 16 bytes.",
     )
 
 

@@ -42,4 +42,4 @@ def _parsed(source: str) -> cst.Module:
         lines = source.splitlines()
         text = lines[error.raw_line - 1] if 0 < error.raw_line <= len(lines) else ""
         location = Location("<rendered>", error.raw_line, error.raw_column + 1, text)
-        raise TemplateFault(f"the template rendered what is not Python: {error.message}", location=location) from error
+        raise TemplateFault(f"the rendered template is not valid Python: {error.message}", location=location) from error

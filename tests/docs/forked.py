@@ -1,0 +1,87 @@
+"""Commands of tlxgen as forks of one process that has imported tlxgen: imports are half of a short command's time.
+
+A server reads a command a line, as JSON: its words, folder, environment, and the file for its output. It forks, runs
+the command line there, and answers with the exit status. Commands that need torch start children of their own anyway.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+VERBS = ("build", "diff", "explain", "list", "show")
+SERVER = """
+import json, os, sys, traceback
+import tlxgen.api, tlxgen.build, tlxgen.cli, tlxgen.review.diff, tlxgen.review.listing, tlxgen.review.show
+import tlxgen.verbs.build, tlxgen.verbs.explain
+from tlxgen.families import loaded
+loaded()
+for line in sys.stdin:
+    words, folder, environment, output = json.loads(line)
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    status = 1
+    try:
+        to = os.open(output, os.O_WRONLY)
+        for stream, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, to), (2, to)):
+            os.dup2(source, stream)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv = ["tlxgen", *words]
+        tlxgen.cli.main()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+"""
+
+
+def words_of(command: str) -> list[str] | None:
+    """The words behind `tlxgen` of a command that a fork can run; None for one that needs a shell, or torch."""
+    if set("|&;<>$`()*?~\n") & set(command):
+        return None
+    words = shlex.split(command)
+    return words[1:] if words[0] == "tlxgen" and words[1] in VERBS else None
+
+
+@functools.cache
+def _server(path: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": path}
+    started = subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    atexit.register(_end, started)
+    return started
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    assert server.stdin
+    server.stdin.close()
+    server.wait()
+
+
+def run(words: list[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Exit status and what `tlxgen` prints with these words in a folder."""
+    server = _server(environment["PYTHONPATH"])
+    assert server.stdin and server.stdout
+    with tempfile.NamedTemporaryFile("r") as output:
+        server.stdin.write(json.dumps([words, str(folder), dict(environment), output.name]) + "\n")
+        server.stdin.flush()
+        answer = server.stdout.readline()
+        assert answer, "the server has ended"
+        return int(answer), output.read()
