@@ -229,6 +229,21 @@ def package(
 
 
 @app.command()
+def export(
+    spec: Annotated[Path, typer.Argument(help="Spec file.")],
+    definition: Annotated[Path, typer.Option("--definition", help="A Definition of flashinfer-bench, a JSON file.")],
+    out: Annotated[Path, typer.Option("--out", help="The Solution to write, a JSON file.")],
+    author: Annotated[str, typer.Option("--author", help="Who it is by.")] = "tlxgen",
+    eps: Annotated[Optional[float], typer.Option(min=0, help="Of a norm whose reference does not name it.")] = None,
+) -> None:
+    """Write the function of a spec that solves a Definition of FlashInfer, as a Solution."""
+    from tlxgen.verbs import export as verb
+
+    [file] = files_of([spec])
+    raise typer.Exit(verb.run(file, definition, out, author, eps))
+
+
+@app.command()
 def check(
     specs: Specs,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each case; all must give the same bits.")] = 20,

@@ -35,6 +35,17 @@ def run():
     x = torch.zeros(16, device="cuda")
     kernel[(2,)](x)
 """
+DEFINITION = """{
+  "name": "rmsnorm_h64",
+  "op_type": "rmsnorm",
+  "axes": {"batch_size": {"type": "var"}, "hidden_size": {"type": "const", "value": 64}},
+  "inputs": {
+    "hidden_states": {"shape": ["batch_size", "hidden_size"], "dtype": "bfloat16"},
+    "weight": {"shape": ["hidden_size"], "dtype": "bfloat16"}
+  },
+  "outputs": {"output": {"shape": ["batch_size", "hidden_size"], "dtype": "bfloat16"}},
+  "reference": "def run(hidden_states, weight, eps=1e-6): ...\\n\\nrun(1, 2, eps=1e-6)"
+}"""
 SCENARIOS = {
     ("build", 0): "build good.yaml",
     ("build", 1): "build --check good.yaml",
@@ -47,7 +58,9 @@ SCENARIOS = {
     ("compile", 1): "compile slow.yaml --no-cache --timeout 1",
     ("compile", 2): "compile bad.yaml",
     ("package", 0): "package good.yaml --out packed",
-    ("package", 2): "package bad.yaml --out packed",
+    ("package", 2): "package good.yaml",
+    ("export", 0): "export rms.yaml --definition rms.json --out solution.json",
+    ("export", 2): "export good.yaml --definition none.json --out solution.json",
     ("verify", 0): "verify good.yaml --seeds 1",
     ("verify", 1): "verify race.py:run --seeds 1",
     ("verify", 2): "verify bad.yaml",
@@ -81,6 +94,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "bad.yaml").write_text(GOOD + "tiles: 3\n")
     (tmp_path / "slow.yaml").write_text("kernel: attention_bwd\nname: slow\narch: sm90\n")
     (tmp_path / "race.py").write_text(RACE)
+    (tmp_path / "rms.yaml").write_text(GOOD + "problem: {norm: rms}\n")
+    (tmp_path / "rms.json").write_text(DEFINITION)
     return tmp_path
 
 
