@@ -35,7 +35,7 @@ def blamed(**said: Any) -> dict[str, str]:
             {"schedule": {"kind": "dynamic"}, "tasks": {"epilogue": {}}, "guards": {"EPILOGUE_TASK": "keep"}},
             "how many tasks hear of a tile",
         ),
-        ({"schedule": {"kind": "dynamic", "tail": "split"}}, "only CTAs that stay"),
+        ({"schedule": {"kind": "dynamic", "tail": "split"}}, "tiles of groups are whole"),
         ({"schedule": {"kind": "dynamic"}, "arch": "sm100", "tasks": {}, "tile": {}}, "without a counter: clc"),
         ({"cluster": {"k": 2}, "epilogue": {"subtiles": 1}}, "tiles of groups are whole"),
         ({"tasks": {"specialized": False, "mma": {"replicate": 1}}}, "have a producer"),

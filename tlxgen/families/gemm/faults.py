@@ -200,7 +200,7 @@ def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
 
 def _beside_a_tail(spec: GemmKeys) -> Iterator[tuple[str, str]]:
     """What does not go with tiles that are left over and cut along K."""
-    drawn = spec.kernel == "grouped_gemm" and spec.schedule.kind == "dynamic"
+    drawn = getattr(spec.problem, "vary", "") == "k" and spec.schedule.kind == "dynamic"  # parts of groups may be
     if spec.schedule.kind != "persistent" and not drawn:
         yield "schedule.kind", "only CTAs that stay have tiles that are left over: persistent"
     if not spec.tasks.specialized:

@@ -31,13 +31,8 @@ def bytes_moved(spec: Any, shape: Shape) -> float:
     return shape[0] * gemm.bytes_moved(spec, shape[1:])
 
 
-def clocks(plan: Plan, shape: Shape, sms: int) -> float:
-    """Estimated clocks of a launch on a problem (G, M, N, K)."""
-    return estimate(plan, sms)(shape)
-
-
 def estimate(plan: Plan, sms: int) -> Callable[[Shape], float]:
-    """`clocks` of one plan as a function of the shape: whole tiles of each group, as one product that has them all."""
+    """Clocks of a launch on a problem (G, M, N, K): whole tiles of each group, as one product that has them all."""
     alone = gemm.estimate(plan, sms)
     block_m = int(plan.value("BLOCK_M"))
 
