@@ -209,7 +209,7 @@ DECLARED: list[tuple[str, str, str]] = [
     ("grid: [1]", "grid: ['9**9**9']", "the exponent is too large"),
     ("output: [N]", "output: [-3]", "-3 is -3; a whole number from 1 is needed"),
     ("output: [N]", "output: [N], tensor: [N]", "an argument is one of tensor, output, value, not several"),
-    ("reference: y * 0 + 1", "reference: import os", "the reference is no Python expression"),
+    ("reference: y * 0 + 1", "reference: import os", "the reference is not a Python expression"),
     ("reference: y * 0 + 1", "cases: {a: 3}", "a case must be a mapping of the keys that it changes"),
 ]
 

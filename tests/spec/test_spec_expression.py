@@ -141,7 +141,7 @@ def test_unknown_names(text: str, offset: int, words: str) -> None:
         ("bf61 != problem.a.dtype", 0, "text needs quotes: 'bf16' != problem.a.dtype"),
         ("problem.a.dtype in (bf16, fp16) and 1", 20, "quotes: problem.a.dtype in ('bf16', 'fp16') and 1"),
         (" relu in ops or ops == [gelu]", 1, "text needs quotes: 'relu' in ops or ops == ['gelu']"),
-        ("problem.a.dtype == zzz", 19, "in quotes, and problem.a.dtype is 'bf16' or 'fp16' or 'fp32'"),
+        ("problem.a.dtype == zzz", 19, "needs quotes, and problem.a.dtype is 'bf16' or 'fp16' or 'fp32'"),
         ("grid", 0, "text needs quotes: 'grid'"),
         ("tile.m == true", 10, "write True: tile.m == True"),
         ("rings.c == null", 11, "write None: rings.c == None"),

@@ -179,4 +179,4 @@ def _reference_faults(document: Document, declared: Declaration) -> Iterator[Spe
             where = document.where(path).inside(text, max(0, (error.offset or 1) - 1))
             yield SpecError(f"the reference is not a Python expression: {error.msg}", location=where)
         except (ValueError, MemoryError, RecursionError):
-            yield SpecError("the reference is no Python expression", location=document.where(path))
+            yield SpecError("the reference is not a Python expression", location=document.where(path))
