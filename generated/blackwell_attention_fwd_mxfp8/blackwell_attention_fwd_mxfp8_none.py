@@ -505,11 +505,11 @@ def shape_of(q, k, v, q_scale, k_scale, v_scale, scale):
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of tiles of queries over the SMs.
 
-    By arithmetic alone (4096 multiply-adds a clock and SM): it times nothing.
+    By arithmetic alone (8192 multiply-adds a clock and SM): it times nothing.
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 4096 + 2000)
+    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 8192 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):

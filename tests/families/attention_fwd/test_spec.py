@@ -73,6 +73,8 @@ AXES: dict[str, dict[str, set[Any]]] = {
     },
     "blackwell": BOTH
     | {
+        "problem.dtype": {"fp16", "bf16", "e4m3"},
+        "problem.scaling": {"none", "mx"},
         "problem.head_dim": {64, 128},
         "tasks.mma.replicate": {1, 2},
         "rings.s.slices": {1, 2, 4},

@@ -99,7 +99,7 @@ class AttentionFacts(Weights):
     @property
     def products(self) -> int:
         """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
-        return 4096 if self.tensor_memory else 2048
+        return (8192 if self.scaled else 4096) if self.tensor_memory else 2048
 
     def operand(self, name: str) -> Operand:
         return next(o for o in self.operands if o.name == name)

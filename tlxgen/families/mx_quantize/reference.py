@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import torch
 
-from .spec import BLOCK, UNIT
+from tlxgen.arch import Sm100
 
+BLOCK, UNIT = Sm100.mx_block, Sm100.mx_rows  # elements that share a scale; rows of a block of scales
 LARGEST = 448.0  # of e4m3: 1.75 * 2**8
 NAN = 255  # of e8m0
 

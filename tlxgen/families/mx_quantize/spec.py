@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from tlxgen.arch import DTYPES, DType
+from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.families.kit import Axis, faults, meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
-BLOCK = 32  # elements that share a scale
-UNIT = 128  # rows, and elements along them, of 512 bytes of scales
+BLOCK = Sm100.mx_block  # elements that share a scale
+UNIT = Sm100.mx_rows  # rows, and elements along them, of 512 bytes of scales
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile", blame=("registers",)),
     Axis("tile.n", "BLOCK_N", "columns of a tile"),
