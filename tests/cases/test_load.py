@@ -46,7 +46,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "a duplicate key": ("  factor: 3", "  n: 3", "7:3", "duplicate key 'n'"),
     "not YAML": ("{rows: 7}", "{rows: 7", "", "not valid YAML"),
     "a negative tolerance": ("reference:", "tolerance: {rtol: -1}\nreference:", "10:19", "at least 0"),
-    "cases that are a list": ("reference:", "cases: [a]\nreference:", "10:8", "cases is a mapping"),
+    "cases that are a list": ("reference:", "cases: [a]\nreference:", "10:8", "cases must be a mapping"),
     "an unknown key in a case": ("reference:", "cases: {a: {n: 3}}\nreference:", "10:13", "unknown key 'n'"),
     "a wrong argument in a case": ("reference:", "cases: {a: {args: {n: m}}}\nreference:", "10:23", "unknown name 'm'"),
     "another kind of file": ("kernel:", "file: kernel.cu\nkernel:", "1:7", "the Python file of the kernel"),
