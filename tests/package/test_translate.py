@@ -8,7 +8,7 @@ import pytest
 
 from tlxgen.errors import TlxgenError
 from tlxgen.package.cpp.folder import wrapped
-from tlxgen.package.cpp.translate import Host, has_host, host_of
+from tlxgen.package.cpp.translate import Host, _call, _parts, has_host, host_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -150,6 +150,14 @@ def test_lines_of_a_page() -> None:
         "void f(" + ", ".join(["int64_t number"] * 7) + ",",
         "    int64_t number, int64_t number);",
     ]
+
+
+def test_a_long_list_breaks_between_its_parts() -> None:
+    """Parts have brackets and commas of their own."""
+    assert [*_parts('f(a, {b, c}), "x, (", d')] == ["f(a, {b, c})", '"x, ("', "d"]
+    long = [f'describe(tensor_{i}, "tensor_{i}", "; {"x" * 40}")' for i in range(3)]
+    lines = _call("f(", ["{" + ", ".join([*long, "1"]) + "}", "{2}"], ");")
+    assert lines == ["f(", f"    {{{long[0]},", f"     {long[1]},", f"     {long[2]}, 1}}, {{2}});"]
 
 
 FORMS = {

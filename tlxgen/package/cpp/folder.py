@@ -253,7 +253,8 @@ def _module(host: Host, kernels: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "const Config CONFIGS[] = {"
     for i, config in enumerate(host.configs):
-        yield f"    {{{', '.join(map(str, [i, *config.constants.values(), config.num_warps, config.maxnreg or 0]))}}},"
+        values = [i, *map(int, config.constants.values()), config.num_warps, config.maxnreg or 0]
+        yield f"    {{{', '.join(map(str, values))}}},"
     yield "};"
     for kernel in dict.fromkeys(host.kernels):
         yield ""

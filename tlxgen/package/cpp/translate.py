@@ -626,17 +626,30 @@ def _call(head: str, parts: Sequence[str], tail: str) -> list[str]:
     for i, part in enumerate(parts):
         end = tail if i + 1 == len(parts) else ","
         if len(part) > LINE - 12 and part.startswith("{"):
-            one, *others = part[1:-1].split("), ")
-            rest = "), ".join(others)
-            lines += [f"    {{{one}),", f"     {rest}}}{end}"] if len(rest) < LINE - 8 else [f"    {{{one}),"]
-            if len(rest) >= LINE - 8:
-                *middle, last = others
-                lines += [*(f"     {other})," for other in middle), f"     {last}}}{end}"]
+            inner = "    {"
+            for one in _parts(part[1:-1]):
+                if len(inner) + len(one) + len(end) + 5 > LINE:
+                    lines.append(inner.rstrip())
+                    inner = "     "
+                inner += f"{one}, "
+            lines.append(f"{inner[:-2]}}}{end}")
         elif len(lines) > 1 and len(lines[-1]) + len(part) + len(end) + 1 <= LINE - 4:
             lines[-1] += f" {part}{end}"
         else:
             lines.append(f"    {part}{end}")
     return lines
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What lies between the commas that no bracket holds."""
+    depth, begin, quoted = 0, 0, False
+    for i, letter in enumerate(text):
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quoted:
+            yield text[begin:i].strip()
+            begin = i + 1
+    yield text[begin:].strip()
 
 
 def _wrapped(head: str, parts: Sequence[str]) -> list[str]:
