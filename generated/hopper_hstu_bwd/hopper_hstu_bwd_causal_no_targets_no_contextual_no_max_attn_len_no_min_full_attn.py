@@ -113,7 +113,7 @@ def visible(scores, row, key, n_q, n_k):
 def weights(scores, row, key, n_q, n_k, half_alpha, DTYPE: tl.constexpr):
     """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
     p, slope = activated(scores, half_alpha)
-    p = p.to(DTYPE)
+    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
     if row + n_k - n_q < key + 63:
         seen = visible(scores, row, key, n_q, n_k)
         p = tl.where(seen, p, 0.0)

@@ -32,7 +32,7 @@ def _fit(spec: JaggedBwdSpec, shape: Shape) -> Shape:
 
 def shapes(spec: JaggedBwdSpec) -> tuple[Shape, ...]:
     """The shapes to check: the spec's own, and those that catch the usual faults."""
-    return tuple(dict.fromkeys(_fit(spec, shape) for shape in backward.shapes(spec)))  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(_fit(spec, shape) for shape in backward.shapes(spec)))
 
 
 def simulated_shapes(spec: JaggedBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
@@ -50,8 +50,9 @@ def unseen(spec: JaggedBwdSpec) -> Iterator[Waiver]:
 def inputs(spec: JaggedBwdSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name."""
     made: Tensors = _forward(spec).inputs(spec.forward, shape, device)
-    q = made["q"]
-    return made | {"dout": heads_between_rows((), *q.shape, q.dtype, device), "max_seqlen_k": shape[-1]}
+    rows, heads, columns = made["q"].shape
+    dout = heads_between_rows((), rows, heads, columns, made["q"].dtype, device)
+    return made | {"dout": dout, "max_seqlen_k": shape[-1]}
 
 
 def reference(spec: JaggedBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
