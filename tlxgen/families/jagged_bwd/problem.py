@@ -36,7 +36,7 @@ def shapes(spec: JaggedBwdSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: JaggedBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Those of attention_bwd, then four sequences of their own lengths; as many queries as keys; one query, and none."""
+    """Those of attention_bwd; four sequences of their own lengths; as many queries as keys; one query, and none."""
     for shape in backward.simulated_shapes(spec, constants, sms):
         yield _fit(spec, shape)
     yield from ((4, 2, 1, 150, 150), (1, 1, 1, 333, 333), (3, 1, 1, 1, 140))
