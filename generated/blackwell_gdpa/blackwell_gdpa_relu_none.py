@@ -468,6 +468,14 @@ OPERATOR = Operator(
     lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, config: outputs(
         q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale
     ),
+    about={
+        "activation": "relu",
+        "mask": "none",
+        "lengths": "packed",
+        "dtype": "bf16",
+        "head_dim": 128,
+        "head_dim_v": 128,
+    },
 )
 
 

@@ -525,6 +525,14 @@ OPERATOR = Operator(
     lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, qk_scale, config: outputs(
         q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, window, qk_scale
     ),
+    about={
+        "activation": "relu",
+        "mask": "window",
+        "lengths": "packed",
+        "dtype": "bf16",
+        "head_dim": 128,
+        "head_dim_v": 128,
+    },
 )
 
 

@@ -536,6 +536,14 @@ OPERATOR = Operator(
     lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, alpha, attn_scale, config: outputs(
         q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, alpha, attn_scale
     ),
+    about={
+        "activation": "silu",
+        "mask": "causal",
+        "lengths": "packed",
+        "dtype": "bf16",
+        "head_dim": 128,
+        "head_dim_v": 128,
+    },
 )
 
 

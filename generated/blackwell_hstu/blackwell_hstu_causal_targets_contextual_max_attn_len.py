@@ -704,6 +704,14 @@ OPERATOR = Operator(
         alpha,
         attn_scale,
     ),
+    about={
+        "activation": "silu",
+        "mask": "history causal targets context near",
+        "lengths": "packed",
+        "dtype": "bf16",
+        "head_dim": 128,
+        "head_dim_v": 128,
+    },
 )
 
 

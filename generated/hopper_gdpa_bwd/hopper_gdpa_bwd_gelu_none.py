@@ -92,6 +92,24 @@ def activated(x):
 
 
 @triton.jit
+def visible(scores, row, n_q):
+    """Which of the scores (keys, queries) count; `row` is the tile's first."""
+    return row + tl.arange(0, scores.shape[1])[None, :] < n_q
+
+
+@triton.jit
+def weights(scores, row, n_q, DTYPE: tl.constexpr):
+    """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
+    p, slope = activated(scores)
+    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
+    if row + 64 > n_q:
+        seen = visible(scores, row, n_q)
+        p = tl.where(seen, p, 0.0)
+        slope = tl.where(seen, slope, 0.0)
+    return p, slope
+
+
+@triton.jit
 def by_thread(dq):
     """The columns of each 32 in another order, four of a thread's in a row, which SMEM takes without bank conflicts."""
     pairs = tl.reshape(dq, (64, 2, 4, 4, 2))  # of each 8 columns, 4 threads have 2 each
@@ -191,8 +209,7 @@ def hopper_gdpa_bwd_gelu_none_kernel(
                     tlx.barrier_wait(do_full[do_slot], do_phase)
                     dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
                     ds_slot, ds_phase = ring_slot(count, 2)
-                    p, slope = activated(scores)
-                    p = p.to(tlx.dtype_of(q_desc))
+                    p, slope = weights(scores, row, n_q, tlx.dtype_of(q_desc))
                     dp = tlx.async_dot_wait(0, dp)
                     ds = (slope * dp).to(tlx.dtype_of(q_desc))
                     dv = tlx.async_dot(p, do_tiles[do_slot], dv)

@@ -105,7 +105,7 @@ def visible(scores, row, key, n_k, LEFT, RIGHT):
 def weights(scores, row, key, n_k, LEFT, RIGHT, DTYPE: tl.constexpr):
     """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
     p, slope = activated(scores)
-    p = p.to(DTYPE)
+    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
     if (row + RIGHT < key + 63) | (row + 63 - LEFT > key):
         seen = visible(scores, row, key, n_k, LEFT, RIGHT)
         p = tl.where(seen, p, 0.0)

@@ -142,7 +142,7 @@ def visible(scores, row, key, n_q, n_k, history, CONTEXT, NEAR):
 def weights(scores, row, key, n_q, n_k, history, CONTEXT, NEAR, half_alpha, DTYPE: tl.constexpr):
     """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
     p, slope = activated(scores, half_alpha)
-    p = p.to(DTYPE)
+    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
     if (key + 63 >= min(row + n_k - n_q, history)) | (key < min(row + n_k - n_q + 63, history) - NEAR):
         seen = visible(scores, row, key, n_q, n_k, history, CONTEXT, NEAR)
         p = tl.where(seen, p, 0.0)
@@ -300,6 +300,8 @@ def hopper_hstu_bwd_causal_targets_contextual_max_attn_len_no_min_full_attn_kern
                         head += 1
 
                 tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
+                # read again, so that registers do not keep it through the loop
+                k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
                 tlx.local_store(grad_tiles[replica * 2], (dv * factor).to(tlx.dtype_of(dv_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], ragged(k_start, n_k, kv_head, key))

@@ -118,7 +118,7 @@ def visible(scores, row, key, n_q, n_k, history):
 def weights(scores, row, key, n_q, n_k, history, half_alpha, DTYPE: tl.constexpr):
     """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
     p, slope = activated(scores, half_alpha)
-    p = p.to(DTYPE)
+    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
     if (key + 63 >= history) & (row + n_k - n_q + 63 >= history):
         seen = visible(scores, row, key, n_q, n_k, history)
         p = tl.where(seen, p, 0.0)

@@ -70,9 +70,7 @@ def hstu(
     """O of the last `rows` queries of each sequence."""
     outs, q_end, k_end = [], 0, 0
     for n, length, t in zip(rows, LENGTHS, targets, strict=True):
-        a, b, c = (
-            x[i : i + m].transpose(0, 1) for x, i, m in ((q, q_end, n), (k, k_end, length), (v, k_end, length))
-        )
+        a, b, c = (x[i : i + m].transpose(0, 1) for x, i, m in ((q, q_end, n), (k, k_end, length), (v, k_end, length)))
         seen = sees(length, mask[0], t, *mask[1:])[length - n :]
         outs.append((torch.nn.functional.silu(alpha * a @ b.transpose(1, 2)) * seen @ c * scale).transpose(0, 1))
         q_end, k_end = q_end + n, k_end + length

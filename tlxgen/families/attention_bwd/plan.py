@@ -139,17 +139,18 @@ def _rings(spec: KeysSpec, facts: BackwardFacts) -> tuple[Ring, ...]:
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
     whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
-    q, do = ((Tile(name, (queries, columns), facts.dtype),) for name in ("q", "do"))
+    q, do = ([Tile(name, (queries, columns), facts.dtype)] for name in ("q", "do"))
     if facts.softmax:
-        q, do = (*q, Tile("lse", (queries,), fp32)), (*do, Tile("delta", (queries,), fp32))
+        q.append(Tile("lse", (queries,), fp32))
+        do.append(Tile("delta", (queries,), fp32))
     ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
     rings = [
         Ring("k", (whole["k"],), one, loads, (), item=True),
         Ring("v", (whole["v"],), one, loads, (), item=True),
-        Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
-        Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
+        Ring("q", tuple(q), sizes["Q_STAGES"], loads, drains, empty),
+        Ring("do", tuple(do), sizes["DO_STAGES"], loads, drains, empty),
     ]
     if not facts.dq:
         return (*rings, out)

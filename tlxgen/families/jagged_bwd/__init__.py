@@ -4,7 +4,6 @@ those of the forward."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from tlxgen.families.attention_bwd import AttentionBwd
 from tlxgen.families.gdpa import Gdpa
@@ -19,18 +18,18 @@ class GdpaBwd(AttentionBwd):
     name = "gdpa_bwd"
     template = "attention_bwd/module.py.j2"
     model = GdpaBwdSpec
-    first_axes: ClassVar = Gdpa.first_axes
+    first_axes = Gdpa.first_axes
     shapes = Gdpa.shapes
     computes = Gdpa.computes
 
 
-class HstuBwd(GdpaBwd):
+class HstuBwd(AttentionBwd):
     """The hstu_bwd family."""
 
     name = "hstu_bwd"
     template = GdpaBwd.template
     model = HstuBwdSpec
-    first_axes: ClassVar = Hstu.first_axes
+    first_axes = Hstu.first_axes
     shapes = Hstu.shapes
     computes = Hstu.computes
 
