@@ -76,7 +76,8 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
     whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
-    q, do = ((Tile(name, (queries, columns), facts.dtype),) for name in ("q", "do"))
+    q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype),)
+    do: tuple[Tile, ...] = (Tile("do", (queries, columns), facts.dtype),)
     if facts.softmax:
         q, do = (*q, Tile("lse", (queries,), fp32)), (*do, Tile("delta", (queries,), fp32))
     ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
