@@ -52,7 +52,7 @@ def kernels(path: Path, text: str) -> families.Kernels:
 
 def test_every_family_has_a_spec_to_begin_with() -> None:
     assert {kernel for kernel, _ in MADE} == set(FAMILIES)
-    assert ("gemm", "sm100") in MADE and ("attention_bwd", "sm100") not in MADE
+    assert ("gemm", "sm100") in MADE and ("attention_bwd_dq", "sm100") not in MADE
 
 
 @pytest.mark.parametrize(("kernel", "arch"), MADE)
@@ -78,8 +78,8 @@ def test_its_lines_fit_a_screen(kernel: str, arch: str) -> None:
 
 
 def test_a_family_that_lacks_the_architecture_says_which_it_has() -> None:
-    with pytest.raises(TlxgenError, match="attention_bwd has no kernel for sm100") as error:
-        commented(FAMILIES["attention_bwd"], "mine", "sm100")
+    with pytest.raises(TlxgenError, match="attention_bwd_dq has no kernel for sm100") as error:
+        commented(FAMILIES["attention_bwd_dq"], "mine", "sm100")
     assert error.value.remedy == "it has sm90"
 
 
@@ -113,7 +113,7 @@ def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
         (["--name", "Bad-1"], "a kernel cannot be called 'Bad-1'"),
         (["--name", "class"], "a kernel cannot be called 'class'"),
         (["--name", "prepare"], "the module needs the name prepare"),
-        (["--kernel", "attention_bwd", "--arch", "sm100"], "has no kernel for sm100"),
+        (["--kernel", "attention_bwd_dq", "--arch", "sm100"], "has no kernel for sm100"),
         (["--arch", "sm80"], "sm80"),
         (["file"], "file/specs"),
     ],

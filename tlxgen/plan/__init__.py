@@ -19,6 +19,7 @@ from .model import (
     Turn,
     Use,
 )
+from .order import Order, Product
 from .rings import Barrier, Cursor, Drain, Fill, Ring, Tile
 from .rule import Condition, Rule
 from .size import Size
@@ -34,6 +35,7 @@ def complete(plan: Plan) -> Plan:
         work = replace(work, consumers=barriers.consumers(work, plan.possible_roles, plan.parameters))
     plan = replace(plan, rings=rings, work=work, source_barriers=barriers.hand_out(work))
     plan = replace(plan, turns=budget.assign_turns(plan), tmem=budget.tmem_columns(plan))
+    plan = replace(plan, meetings=(*plan.meetings, *budget.warps_meet(plan)))
     plan = replace(plan, meetings=budget.assign_meetings(plan))
     plan = replace(plan, budgets=budget.budgets(plan))
     broken = (Reason(r.rule, r.text) for r in plan.rules if not r.condition.holds)
@@ -54,8 +56,10 @@ __all__ = [
     "KernelArgument",
     "Launch",
     "Meeting",
+    "Order",
     "Parameter",
     "Plan",
+    "Product",
     "Reason",
     "Ring",
     "Role",

@@ -83,7 +83,7 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
 
 def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
     name, slots = f"{ring.name}_empty", ring.slots * ring.banks
-    drains = [d for d in ring.drains if not d.via]
+    drains = [d for d in ring.drains if not d.via and d.by != "once"]
     if not drains:
         return None
     arrivals = sum(d.replicas * d.ctas * d.arrivals for d in drains)

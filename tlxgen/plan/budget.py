@@ -47,6 +47,23 @@ def assign_turns(plan: Plan) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
+def warps_meet(plan: Plan) -> tuple[Meeting, ...]:
+    """Where the warps of a role meet: between reading a ring of tensor memory and storing another into its place.
+
+    Lanes belong to the warps of a warpgroup. In a role of two each has half of the columns of a tile, and of the tile
+    in its place another half: what one of them overwrites, the other may not have read.
+    """
+    roles = {r.name: r for r in plan.roles}
+    found = []
+    for parent in (r for r in plan.rings if r.space == "tmem"):
+        for ring in (r for r in plan.rings if r.slotwise and r.alias == parent.name):
+            role = roles.get(ring.fill.role)
+            reads = role and ring.fill.kind == "store" and any(d.role == role.name for d in parent.drains)
+            if role and reads and role.warps > Sm100.lanes_warps:
+                found.append(Meeting(f"{parent.name}_read", role.name, role.replicas))
+    return tuple(found)
+
+
 def assign_meetings(plan: Plan) -> tuple[Meeting, ...]:
     """The meetings with their named barriers, after those of the turns: counted in threads of all replicas."""
     free = first_free_barrier(plan) + sum(t.replicas for t in plan.turns if t.kind == "named")
@@ -91,7 +108,7 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
 def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
     """Where the tiles of a ring lie that take the place of another's, slot by slot from its first column on."""
     under = {c.what: c for c in columns}
-    for parent in (r for r in plan.rings if r.space == "tmem"):
+    for parent in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         behind = 0
         for ring in plan.overlays(parent):
             behind = behind if ring.behind else 0
@@ -219,7 +236,7 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
     """
     for ring in (r for r in plan.rings if r.alias):
         parent = plan.ring(str(ring.alias))
-        for text in _unshared(ring, parent) if ring.over else _unsafe(ring, parent):
+        for text in _unshared(ring, parent) if ring.over else _unsafe(plan, ring, parent):
             yield Reason("alias", f"{ring.name} cannot take the buffers of {parent.name}: {text}")
     under = {c.what: c for c in plan.tmem}
     behind = {t.name for r in plan.rings if r.behind for t in r.tiles}
@@ -229,13 +246,14 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
             yield Reason("alias", f"{c} ends behind column {last}, the last of {c.over}")
 
 
-def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
+def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.space != parent.space:
         yield f"{ring.space} against {parent.space}"
     # A storage of tensor memory lays each bank where its parent's begins; one of SMEM lays them one after the other.
-    fits = ring.bank_bytes <= parent.bank_bytes if ring.space == "tmem" else ring.bank_bytes == parent.bank_bytes
-    if ring.reshaped and (ring.banks != parent.banks or not fits):
-        banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, parent))
+    root = _root(plan, parent)
+    fits = ring.bank_bytes <= root.bank_bytes if ring.space == "tmem" else ring.bank_bytes == root.bank_bytes
+    if ring.reshaped and (ring.banks != root.banks or not fits):
+        banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, root))
         yield " against ".join(banks)
     if not ring.reshaped and _shapes(ring) != _shapes(parent):
         yield f"{_shapes(ring)} against {_shapes(parent)}"
@@ -245,10 +263,16 @@ def _unsafe(ring: Ring, parent: Ring) -> Iterator[str]:
     for drain in parent.drains:
         if ring.behind and any(told.role == drain.role for told in ring.drains):
             continue  # before it is filled, who reads the other releases it, or tells by the rings of `via`
-        if drain.role != ring.fill.role or drain.replicas * drain.ctas > 1:
+        told = drain.via and not _untold(plan, drain.role, drain.via, ring.fill.role)
+        if (drain.role != ring.fill.role and not told) or drain.replicas * drain.ctas > 1:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
         elif drain.until != ring.name:
             yield f"{drain.role} releases them before {ring.name} has left"
+
+
+def _root(plan: Plan, ring: Ring) -> Ring:
+    """The ring whose buffers those of `ring` are in the end."""
+    return _root(plan, plan.ring(ring.alias)) if ring.alias else ring
 
 
 def _unshared(ring: Ring, parent: Ring) -> Iterator[str]:

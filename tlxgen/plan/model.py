@@ -39,10 +39,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A point in each step at which the replicas of a role wait for each other, by one named barrier.
+    """A point in each step at which the replicas of a role wait for each other, by one named barrier; of one replica,
+    its warps do.
 
     What each has stored before it, all may read after it. A slot that all read between two meetings is free after the
-    second: a ring that they fill and read in step needs two slots, and no barriers of its own.
+    second: a ring that they fill and read in step needs two slots, and no barriers of its own. What the warps of a role
+    have read of tensor memory before it, they may overwrite after it: `budget.warps_meet` says which need to.
     """
 
     SLOTS: ClassVar[int] = 2
@@ -257,8 +259,12 @@ class Plan:
         return next(x for x in self.launches if x.kernel.endswith(f"{name}_kernel"))
 
     def overlays(self, ring: Ring) -> tuple[Ring, ...]:
-        """The rings that take the place of `ring` slot by slot, as tiles of another shape."""
-        return tuple(r for r in self.rings if r.alias == ring.name and r.slotwise)
+        """The rings that take the place of `ring` slot by slot, as tiles of another shape, one after the other."""
+        found: list[Ring] = []
+        for r in self.rings:
+            if r.slotwise and r.alias in (ring.name, *(x.name for x in found)):
+                found.append(r)
+        return tuple(found)
 
     def has_ring(self, name: str) -> bool:
         return any(r.name == name for r in self.rings)

@@ -98,7 +98,8 @@ class Drain:
     """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs.
 
     `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
-    `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete. `at`: where;
+    `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete, or nobody does
+    where the slot is filled `once`. `at`: where;
     in each of the CTAs, or in the first of them alone, the leader. `via`: nobody arrives; the filler comes to know by
     the barriers of these rings, the first of which the drainer fills or drains and the last the filler itself: each is
     passed on only after the one before it, once a use. What the tensor core does for one thread is done in order, so
@@ -111,7 +112,7 @@ class Drain:
     ctas: int = 1
     arrivals: int = 1
     until: str = ""
-    by: Literal["arrive", "commit"] = "arrive"
+    by: Literal["arrive", "commit", "once"] = "arrive"
     at: Literal["each", "leader"] = "each"
     via: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

@@ -122,6 +122,7 @@ class Touch:
     halves: tuple[Footprint, Footprint]
     place: Place
     writes: bool
+    number: int  # of those of its task
 
 
 @dataclass(eq=False)
@@ -140,11 +141,25 @@ class Worker(Task):
     tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
     tensor_core_clock: int = 0
     touched: list[Touch] = field(default_factory=list)  # since its warps last met
+    arrivals: list[tuple[int, int]] = field(default_factory=list)  # of all threads: a bit of what was before, `touches`
+    touches: int = 0  # of tensor memory, so far
     items: dict[tuple[int, int], int] = field(default_factory=dict)  # of work, by the loop that went over them
+
+    def arrived(self) -> None:
+        """Every thread arrives on a barrier, and goes on."""
+        self.arrivals.append((self.bit, self.touches))
+
+    def passed(self, clock: int) -> None:
+        """Its warps have waited for what `clock` lies before: with an arrival of every thread, for one another."""
+        last = max((touches for bit, touches in self.arrivals if bit & clock), default=0)
+        if last:
+            self.touched = [touch for touch in self.touched if touch.number > last]
+            self.arrivals = [arrival for arrival in self.arrivals if arrival[1] > last]
 
     def rendezvous(self) -> None:
         """All warps of the task have met."""
         self.touched.clear()
+        self.arrivals.clear()
         self.clock |= self.landed
         self.landed = 0
 

@@ -81,6 +81,7 @@ def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
         if m.change is not None and parity in (0, 1):
             parity = m.change.parity(place, m.worker, bar.barrier, parity)
         bar.barrier.wait(parity, place)
+        m.worker.passed(bar.barrier.completed)
 
 
 def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
@@ -100,6 +101,8 @@ def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any 
     count = arrive_count * (task.threads if target.per_thread else 1)
     if not target.per_thread:
         task.rendezvous()  # the leader arrives after a sync of the task
+    else:
+        task.arrived()
     target.arrive(count, m.hub.release(task), place)
     m.hub.pause()
 

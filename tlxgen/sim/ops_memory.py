@@ -255,11 +255,13 @@ def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> No
 
     Lanes belong to fixed warps, so in a task of up to 4 warps only the warp itself comes back to its bytes. In one of
     8 each warpgroup has half of the columns of every view, and those of two views that alias are not the same bytes.
-    The compiler orders shared memory between the warps of a task, tensor memory it does not.
+    The compiler orders shared memory between the warps of a task, tensor memory it does not. They are in sync where
+    they have met, and where they wait for something that waited for an arrival of all of them.
     """
     if worker.warps <= 4 or view.kind != "tmem":
         return
-    mine = Touch(view.buffer.storage, _halves(view), place, writes)
+    worker.touches += 1
+    mine = Touch(view.buffer.storage, _halves(view), place, writes, worker.touches)
     for other in worker.touched:
         if mine.storage is not other.storage or not (writes or other.writes):
             continue

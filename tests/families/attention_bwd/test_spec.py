@@ -13,7 +13,7 @@ from tlxgen.spec import load
 
 from .specs import spec_of
 
-SPECS = sorted((Path(__file__).parents[3] / "specs").glob("hopper_attention_bwd*.yaml"))
+SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*_attention_bwd*.yaml"))
 
 
 @pytest.mark.parametrize(("head_dim", "queries"), [(128, 64), (64, 128)])
@@ -25,7 +25,19 @@ def test_a_step_has_the_queries_that_make_a_part_of_dq_for_each_consumer(head_di
     ("kernel", "values", "words"),
     [
         ("attention_bwd", {"tasks.mma.registers": 236}, "a multiple of 8 in 24..240, not 236"),
-        ("attention_bwd", {"arch": "sm100"}, "does not target sm100 yet"),
+        ("attention_bwd_dq", {"arch": "sm100"}, "does not target sm100 yet"),
+        ("attention_bwd", {"arch": "sm100", "problem.gradients": "kv"}, "dK and dV alone are for sm90"),
+        ("attention_bwd", {"arch": "sm100", "tasks.mma.warps": 4}, "one thread issues tcgen05: 1 warp, not 4"),
+        ("attention_bwd", {"arch": "sm100", "tasks.mma.replicate": 2}, "one thread issues all products: 1"),
+        ("attention_bwd", {"arch": "sm100", "tasks.mma.keep": "v"}, "no consumer has sums in its registers; remove"),
+        ("attention_bwd", {"arch": "sm100", "tasks.load.default": True}, "the task of P and dS is the default one"),
+        ("attention_bwd", {"arch": "sm100", "tasks.reduce.registers": 90}, "a multiple of 8 in 24..240, not 90"),
+        ("attention_bwd", {"tasks.compute.warps": 4}, "this is of sm100.*remove the key"),
+        ("attention_bwd", {"tasks.reduce.registers": 80}, "this is of sm100.*remove the key"),
+        ("attention_bwd", {"tasks.mma.order": "dk_dq_dp"}, "this is of sm100.*remove the key"),
+        ("attention_bwd", {"rings.ds.operand": "smem"}, "this is of sm100.*remove the key"),
+        ("attention_bwd", {"rings.dq.reuse": "dp"}, "this is of sm100.*remove the key"),
+        ("attention_bwd", {"tasks.mma.replicate": 1}, "two consumers share the keys of a CTA; remove the key"),
         ("attention_bwd", {"name": "attention"}, "the module needs the name attention"),
         ("attention_bwd", {"guards.LOAD": True}, "no task of this family has a guard"),
         ("attention_bwd", {"problem.head_dim": 256}, "64 or 128"),
@@ -52,10 +64,25 @@ AXES: dict[str, set[Any]] = {
 }
 
 
-def test_the_shipped_specs_have_every_value_of_every_axis() -> None:
+BLACKWELL: dict[str, set[Any]] = {
+    "problem.dtype": {"fp16", "bf16"},
+    "problem.head_dim": {64, 128},
+    "mask.kind": {"none", "causal"},
+    "mask.align": {"top_left", "bottom_right"},
+    "tasks.mma.order": {"dk_dq_dp", "dq_dk_dp", "dk_dp_dq"},
+    "rings.ds.operand": {"tmem", "smem"},
+    "rings.dq.reuse": {"dp", "none"},
+    "rings.do.stages": {1, 2},
+    "rings.empty": {"warp", "leader"},
+    "tasks.compute.parts": {1, 2, 4},
+}
+
+
+@pytest.mark.parametrize(("arch", "axes"), [("hopper", AXES), ("blackwell", BLACKWELL)])
+def test_the_shipped_specs_have_every_value_of_every_axis(arch: str, axes: dict[str, set[Any]]) -> None:
     """The simulator and the offline compile run over the shipped specs: what is not there is not covered."""
-    found: dict[str, set[Any]] = {path: set() for path in AXES}
-    for path in SPECS:
+    found: dict[str, set[Any]] = {path: set() for path in axes}
+    for path in (p for p in SPECS if p.stem.startswith(arch)):
         document = load(path)
         for variant in families.of(document).kernels(document).kept:
             for axis, values in found.items():
@@ -63,4 +90,4 @@ def test_the_shipped_specs_have_every_value_of_every_axis() -> None:
                 for key in axis.split("."):
                     value = getattr(value, key, None)
                 values |= {value} - {None}
-    assert found == AXES
+    assert found == axes

@@ -11,7 +11,7 @@ from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, S
 from tlxgen.plan.arguments import address, descriptor, scalar
 
 if TYPE_CHECKING:
-    from .plan import BackwardFacts
+    from .facts import BackwardFacts
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
 LOG2_E = "math.log2(math.e)"
@@ -35,7 +35,7 @@ class Facts(Protocol):
 def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
     """The kernel itself, then those before and after it, as an aligned problem launches them."""
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
-    main = Launch("kernel", tuple(_main(facts)), kept, 4)
+    main = Launch("kernel", tuple(_main(facts)), kept, facts.warps)
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
     return main, before, *([_finish(facts)] if facts.dq else [])
 
@@ -48,8 +48,8 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         for name, part in (("lse", "t[0, ..., :n_q]"), ("delta", "t[1, ..., :n_q]")):
             yield descriptor(f"{name}_desc", "fp32", (1, 1, facts.queries), "numbers", view=part)
     if facts.dq:
-        yield _box("dq", "fp32", (facts.block, facts.block), "total", facts.packed)
-    yield from (matrix(name, name, facts, facts.block, facts.packed) for name in ("dk", "dv"))
+        yield _box("dq", "fp32", facts.part, "total", facts.packed)
+    yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
     yield from forward.addresses(facts)
     if facts.softmax:
         yield from scales()

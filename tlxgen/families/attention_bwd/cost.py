@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tlxgen.arch import DTYPES, Arch, Sm90
+from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
 from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
 from tlxgen.plan import Plan
 
-from .plan import BackwardFacts
+from .facts import BackwardFacts
 from .spec import BackwardSpec
 
 BARE = {"named": 900, "mbarrier": 600, "none": 500}  # clocks a step that no product covers, by the way of meeting
+WEIGHTS = 5  # instructions a score, beside the exponential: scale, difference, product, two roundings
+ROUND = 400  # clocks of a step on sm100 that hand-offs between its tasks leave bare
 AHEAD = 200  # of these, that the next step's scores cover
 
 
@@ -42,7 +44,8 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     items = math.ceil(m / facts.keys) * b * kv
     steps = math.ceil(n / facts.queries) * h // kv * (0.5 if facts.causal else 1.0)
     at_a_time = max(items / sms, 1.0) if facts.causal else rounds(items, sms)
-    return at_a_time * (steps * _step(facts, size) + ITEM_START)
+    step = _tcgen05_step if facts.tensor_memory else _step
+    return at_a_time * (steps * step(facts, size) + ITEM_START)
 
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
@@ -58,3 +61,19 @@ def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
     bare = BARE[facts.meet] - AHEAD * facts.ahead
     step = max(multiply, smem) + bare
     return step + stall(min(size["Q_STAGES"] - facts.ahead, size["DO_STAGES"]), step)
+
+
+def _tcgen05_step(facts: BackwardFacts, size: dict[str, int]) -> float:
+    """Clocks of a step on sm100: the slowest of tensor cores, SMEM and exponentials, and the way round that is bare."""
+    d, queries, keys = facts.head_dim, facts.queries, facts.keys
+    tile = queries * keys
+    multiply = 5 * tile * d / Sm100.products
+    # Right operands of all products, K and V on the left, dS for dQ and, out of SMEM, for dK; dS stored; dQ on its way.
+    read = (3 * queries + 3 * keys) * d + tile * (1 if facts.ds_in_tmem else 2)
+    smem = ((read + tile) * facts.dtype.bytes + 2 * queries * d * 4) / Arch.smem_bytes_per_clock
+    weights = tile * (1 / Arch.exponentials_per_clock + WEIGHTS / Arch.instructions_per_clock)
+    waits = facts.dq_reuse + (
+        facts.order.place(facts.order.product("dq")) > facts.order.place(facts.order.product("dk"))
+    )
+    step = max(multiply, smem, weights) + ROUND * (1 + waits / 2 + facts.ds_in_tmem / 4)
+    return step + stall(min(size["Q_STAGES"], size["DO_STAGES"] + 1), step)

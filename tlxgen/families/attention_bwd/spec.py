@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tlxgen.families import kit
 from tlxgen.families.kit import meanings
-from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
 
 class Operands(SpecModel):
@@ -58,9 +59,12 @@ class Mask(SpecModel):
 
 class TileShape(SpecModel):
     m: int | None = Field(
-        None, ge=64, le=128, description="Queries of a step. Default: 8192 / head_dim, a part of dQ for each consumer."
+        None,
+        ge=64,
+        le=128,
+        description="Queries of a step. Default: 8192 / head_dim, a part of dQ for each consumer; sm100: 128.",
     )
-    n: int = Field(128, ge=64, le=256, description="Keys a CTA, 64 a consumer. Rows.")
+    n: int = Field(128, ge=64, le=256, description="Keys a CTA, 64 a consumer; sm100: 128. Rows.")
 
 
 class LoadTask(SpecModel):
@@ -69,11 +73,11 @@ class LoadTask(SpecModel):
     )
 
 
-class MmaTask(SpecModel):
-    replicate: Literal[2] = Field(2, description="Consumers. Each computes dK and dV of its keys, and a part of dQ.")
-    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
+class Consumers(SpecModel):
     registers: int | None = Field(
-        240, description="Registers a thread, requested by setmaxnreg; null leaves the even split."
+        240,
+        description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
+        "task, 40 by default.",
     )
     meet: Literal["named", "mbarrier"] = Field(
         "mbarrier",
@@ -102,9 +106,61 @@ class MmaTask(SpecModel):
     )
 
 
+class MmaTask(Consumers):
+    replicate: Literal[2] = Field(2, description="Consumers. Each computes dK and dV of its keys, and a part of dQ.")
+    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
+
+
 class Tasks(SpecModel):
     load: LoadTask = Field(LoadTask(), description="TMA producer.")
     mma: MmaTask = Field(MmaTask(), description="Consumers.")
+
+
+class AnyLoadTask(SpecModel):
+    default: bool = Field(
+        True,
+        description="Whether the TMA producer is the default task: on sm90 it is, on sm100 that of P and dS is.",
+    )
+
+
+class AnyMmaTask(Consumers):
+    replicate: Literal[1, 2] = Field(
+        2,
+        description="Consumers: each has dK and dV of its own keys, and a part of dQ. sm100: 1, for all products.",
+    )
+    warps: Literal[1, 4] = Field(4, description="Warps a consumer (a warpgroup). sm100: 1, one thread issues tcgen05.")
+    order: Literal["dk_dq_dp", "dq_dk_dp", "dk_dp_dq"] = Field(
+        "dk_dq_dp",
+        description="sm100: order of the products of a step between S, the first, and dV, the last. dK and dQ are "
+        "of the step before.",
+        json_schema_extra=choices(
+            dk_dq_dp="dQ may lie where dS lay. The only one for a head_dim of 128, whose sums fill tensor memory.",
+            dq_dk_dp="dQ, which has the longest way, first. Choose it where dQ has columns of its own.",
+            dk_dp_dq="dP before dQ, so that the exponentials' task waits less; dS has a barrier of its own.",
+        ),
+    )
+
+
+class ComputeTask(SpecModel):
+    """sm100: from scores and their gradient to P and dS. It has the registers that the other tasks leave."""
+
+    warps: Literal[4, 8] = Field(8, description="Warps. Two warpgroups share the columns of a tile.")
+    parts: Literal[1, 2, 4] = Field(
+        2, description="Parts of the columns of a tile, of which a thread reads one at a time."
+    )
+
+
+class ReduceTask(SpecModel):
+    """sm100: adds dQ up in global memory, and stores dV and dK at last."""
+
+    registers: int | None = Field(88, description="Registers a thread; null, for all tasks: the even split.")
+
+
+class AnyTasks(SpecModel):
+    load: AnyLoadTask = Field(AnyLoadTask(), description="TMA producer.")
+    mma: AnyMmaTask = Field(AnyMmaTask(), description="Who multiplies.")
+    compute: ComputeTask = Field(ComputeTask(), description="sm100: from scores to P and dS.")
+    reduce: ReduceTask = Field(ReduceTask(), description="sm100: dQ, dV and dK on their way out.")
 
 
 class StepRing(SpecModel):
@@ -116,7 +172,29 @@ class PartRing(SpecModel):
         None,
         ge=1,
         le=2,
-        description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots.",
+        description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots. sm100: of 32 "
+        "columns of dQ, 2 by default.",
+    )
+    reuse: Literal["dp", "none"] | None = Field(
+        None,
+        description="sm100: whose columns of tensor memory dQ takes. Default: dp for head_dim 128, none for 64.",
+        json_schema_extra=choices(
+            dp="dQ lies where dP and dS lay, and the next dP waits until it has been read. For head_dim 128.",
+            none="dQ has columns of its own. Choose it where the sums of dK and dV leave room.",
+        ),
+    )
+
+
+class GradientRing(SpecModel):
+    """sm100: dS, which two products read."""
+
+    operand: Literal["tmem", "smem"] = Field(
+        "tmem",
+        description="Where the product for dK reads dS; that for dQ reads it from shared memory.",
+        json_schema_extra=choices(
+            tmem="From tensor memory, in the place of dP: it is stored twice, and SMEM is read once a step less.",
+            smem="From shared memory: stored once. Choose it where the exponentials' task is the slower.",
+        ),
     )
 
 
@@ -124,6 +202,7 @@ class Rings(SpecModel):
     q: StepRing = Field(StepRing(), description="Tiles of Q, and the log-sum-exp of their rows.")
     do: StepRing = Field(StepRing(), description="Tiles of dO, and rowsum(O * dO) of their rows.")
     dq: PartRing = Field(PartRing(), description="Parts of dQ on their way out, and dK and dV at the end.")
+    ds: GradientRing = Field(GradientRing(), description="sm100: dS, which the products for dK and dQ read.")
     empty: Literal["warp", "leader"] = Field(
         "warp",
         description="How a slot is released: one arrival a thread, or one a task after a task-wide sync.",
@@ -153,10 +232,21 @@ class KeysSpec(BackwardSpec):
     """dQ, dK and dV by a kernel that walks the queries of a tile of keys."""
 
     lengths: ClassVar[str] = "dense"
+    archs: ClassVar[tuple[str, ...]] = ("sm90",)
 
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
-    tasks: Tasks = Field(Tasks(), description="Who does what.")
+    tasks: AnyTasks = Field(AnyTasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, data: Any) -> Any:
+        """Fills in what an architecture has other defaults for."""
+        if not isinstance(data, Mapping) or data.get("arch") != "sm100":
+            return data
+        problem = data.get("problem")
+        small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
+        return filled(filled(data, SM100_D64) if small else data, SM100)
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -165,7 +255,7 @@ class KeysSpec(BackwardSpec):
     @property
     def queries(self) -> int:
         """Queries of a step."""
-        return self.tile.m or 8192 // self.problem.head_dim
+        return self.tile.m or (128 if self.arch == "sm100" else 8192 // self.problem.head_dim)
 
     @property
     def ahead(self) -> bool:
@@ -185,15 +275,27 @@ class KeysSpec(BackwardSpec):
     def dq_stages(self) -> int:
         """Buffers a consumer for parts of dQ."""
         rings = self.rings
+        if self.arch == "sm100":
+            return rings.dq.stages or 2
         fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
 
+    @property
+    def dq_place(self) -> str:
+        """sm100: whose columns of tensor memory dQ takes."""
+        return self.rings.dq.reuse or ("dp" if self.problem.head_dim == 128 else "none")
+
     def faults(self) -> list[Fault]:
-        return [*faults_of(self, self.tasks.mma.registers), *_overlaps(self)]
+        tasks = self.tasks
+        reduce = kit.faults.registers({"tasks.reduce.registers": tasks.reduce.registers})
+        own = _hopper(self) if self.arch == "sm90" else _blackwell(self)
+        return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own]
 
 
 class AttentionBwdSpec(KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
+
+    archs = ("sm90", "sm100")
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
@@ -203,21 +305,54 @@ class AttentionBwdSpec(KeysSpec):
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
 
-def faults_of(spec: BackwardSpec, registers: int | None) -> list[Fault]:
-    """What is wrong with names, registers and shapes, for a family of the backward."""
+# What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.
+SM100: Mapping[str, Any] = {
+    "tasks": {"load": {"default": False}, "mma": {"warps": 1, "replicate": 1, "registers": 40}},
+    "rings": {"do": {"stages": 1}},
+}
+SM100_D64: Mapping[str, Any] = {"rings": {"do": {"stages": 2}}}
+
+
+def faults_of(spec: BackwardSpec, registers: int | None, *archs: str) -> list[Fault]:
+    """What is wrong with target, names and registers, for a family of the backward."""
     return [
-        *kit.faults.target(spec, "sm90"),
+        *kit.faults.target(spec, *(archs or ("sm90",))),
         *kit.faults.name(spec),
         *kit.faults.guards(spec),
         *kit.faults.registers({"tasks.mma.registers": registers}),
     ]
 
 
-def _overlaps(spec: KeysSpec) -> list[Fault]:
-    faults: list[Fault] = []
+def _hopper(spec: KeysSpec) -> list[Fault]:
+    """What sm90 cannot do, and what of its tasks does not go together."""
+    mma, rings = spec.tasks.mma, spec.rings
+    tensor_memory = "this is of sm100: on sm90 a consumer keeps scores and their gradients in its registers"
+    faults = kit.faults.foreign(
+        ("tasks.compute", "compute" in spec.tasks.model_fields_set, tensor_memory),
+        ("tasks.reduce", "reduce" in spec.tasks.model_fields_set, tensor_memory),
+        ("tasks.mma.order", "order" in mma.model_fields_set, "this is of sm100: on sm90 each consumer has an order"),
+        ("rings.ds", "ds" in rings.model_fields_set, tensor_memory),
+        ("rings.dq.reuse", rings.dq.reuse is not None, tensor_memory),
+        ("tasks.load.default", not spec.tasks.load.default, "on sm90 the TMA producer is the default task"),
+        ("tasks.mma.replicate", mma.replicate != 2, "on sm90 two consumers share the keys of a CTA"),
+        ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
+    )
     if spec.tasks.mma.ahead and spec.tasks.mma.meet == "named":
         text = "a consumer that runs ahead does not stop at a named barrier: meet must be mbarrier"
         faults.append((("tasks", "mma", "ahead"), text))
     if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
     return faults
+
+
+def _blackwell(spec: KeysSpec) -> list[Fault]:
+    """What sm100 does otherwise than sm90."""
+    mma, consumers = spec.tasks.mma, "this is of sm90: on sm100 no consumer has sums in its registers"
+    own = kit.faults.foreign(
+        ("tasks.load.default", spec.tasks.load.default, "on sm100 the task of P and dS is the default one"),
+        ("tasks.mma.replicate", mma.replicate != 1, "on sm100 one thread issues all products: 1"),
+        ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
+        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
+    )
+    alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
+    return [*own, *kit.faults.where(("problem.gradients", "dq" not in spec.gradients, alone))]

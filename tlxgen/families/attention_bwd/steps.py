@@ -5,9 +5,10 @@ A product is waited for while others are under way, which `Products` counts here
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
-from tlxgen.plan import Step
+from tlxgen.plan import Order, Product, Step
 from tlxgen.plan.products import Products
 from tlxgen.plan.steps import steps
 
@@ -36,6 +37,76 @@ def load(facts: Facts) -> tuple[Step, ...]:
     once = ("expect k", "load k", "expect v", "load v")
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
     return steps(*once, "acquire q", "expect q", "load q", lse, "acquire do", "expect do", "load do", delta)
+
+
+class RoundFacts(Protocol):
+    """What the steps of the tasks on sm100 depend on."""
+
+    @property
+    def order(self) -> Order: ...
+    @property
+    def ds_in_tmem(self) -> bool: ...
+    @property
+    def dq_reuse(self) -> bool: ...
+    @property
+    def dq_slots(self) -> int: ...
+
+
+class Round:
+    """Writes the steps of the tasks on Blackwell, those of the MMA in the order of products."""
+
+    def __init__(self, facts: RoundFacts) -> None:
+        self.facts = facts
+
+    @property
+    def ds_acquired(self) -> bool:
+        """Whether dS has a barrier of its own by which its slot goes back."""
+        return not self.facts.order.free_by("ds", "dp")
+
+    def load(self) -> tuple[Step, ...]:
+        """K and V once, then Q, the numbers of its rows and dO of each step."""
+        once = ("expect k", "load k", "expect v", "load v")
+        numbers = ("acquire numbers", "expect numbers", "load lse", "load delta")
+        return steps(*once, "acquire q", "expect q", "load q", *numbers, "acquire do", "expect do", "load do")
+
+    def compute(self) -> tuple[Step, ...]:
+        """From scores and their gradient to P and dS."""
+        weights = ("wait numbers", "wait s", ": P^T = exp(K Q^T - LSE)", "meet s_read", "publish p")
+        in_tmem = ("meet dp_read", "publish ds_tmem") if self.facts.ds_in_tmem else ()
+        gradient = ("wait dp", ": dS^T = P^T (V dO^T - delta)", *in_tmem)
+        leave = ("acquire ds" if self.ds_acquired else "", "fence", "publish ds", "release numbers")
+        return steps(*weights, *gradient, *leave)
+
+    def mma(self) -> tuple[Step, ...]:
+        """The products of a round: those of its own step, and those of the step before."""
+        found = ["wait k", "wait v"]
+        for product in self.facts.order.products:
+            found += [f"{do} {ring}" for do, ring in self.before(product)]
+            found.append(f"multiply {product.into}")
+            found += [f"{do} {ring}" for do, ring in self.done(product)]
+        return steps(*found, "publish sums")
+
+    def before(self, product: Product) -> Iterator[tuple[str, str]]:
+        """What a product waits for: operands that none of its step has had before it, and where dQ lay, or will lie."""
+        for ring in product.reads:
+            readers = [p for p in self.facts.order.products if ring in p.reads]
+            if ring not in ("k", "v") and min(readers, key=self.facts.order.place) == product:
+                yield "wait", ring
+        if product.into == ("dp" if self.facts.dq_reuse else "dq"):
+            yield "acquire", "dq"
+
+    def done(self, product: Product) -> Iterator[tuple[str, str]]:
+        """What a product publishes when it is done, but for dV and dK, which come last; and whose slots it releases."""
+        if product.into not in ("dv", "dk"):
+            yield "publish", product.into
+        back = ("q", "do", "ds") if self.ds_acquired else ("q", "do")
+        yield from (("release", ring) for ring in self.facts.order.releases(product, back))
+
+    def reduce(self) -> tuple[Step, ...]:
+        """dQ of each step on its way out, then dV and dK."""
+        free = f"store_wait {self.facts.dq_slots - 1}"
+        dq = ("wait dq", free, "fence", "store dq", "release dq")
+        return steps(*dq, "wait sums", *(free, "fence", "store dv"), *(free, "fence", "store dk"), "store_wait")
 
 
 class Consumer:

@@ -1,0 +1,172 @@
+"""The roles and rings of backward attention on Blackwell: one thread issues tcgen05, all products lie in tensor memory.
+
+A step goes round: MMA (S^T = K Q^T, dP^T = V dO^T) -> compute (P^T and dS^T in their place, dS^T in SMEM too) -> MMA
+(dV += P^T dO, dK += dS^T Q, dQ = dS K) -> reduce, which adds dQ up in global memory. Products of dS are a step behind,
+under the next step's exponentials. What of the round needs a barrier of its own, and who releases a slot, follows from
+the order in which the products are issued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from tlxgen.arch import DTYPES, Sm100
+from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.plan import Drain, Fill, Holds, Order, Product, Reason, Ring, Role, Rule, Size, Tile
+from tlxgen.plan.rule import at_least, one_of
+
+from . import steps
+from .facts import BackwardFacts
+from .spec import KeysSpec
+
+COLUMNS = 32  # fp32 of a part of dQ: a row of it is as wide as the widest swizzle of TMA
+ROWS = 128  # lanes of tensor memory: keys a CTA
+CAPTURED = 256  # bytes that tasks capture beside those of forward attention: where items lie, and alignment
+ACCUMULATED = ("dv", "dk")  # from step to step
+
+
+def decisions(spec: KeysSpec) -> dict[str, Any]:
+    """The facts that sm90 has otherwise."""
+    element = DTYPES[spec.problem.dtype].bytes
+    return {
+        "part": (spec.queries, COLUMNS),
+        "grad": (spec.tile.n, COLUMNS * DTYPES["fp32"].bytes // element),
+        "scores": (spec.tile.n, spec.queries // spec.tasks.compute.parts),
+        "tensor_memory": True,
+        "order": order(spec),
+        "ds_in_tmem": spec.rings.ds.operand == "tmem",
+        "dq_reuse": spec.dq_place == "dp",
+        "cuts": spec.tasks.compute.parts,
+        "dq_slots": spec.dq_stages,
+        "warps": spec.tasks.compute.warps,
+    }
+
+
+def order(spec: KeysSpec) -> Order:
+    """The products of a step: S first, since the exponentials wait for it, and dV last, which waits for them."""
+    left = "ds_tmem" if spec.rings.ds.operand == "tmem" else "ds"
+    products = {
+        "s": Product("s", ("k", "q")),
+        "dp": Product("dp", ("v", "do")),
+        "dv": Product("dv", ("p", "do")),
+        "dk": Product("dk", (left, "q"), behind=1),
+        "dq": Product("dq", ("ds", "k"), behind=1),
+    }
+    return Order(tuple(products[name] for name in ("s", *spec.tasks.mma.order.split("_"), "dv")))
+
+
+def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
+    """What the plan says of tcgen05: what must be in the SASS."""
+    return {"expected_opcodes": ("UTCHMMA", "UTMALDG", "LDTM", "STTM", "UTMASTG", "UTMAREDG")}
+
+
+def smem(spec: KeysSpec) -> int:
+    """Bytes that the compiler allocates for captures and alignment."""
+    return Sm100.captures + CAPTURED
+
+
+def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
+    """The tasks. Those of one warp share a warpgroup, and its registers; the exponentials' task gets what is left."""
+    tasks, compute = spec.tasks, spec.tasks.compute
+    threads = compute.warps * Sm100.warp_threads
+    keys, queries = facts.scores
+    # P of a step in fp32, dS of it rounded, and the numbers of the columns at hand.
+    held = facts.keys * facts.queries * 3 // 2 // threads + keys * queries // threads
+    round_ = steps.Round(facts)
+    return (
+        Role("compute", compute.warps, round_.compute(), default=True, holds=Holds(held, WORKING_REGISTERS)),
+        Role("reduce", Sm100.lanes_warps, round_.reduce(), registers=tasks.reduce.registers),
+        Role("mma", tasks.mma.warps, round_.mma(), registers=tasks.mma.registers),
+        Role("load", 1, round_.load(), registers=tasks.mma.registers),
+    )
+
+
+def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
+    """K, V: filled once. Q, dO and the numbers of their rows: a slot a step. The round of a step, in tensor memory but
+    for dS. Parts of dQ, dK, dV: on their way out."""
+    fp32, one, order = DTYPES["fp32"], Size.literal(1), facts.order
+    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
+    loads, used = Fill("load", "tma"), Drain("mma", by="commit")
+    q_slots, do_slots = sizes["Q_STAGES"], sizes["DO_STAGES"]
+    numbers = tuple(Tile(name, (queries,), fp32) for name in ("lse", "delta"))
+    once = (Drain("mma", by="once"),)
+    part = Tile("part", tuple(map(Size.literal, facts.part)), fp32, of="dq")
+    grad = Tile("grad", tuple(map(Size.literal, facts.grad)), facts.dtype, of="dk")
+    slots, stores = Size.literal(facts.dq_slots), Fill("reduce", "store")
+    sums = tuple(Tile(name, (keys, columns), fp32) for name in ACCUMULATED)
+    last = (Drain("reduce", by="once"),)
+    return (
+        *(Ring(name, (Tile(name, (keys, columns), facts.dtype),), one, loads, once, item=True) for name in "kv"),
+        Ring("q", (Tile("q", (queries, columns), facts.dtype),), q_slots, loads, (used,)),
+        Ring("numbers", numbers, q_slots, loads, (Drain("compute"),), spec.rings.empty),
+        Ring("do", (Tile("do", (queries, columns), facts.dtype),), do_slots, loads, (used,)),
+        *_round(spec, facts, order),
+        Ring("sums", sums, one, Fill("mma", "commit"), last, space="tmem", item=True),
+        Ring("part", (part,), slots, stores, ()),
+        Ring("grad", (grad,), slots, stores, (), alias="part", reshaped=True),
+    )
+
+
+def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]:
+    """The round of a step, in the order of hand-offs.
+
+    S goes back with P in its place, dP with dS. P and dS go back with the next step's S or dP, where that is issued
+    after the products that read them; else dS has a barrier of its own. dQ may lie where dP and dS lay, and is
+    released by whoever has read it before the next dP.
+    """
+    fp32, one, empty = DTYPES["fp32"], Size.literal(1), spec.rings.empty
+    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
+    mma, compute = Fill("mma", "commit"), Fill("compute", "store")
+    scores = Tile("s", (keys, queries), fp32), Tile("dp", (keys, queries), fp32)
+    weights = {name: Tile(name, (keys, queries), facts.dtype, of="q") for name in ("p", "ds_tmem", "ds")}
+
+    def read_by_mma(ring: str, told: str, until: str = "") -> tuple[Drain, ...]:
+        by_order = order.free_by(ring, told)
+        return (Drain("mma", until=until, via=(told,)) if by_order else Drain("mma", until=until, by="commit"),)
+
+    def over(parent: str, tile: Tile, fill: Fill, drains: tuple[Drain, ...]) -> Ring:
+        place = Ring(tile.name, (tile,), one, fill, drains, empty, space="tmem")
+        return replace(place, alias=parent, reshaped=True, slotwise=True)
+
+    in_tmem, reuse = facts.ds_in_tmem, facts.dq_reuse
+    told = "ds_tmem" if in_tmem else "ds"
+    until = "ds_tmem" if in_tmem else "dq" if reuse else ""
+    yield Ring("s", scores[:1], one, mma, (Drain("compute", until="p", via=("p",)),), space="tmem")
+    yield over("s", weights["p"], compute, read_by_mma("p", "s"))
+    yield Ring("dp", scores[1:], one, mma, (Drain("compute", until=until, via=(told,)),), space="tmem")
+    if in_tmem:
+        yield over("dp", weights["ds_tmem"], compute, read_by_mma("ds_tmem", "dp", "dq" if reuse else ""))
+    yield Ring("ds", (weights["ds"],), one, compute, read_by_mma("ds", "dp"), empty)
+    dq = Tile("dq", (queries, columns), fp32)
+    taken = (Drain("reduce"),)
+    if reuse:
+        yield over("ds_tmem" if in_tmem else "dp", dq, mma, taken)
+    else:
+        yield Ring("dq", (dq,), one, mma, taken, empty, space="tmem")
+
+
+def rules(spec: KeysSpec, facts: BackwardFacts) -> Iterator[Rule]:
+    """What the order of products asks of the rings, and the lanes of tensor memory of the tile. Sums over the plan
+    (SMEM, TMEM, ...) are in `plan`."""
+    for name, parameter, stages in (("q", "Q_STAGES", spec.rings.q.stages), ("do", "DO_STAGES", spec.rings.do.stages)):
+        held = facts.order.held(name)
+        if held > 1:
+            needed = f"products of {held} steps read the ring in turns, {held} slots are needed"
+            yield Rule("q-ahead", at_least(Size.of(parameter, stages), held), f"{parameter} = {stages}: ", needed)
+    for count, what in ((facts.keys, "keys a CTA"), (facts.queries, "queries of a step")):
+        yield Rule("tcgen05-m", one_of(Size.literal(count), ROWS), f"{count} {what}; ", f"a product has {ROWS} rows")
+
+
+def reasons(facts: BackwardFacts) -> Iterator[Reason]:
+    """What the place that dP, dS and dQ share asks of the order of products."""
+    order = facts.order
+    if facts.dq_reuse and facts.ds_in_tmem and not order.precedes("dk", "dq"):
+        yield Reason("order", "dQ takes the place of dS, which the product for dK reads: dK comes before dQ")
+    if facts.dq_reuse and not order.precedes("dq", "dp", later=1):
+        yield Reason("order", "dQ takes the place of dP: it comes before the dP of the next step")
+    if not order.precedes("dk", "dp", later=1) and facts.ds_in_tmem:
+        yield Reason(
+            "order", "dS lies in the place of dP: the product for dK, which reads it, comes before the next dP"
+        )

@@ -1,0 +1,75 @@
+"""What the template of backward attention reads beside the plan: the family's own decisions about one variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tlxgen.arch import DType
+from tlxgen.families.attention.weights import Weights
+from tlxgen.plan import Order
+
+from .steps import Round
+
+ROWS = 64  # rows of O and dO that a program of the kernels before and after takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientFacts(Weights):
+    """What all kernels of the backward decide."""
+
+    transposed: ClassVar[bool] = True
+    peeled: ClassVar[bool] = False
+
+    dtype: DType
+    head_dim: int
+    queries: int  # of a step, or a CTA
+    gradients: tuple[str, ...]
+    block: int = 0  # sm90: keys a consumer, queries of a part of a step, rows and columns of a part of dQ
+    replicas: int = 1
+    rows: int = ROWS
+
+    @property
+    def head_dim_v(self) -> int:
+        return self.head_dim
+
+    @property
+    def softmax(self) -> bool:
+        """Whether rows have numbers of their own: else a weight is a function of its score."""
+        return self.row == "online_softmax"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackwardFacts(GradientFacts):
+    """The decisions of the attention_bwd family that its template reads beside the plan."""
+
+    keys: int  # a CTA
+    part: tuple[int, int]  # rows and columns of a part of dQ on its way out
+    grad: tuple[int, int]  # likewise of dK and dV
+    scores: tuple[int, int]  # keys and queries of the scores that are worked on at a time
+    tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
+    order: Order = Order(())  # sm100: of the products of a step
+    ds_in_tmem: bool = False  # the product for dK reads dS out of tensor memory, where it lies over dP
+    dq_reuse: bool = False  # dQ lies where dP and dS lay
+    cuts: int = 1  # parts of the columns of scores that a thread has at a time
+    parts: int = 1  # of the queries of a step
+    dq_slots: int = 0  # buffers a consumer for its parts of dQ
+    grads: int = 0  # that the tiles of dK and dV leave through at the end
+    meet: str = "none"
+    ahead: bool = False
+    keep: str = "none"
+    warps: int = 4  # of the default task
+
+    @property
+    def dq(self) -> bool:
+        return "dq" in self.gradients
+
+    @property
+    def round(self) -> Round:
+        """sm100: what a step's products wait for, publish and release."""
+        return Round(self)
+
+    @property
+    def by_thread(self) -> bool:
+        """Whether sums of dQ have their columns in the order in which a thread of wgmma has them."""
+        return self.dq and not self.tensor_memory

@@ -1,0 +1,138 @@
+"""The roles and rings of backward attention on Hopper: consumers of 64 keys each multiply and keep dK and dV.
+
+Consumers compute scores and their gradient transposed (a row is a key), so that P^T and dS^T are, as they come out of
+one wgmma, the left operands of those for dV and dK. Only dQ, a sum over keys, needs dS of all consumers in SMEM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from tlxgen.arch import DTYPES, Sm90
+from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.plan import Drain, Fill, Holds, Meeting, Reason, Ring, Role, Rule, Size, Tile
+from tlxgen.plan.rule import at_least
+
+from . import steps
+from .facts import BackwardFacts
+from .spec import KeysSpec
+
+BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and columns of a part of dQ
+
+
+def decisions(spec: KeysSpec) -> dict[str, Any]:
+    """The facts that sm100 has otherwise."""
+    d, element, dq = spec.problem.head_dim, DTYPES[spec.problem.dtype].bytes, "dq" in spec.gradients
+    return {
+        "part": (BLOCK, BLOCK),
+        "grad": (BLOCK, d),
+        "scores": (BLOCK, BLOCK),
+        "block": BLOCK,
+        "replicas": spec.tasks.mma.replicate,
+        "parts": spec.queries // BLOCK,
+        "dq_slots": spec.dq_stages,
+        "grads": spec.dq_stages * BLOCK * DTYPES["fp32"].bytes // (d * element) if dq else 2,
+        "meet": spec.tasks.mma.meet if dq else "none",
+        "ahead": spec.ahead,
+        "keep": spec.kept_rows,
+    }
+
+
+def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
+    """What the plan says of wgmma: meetings, the widest instruction, and what must be in the SASS."""
+    return {
+        "meetings": (Meeting("ds_meeting", "mma", facts.replicas),) if facts.meet == "named" else (),
+        "instruction_registers": Sm90.wgmma_registers(facts.head_dim),
+        "expected_opcodes": ("HGMMA", "UTMALDG", "UTMASTG", *(["UTMAREDG"] if facts.dq else [])),
+    }
+
+
+def smem(spec: KeysSpec) -> int:
+    """Bytes that the compiler allocates for captures and alignment."""
+    return Sm90.captures
+
+
+def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
+    mma, consumer = spec.tasks.mma, steps.Consumer(facts).steps()
+    return (
+        Role("load", 4, steps.load(facts), default=True),
+        Role(
+            "mma",
+            mma.warps,
+            consumer,
+            registers=mma.registers,
+            replicas=facts.replicas,
+            holds=Holds(_accumulators(facts), WORKING_REGISTERS),
+        ),
+    )
+
+
+def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
+    """K, V: filled once. Q, dO: with a number for each of their rows. dS: met over. dQ, dK, dV: on their way out."""
+    fp32, empty, drains = DTYPES["fp32"], spec.rings.empty, (Drain("mma", replicas=facts.replicas),)
+    one, block = Size.literal(1), Size.literal(BLOCK)
+    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
+    loads, stores = Fill("load", "tma"), Fill("mma", "store")
+    whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
+    q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype),)
+    do: tuple[Tile, ...] = (Tile("do", (queries, columns), facts.dtype),)
+    if facts.softmax:
+        q, do = (*q, Tile("lse", (queries,), fp32)), (*do, Tile("delta", (queries,), fp32))
+    ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
+    grad = Tile("grad", (block, columns), facts.dtype, of="dk")
+    out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
+    made = [
+        Ring("k", (whole["k"],), one, loads, (), item=True),
+        Ring("v", (whole["v"],), one, loads, (), item=True),
+        Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
+        Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
+    ]
+    if not facts.dq:
+        return (*made, out)
+    part = Tile("dq", (block, block), fp32)
+    dq = Ring("dq", (part,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
+    parts = stores if facts.meet == "named" else Fill("mma", "parts")
+    met = Ring("ds", (ds,), Size.literal(Meeting.SLOTS), parts, (), empty)
+    return (*made, met, dq, replace(out, alias="dq", reshaped=True))
+
+
+def rules(spec: KeysSpec, facts: BackwardFacts) -> Iterator[Rule]:
+    """What running ahead asks of the sizes."""
+    if facts.ahead:
+        yield _q_slots(spec.rings.q.stages)
+
+
+def _accumulators(facts: BackwardFacts) -> int:
+    """Registers a thread for dK and dV, scores and their gradients, what of them is on its way into a product, and rows
+    that stay.
+    """
+    threads = Sm90.warpgroup_threads
+    sums = 2 * BLOCK * facts.head_dim // threads
+    tile = BLOCK * BLOCK // threads
+    kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.head_dim // 2 // threads
+    return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1) + kept
+
+
+def _q_slots(stages: int) -> Rule:
+    needed = "the next step's Q is read beside this one's, 2 slots are needed"
+    return Rule("q-ahead", at_least(Size.of("Q_STAGES", stages), 2), f"Q_STAGES = {stages}: ", needed)
+
+
+def reasons(facts: BackwardFacts) -> list[Reason]:
+    """What wgmma and the way of sharing dQ out ask of the numbers. Sums over the plan are in `plan`."""
+    found = list[Reason]()
+    if facts.keys != BLOCK * facts.replicas:
+        text = f"{facts.keys} keys for {facts.replicas} consumers; a warpgroup's wgmma has {BLOCK} rows"
+        found.append(Reason("wgmma-m", text))
+    parts = facts.queries * facts.head_dim // BLOCK**2
+    if facts.queries % BLOCK:
+        found.append(Reason("queries", f"{facts.queries} queries of a step, not a multiple of {BLOCK}"))
+    elif facts.dq and parts != facts.replicas:
+        text = (
+            f"dQ of a step is {facts.queries} x {facts.head_dim}, {parts} parts of {BLOCK} x {BLOCK}; "
+            f"each of {facts.replicas} consumers takes one"
+        )
+        found.append(Reason("dq-parts", text))
+    return found
