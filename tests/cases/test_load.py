@@ -41,7 +41,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "neither kernel nor call": ("kernel: scale_kernel", "sms: 2", "1:1", "say what to run"),
     "both kernel and call": ("kernel: scale_kernel", "kernel: a\ncall: b", "2:1", "a kernel or a call, not both"),
     "argument and constexpr": ("{BLOCK:", "{n: 3, BLOCK:", "6:3", "n is also in constexprs"),
-    "a reference that is no Python": ("x * factor", "x * * factor", "10:16", "the reference is not a Python expression"),
+    "a reference that is no Python": ("x * factor", "x * * factor", "10:16", "reference is not a Python expression"),
     "a reference for no output": ("x * factor", "{x_ptr: x}", "10:13", "'x_ptr' is no output; those are y_ptr"),
     "a duplicate key": ("  factor: 3", "  n: 3", "7:3", "duplicate key 'n'"),
     "not YAML": ("{rows: 7}", "{rows: 7", "", "not valid YAML"),

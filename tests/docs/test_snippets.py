@@ -69,10 +69,30 @@ def test_grouped_mm_is_called(importable: pytest.MonkeyPatch) -> None:
 
 
 def test_attention_is_called(importable: pytest.MonkeyPatch) -> None:
-    (code,) = [block for block in blocks((DOCS / "specs.md").read_text(), "python") if "attention" in block]
+    (code,) = [block for block in blocks((DOCS / "specs.md").read_text(), "python") if "hopper_attention" in block]
     importable.syspath_prepend(str(ROOT / "generated"))
     query, key, value = tensor(1, 2, 100, 128), tensor(1, 1, 100, 128), tensor(1, 1, 100, 128)
     out = execute(code, {"query": query, "key": key, "value": value})["out"]
     heads = [plain(t).expand(1, 2, 100, 128) for t in (key, value)]
     exact = torch.nn.functional.scaled_dot_product_attention(plain(query), *heads, is_causal=True)
     assert torch.allclose(plain(out), exact, rtol=0.02, atol=0.02)
+
+
+def test_hstu_mha_is_called(importable: pytest.MonkeyPatch) -> None:
+    """Two sequences, the last of which are targets: these see what is no target, and themselves."""
+    (code,) = [block for block in blocks((DOCS / "specs.md").read_text(), "python") if "hstu_mha" in block]
+    importable.syspath_prepend(str(ROOT / "generated"))
+    lengths, targets = (40, 9), (4, 0)
+    q, k, v = (tensor(sum(lengths), 1, 128) for _ in range(3))
+    with Session("eager", 0).active():
+        offsets, number = (torch.tensor(x, dtype=torch.int32, device=DEVICE) for x in ((0, 40, 49), targets))
+    given = {"q": q, "k": k, "v": v, "seq_offsets": offsets, "num_targets": number, "max_seq_len": 40, "alpha": 0.1}
+    out = execute(code, given)["out"]
+    exact, start = [], 0
+    for n, last in zip(lengths, targets, strict=True):
+        a, b, c = (plain(x)[start : start + n, 0] for x in (q, k, v))
+        seen = torch.ones(n, n).tril()
+        seen[:, n - last :] = torch.eye(n)[:, n - last :]
+        exact.append(torch.nn.functional.silu(0.1 * a @ b.T) * seen @ c / 40)
+        start += n
+    assert torch.allclose(plain(out)[:, 0], torch.cat(exact), rtol=0.02, atol=0.01)
