@@ -81,6 +81,7 @@ class Arch:
     smem_bytes_per_clock = 128
     instructions_per_clock = 128  # a thread
     exponentials_per_clock = 16  # by MUFU
+    alu_per_clock = 64  # comparisons, minima, maxima and selections [CUDA programming guide: throughput of arithmetic]
     l2_bytes_per_clock = 80  # an SM's share, by what is left of a GEMM's launch at 1024^3 for 16 slots of 64 x 128
     dram_bytes_per_clock = 18  # 4.2 TB/s
     l2_bytes = 40 << 20  # of 50 MB, what operands can count on
@@ -123,6 +124,7 @@ class Sm100(Arch):
     name = "sm100"
     capability = (10, 0)
     products = 4096
+    dram_bytes_per_clock = 29  # 8 TB/s over 148 SMs at 1850 MHz, as announced
     tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
     mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together

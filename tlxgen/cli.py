@@ -152,10 +152,31 @@ def show_plan(
     svg: Annotated[
         Optional[Path], typer.Option("--svg", help="Draw the plans into this file instead: tasks, rings, memory maps.")
     ] = None,
+    roofline: Annotated[
+        bool,
+        typer.Option("--roofline", help="Instead, what bounds each kernel: clocks of a tile, by what its source does."),
+    ] = False,
+    shapes: Annotated[
+        Optional[list[str]],
+        typer.Option("--shape", metavar="SHAPE", help="With --roofline: problems for the least time (repeatable)."),
+    ] = None,
+    sms: Annotated[
+        Optional[int], typer.Option(min=1, help="With --roofline: SMs. Default: an H200's, a B200's.")
+    ] = None,
+    mhz: Annotated[Optional[int], typer.Option(min=1, help="With --roofline: the clock. Default: the highest.")] = None,
 ) -> None:
     """Print roles, rings, barriers and budgets of a spec's plan."""
     from tlxgen.review import show
 
+    if roofline:
+        from tlxgen.verbs.roofline import print_roofline
+
+        if settings or svg:
+            raise typer.BadParameter("--roofline goes with neither --set nor --svg")
+        print_roofline(spec, structure, shapes or (), sms=sms, mhz=mhz, as_json=as_json)
+        return
+    if shapes or sms or mhz:
+        raise typer.BadParameter("--shape, --sms and --mhz belong to --roofline")
     if as_json and svg:
         raise typer.BadParameter("--json and --svg cannot be combined")
     show.print_plans(spec, structure, settings or (), as_json=as_json, svg=svg)

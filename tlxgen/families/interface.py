@@ -80,7 +80,19 @@ class CostModule(Protocol):
         """An estimate of the clocks of one launch, by arithmetic alone, that `tune` ranks variants by."""
 
 
-class ModelCostModule(CostModule, Protocol):
+class CountedCostModule(CostModule, Protocol):
+    """`cost` with what `show --roofline` needs: both functions, or none."""
+
+    def work(self, plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
+        """The work items of a problem, a CTA each; the rounds of the inner loop in all of them; those of the longest.
+        None where that is not known, as where the arguments decide it."""
+
+    def probes(self, plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
+        """Two problems like that of the shape that a CPU runs at once, of whole tiles, whose items and rounds are not
+        in proportion."""
+
+
+class ModelCostModule(CountedCostModule, Protocol):
     """`cost` of a family that has a model of time: packages pick by it. All three functions, or none."""
 
     def types_of(self, plan: Plan) -> Any:

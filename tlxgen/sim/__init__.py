@@ -14,6 +14,7 @@ from .launch import SMS, Session, load_module
 from .machine import Limits
 from .runs import RUNS, Report, Run, Seen, Way, verify, verify_case
 from .script import ReplayError, Script
+from .transform import Meter
 from .verdict import BarrierFacts, Verdict, diagnose
 from .witness import Witness, explain, sample, witness
 
@@ -26,6 +27,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Limits",
+    "Meter",
     "NoSuchConfig",
     "Place",
     "ReplayError",

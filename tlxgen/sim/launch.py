@@ -36,7 +36,7 @@ from .layouts import Layouts, Relayout
 from .machine import Limits, Machine, running
 from .ops_tlx import argument
 from .tally import tally
-from .transform import MEET_AT_START, Program, has_source, place_of
+from .transform import MEET_AT_START, Meter, Program, has_source, place_of
 from .watch import Watch
 
 SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
@@ -117,6 +117,7 @@ class Session:
     Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
     the arguments of a launch. The session ends at the finding `until`, or at the first error. `races` false leaves out
     the comparing of accesses to shared memory: it is there to measure what that costs. `change` is made to the kernel.
+    A `meter` counts what it does.
     """
 
     schedule: Schedule = "random"
@@ -129,6 +130,7 @@ class Session:
     until: Key | Literal["error"] | None = None
     races: bool = True
     change: Change | None = None
+    meter: Meter | None = None
     findings: Findings = field(init=False)
     noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
     synchronised: bool = False  # a launch has ordered its tasks through atomics
@@ -163,7 +165,7 @@ class Session:
         if math.prod(sizes) > self.limits.ctas:
             raise GridTooLarge(self.kernel, math.prod(sizes), self.limits.ctas)
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
-        source = _program(self.coverage)
+        source = _program(self.coverage, self.meter)
         program = source.function(kernel.fn)
         # Only cluster launch control sees that not all of a grid runs at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
@@ -195,6 +197,8 @@ class Session:
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
+        if self.meter is not None:
+            self.meter.begin(self.launches, self.kernel)
         machine = Machine(self.findings, self.memory, chooser, self.limits, layouts, watch, self.change, self.arch)
         self._attempts += 1
         self._machine = machine
@@ -299,14 +303,14 @@ class Session:
             torch.set_num_threads(threads)
 
 
-def _program(coverage: Coverage) -> Program:
+def _program(coverage: Coverage, meter: Meter | None) -> Program:
     """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
         return value.fn if isinstance(value, JITFunction) else None
 
-    return Program(unwrap, coverage)
+    return Program(unwrap, coverage, meter)
 
 
 def load_module(path: Path, arch: str = "sm90", sms: int = SMS, coverage: Coverage | None = None) -> ModuleType:

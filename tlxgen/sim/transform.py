@@ -13,18 +13,19 @@ import builtins
 import copy
 import linecache
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from tlxgen.coverage import Coverage, Guard, Outline
 
 from . import arith, ops_tl
+from .actors import Task
 from .arith import maximum, minimum
 from .constancy import Helpers, op_name
 from .findings import KernelFault
@@ -412,13 +413,51 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
     return _Source(compile(tree, path, "exec"), names, frozenset(attributes | keywords), marks.outline)
 
 
+class Meter(Protocol):
+    """Counts what a kernel does; `names` are the operations of tl and tlx, and Python's operators, that it counts."""
+
+    names: Collection[str]
+
+    def begin(self, launch: int, kernel: str) -> None:
+        """A launch of the session begins, or begins again: then what has been counted of it does not hold."""
+
+    def count(self, name: str, task: Task, arguments: tuple[Any, ...], options: Mapping[str, Any], result: Any) -> None:
+        """A task has called an operation, which gave back `result`."""
+
+
+class _Counted:
+    """A namespace of operations, of which a meter counts some."""
+
+    def __init__(self, inner: Any, meter: Meter) -> None:
+        self._inner, self._meter = inner, meter
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inner, name)
+        if value is self._inner:  # `tl.math` is `tl`
+            return self
+        if name in self._meter.names:
+            value = self._counted(name, value)
+        setattr(self, name, value)
+        return value
+
+    def _counted(self, name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            result = operation(*arguments, **options)
+            self._meter.count(name, machine().worker, arguments, options, result)
+            return result
+
+        return call
+
+
 class Program:
     """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None; what runs
-    of them is counted in `coverage`."""
+    of them is counted in `coverage`, and what it does by `meter`."""
 
-    def __init__(self, unwrap: Callable[[Any], Any], coverage: Coverage) -> None:
+    def __init__(self, unwrap: Callable[[Any], Any], coverage: Coverage, meter: Meter | None = None) -> None:
         self._unwrap = unwrap
         self._coverage = coverage
+        spaces = (Runtime, _TL, _TLX, _DEVICE)
+        self._spaces = {id(space): _Counted(space, meter) if meter else space for space in spaces}
         self._made: dict[Any, Callable[..., Any]] = {}
         self.operations: set[str] = set()  # the attributes and keywords that its functions name
 
@@ -429,7 +468,7 @@ class Program:
             source = _source(path, _text(path), line, python.__name__)
             self.operations |= source.operations
             seen = self._coverage.function(source.outline)
-            scope: dict[str, Any] = {"__sim__": Runtime, "__name__": python.__module__}
+            scope: dict[str, Any] = {"__sim__": self._spaces[id(Runtime)], "__name__": python.__module__}
             scope |= {COUNTS: seen.counts, TRIPS: seen.trips, OUTCOMES: seen.outcomes}
             self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
             scope |= {"min": minimum, "max": maximum}
@@ -445,9 +484,9 @@ class Program:
     def _value(self, value: Any) -> Any:
         """A global of a kernel: Triton's modules and operations become the simulator's, jitted ones transformed."""
         if isinstance(value, ModuleType):
-            return _namespace(value.__name__) or value
+            return self._namespace(value.__name__) or value
         python = self._unwrap(value)
-        owner = _namespace(getattr(value if python is None else python, "__module__", None) or "")
+        owner = self._namespace(getattr(value if python is None else python, "__module__", None) or "")
         if owner is not None and callable(value) and hasattr(value, "__name__"):
             return getattr(owner, value.__name__)
         if python is not None:
@@ -455,6 +494,10 @@ class Program:
         if getattr(value, "__triton_builtin__", False):  # a helper that the compiler runs, with `_semantic`
             return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
+
+    def _namespace(self, module: str) -> Any:
+        found = _namespace(module)
+        return None if found is None else self._spaces[id(found)]
 
 
 def place_of(python: Any) -> tuple[str, int]:

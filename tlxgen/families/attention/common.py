@@ -52,3 +52,8 @@ def unequal_groups(shape: Sequence[int]) -> str:
     """What is wrong with the heads of a shape; nothing if each head of K and V has as many of Q."""
     _, heads, kv_heads, _, _ = shape
     return f"{heads} heads of Q are not a multiple of {kv_heads} of K and V" if heads % kv_heads else ""
+
+
+def work(items: int, tiles: Sequence[int]) -> tuple[int, int, int]:
+    """Work items, the tiles that all of them walk, and the most that one walks: `items` for each entry of `tiles`."""
+    return items * len(tiles), items * sum(tiles), max(tiles)

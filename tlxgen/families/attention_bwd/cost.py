@@ -10,6 +10,7 @@ from typing import cast
 
 from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
 from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
+from tlxgen.families.attention.common import work as work_of
 from tlxgen.plan import Plan
 
 from .facts import BackwardFacts
@@ -46,6 +47,28 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     at_a_time = max(items / sms, 1.0) if facts.causal else rounds(items, sms)
     step = _tcgen05_step if facts.tensor_memory else _step
     return at_a_time * (steps * step(facts, size) + ITEM_START)
+
+
+def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
+    """Tiles of keys of all heads, the tiles of queries that they walk, and the most that one of them walks.
+
+    None for masks and lengths whose tiles the arguments decide.
+    """
+    facts = plan.facts
+    if not isinstance(facts, BackwardFacts) or facts.lengths != "dense" or facts.mask not in ("none", "causal"):
+        return None
+    b, h, kv, n, m = shape
+    shift = m - n if facts.bottom_right else 0
+    hidden = [max(0, key - shift) if facts.mask == "causal" else 0 for key in range(0, m, facts.keys)]
+    walked = [max(0, math.ceil(n / facts.queries) - first // facts.queries) for first in hidden]
+    return work_of(b * kv, [h // kv * steps for steps in walked])
+
+
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
+    """Two small problems, whatever the shape, whose items and rounds are not in proportion."""
+    facts = cast(BackwardFacts, plan.facts)
+    block = math.lcm(facts.keys, facts.queries)
+    return (1, 1, 1, 2 * block, 2 * block), (1, 1, 1, 4 * block, 4 * block)
 
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:

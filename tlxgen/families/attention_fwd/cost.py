@@ -16,6 +16,7 @@ from tlxgen.families.attention.common import (
     stall,
 )
 from tlxgen.families.attention.common import pairs as count_pairs
+from tlxgen.families.attention.common import work as work_of
 from tlxgen.plan import Plan
 
 from .facts import AttentionFacts
@@ -66,6 +67,29 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     around = ITEM_START * ((0.3 if size["Q_STAGES"] > 1 or facts.keep_q else 0.5) if hidden else 1.0)
     at_a_time = items / sms if facts.causal else rounds(items, sms)  # the longest first: no round ends together
     return max(at_a_time, 1.0) * (tiles * _tile(plan, facts, size) + around)
+
+
+def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
+    """Tiles of queries of all heads, the tiles of keys that they walk, and the most that one of them walks.
+
+    None for masks and lengths whose tiles the arguments decide.
+    """
+    facts = cast(AttentionFacts, plan.facts)
+    if facts.lengths != "dense" or facts.mask not in ("none", "causal") or math.prod(plan.cluster) > 1:
+        return None
+    b, h, _, n, m = shape
+    size = {p.name: int(p.value) for p in plan.parameters}
+    shift = m - n if facts.bottom_right else 0
+    last = [min(n, first + size["BLOCK_M"]) for first in range(0, n, size["BLOCK_M"])]
+    seen = [min(m, end + shift) if facts.mask == "causal" else m for end in last]
+    return work_of(b * h, [max(1, math.ceil(keys / size["BLOCK_N"])) for keys in seen])
+
+
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
+    """Two small problems, whatever the shape, whose items and rounds are not in proportion."""
+    size = {p.name: int(p.value) for p in plan.parameters}
+    block = math.lcm(size["BLOCK_M"], size["BLOCK_N"])
+    return (1, 1, 1, 2 * block, 2 * block), (1, 1, 1, 4 * block, 4 * block)
 
 
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:

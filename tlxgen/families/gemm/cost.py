@@ -6,6 +6,7 @@ The rates of the model are data (rates.json) that benchmarks/fit_gemm.py has fit
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -126,6 +127,29 @@ def kernel_of(plan: Plan) -> Kernel:
         swap=facts.exchange,
         load_by="pointers" + ("_" + facts.pointers[0]) * (len(facts.pointers) == 1) if facts.pointers else "tma",
     )
+
+
+def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
+    """Tiles of C, one a CTA, in whole clusters; tiles of K of all of them, and of one. None where CTAs share a K."""
+    facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
+    if facts.tail or facts.cluster_k > 1 or facts.groups or size.get("SPLIT_K", 1) > 1:
+        return None
+    m, n, k = shape
+    rows = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
+    columns = math.ceil(n / (size["BLOCK_N"] * facts.cluster_n)) * facts.cluster_n
+    rounds = math.ceil(k / size["BLOCK_K"])
+    return rows * columns, rows * columns * rounds, rounds
+
+
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
+    """A tile of C a CTA of a cluster, over eight tiles of K and over sixteen, whatever the shape."""
+    facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
+    m, n = size["BLOCK_M"] * facts.cluster_m, size["BLOCK_N"] * facts.cluster_n
+    return (m, n, 8 * size["BLOCK_K"]), (m, n, 16 * size["BLOCK_K"])
+
+
+def _sizes(plan: Plan) -> dict[str, int]:
+    return {p.name: int(p.value) for p in plan.parameters}
 
 
 def beside() -> dict[str, str]:

@@ -45,3 +45,19 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     moved = read * (again if spec.looped else 2)
     each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
     return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each
+
+
+def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Tiles of rows, a CTA's part of each; no inner loop is told apart. None for rows that the kernel does not take."""
+    spec = plan.facts
+    assert isinstance(spec, NormSpec)
+    if shape[1] > spec.most or shape[1] % spec.step:
+        return None
+    return math.ceil(shape[0] / spec.tile.m) * spec.cluster.n, 0, 0
+
+
+def probes(plan: Plan, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """One tile and two of rows as long as those of the shape."""
+    spec = plan.facts
+    assert isinstance(spec, NormSpec)
+    return (spec.tile.m, shape[1]), (2 * spec.tile.m, shape[1])

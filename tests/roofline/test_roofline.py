@@ -1,0 +1,142 @@
+"""What is counted of a kernel against arithmetic by hand, and the bounds that are made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tlxgen.arch import Sm90, Sm100
+from tlxgen.cli import app
+from tlxgen.families import kernels_of
+from tlxgen.roofline import Counts, Launch, Work, bound_of, units
+from tlxgen.roofline.measure import measure
+from tlxgen.roofline.model import separate
+from tlxgen.verbs.roofline import predicted
+from tlxgen.working import of_spec
+
+SPECS = Path(__file__).parent.parent.parent / "specs"
+
+
+@cache
+def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
+    path = SPECS / f"{spec}.yaml"
+    kernels = kernels_of(path)
+    with of_spec(path) as working:
+        one = kernels.structure(structure)
+        return measure(working.path(structure), kernels.family, one.variants[0], 0, shape) or []
+
+
+GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))
+FORWARD = ("hopper_attention_fwd", "hopper_attention_fwd_none", (4, 32, 32, 4096, 4096))
+
+
+def test_a_round_of_a_gemm() -> None:
+    """128 x 128 x 64: each of two warpgroups reads its rows of A and all of B."""
+    (launch,) = counted(*GEMM)
+    assert launch.round.products == 128 * 128 * 64
+    assert launch.round.exponentials == 0
+    assert launch.round.smem_bytes == 2 * (128 * 64 + 2 * 64 * 128)
+    assert launch.round.l2_bytes == 2 * (128 * 64 + 64 * 128)
+
+
+def test_an_item_of_a_gemm_stores_c_through_smem() -> None:
+    (launch,) = counted(*GEMM)
+    assert launch.item.products == 0
+    assert launch.item.smem_bytes == 2 * (2 * 128 * 128)  # written by threads, read by TMA
+    assert launch.item.l2_bytes == 2 * 128 * 128
+
+
+def test_a_round_of_attention() -> None:
+    """A tile of 128 queries and 128 keys, D = 128, Q in registers: two replicas of 64 queries each read K and V."""
+    (launch,) = counted(*FORWARD)
+    scores, rows = 128 * 128, 128
+    assert launch.round.products == 2 * scores * 128
+    assert launch.round.exponentials == scores + rows  # a probability each, and what a row is rescaled by
+    assert launch.round.smem_bytes == 2 * 2 * (128 * 128 * 2)
+    # Maximum, multiply-add, exponential, sum, half of a rounding; O is rescaled; of a row: its maximum to log2 and
+    # beside the one so far, the difference and its exponential, and the sum so far.
+    assert launch.round.instructions == 4.5 * scores + rows * 128 + 5 * rows
+    assert launch.round.alu == scores + rows
+
+
+def test_of_two_ctas_each_reads_half_of_b() -> None:
+    spec, structure = "blackwell_gemm_2cta", "blackwell_gemm_2cta_leader_persistent"
+    (launch,) = counted(spec, structure, (4096, 4096, 4096))
+    assert launch.round.products == 128 * 128 * 64
+    assert launch.round.smem_bytes == 2 * (128 * 64 + 64 * 128 / 2)
+
+
+@pytest.mark.parametrize("case", [GEMM, FORWARD], ids=["gemm", "attention"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str, tuple[int, ...]], times: int) -> None:
+    spec, structure, shape = case
+    shape = tuple(x * times for x in shape)
+    kernels = kernels_of(SPECS / f"{spec}.yaml")
+    variant = kernels.structure(structure).variants[0]
+    clocks = predicted(kernels.family, variant, counted(*case), shape, 132).clocks
+    least = kernels.family.flops(variant.spec, shape) / (2 * Sm90.products * 132)
+    assert least < clocks < 1.1 * least
+
+
+def test_the_last_wave_takes_as_long_as_a_whole_one() -> None:
+    launch = Launch("k", Counts(products=2048.0), Counts())
+    clocks = [bound_of(launch, Work(n, 100 * n, 100), Sm90, 132).clocks for n in (132, 133, 264)]
+    assert clocks == [1500 + 100, 1500 + 200, 1500 + 200]
+
+
+def test_items_of_several_lengths_are_shared_out_but_the_longest_is_whole() -> None:
+    launch = Launch("k", Counts(products=2048.0), Counts())
+    assert bound_of(launch, Work(264, 2640, 20), Sm90, 132).clocks == 1500 + 20
+    assert bound_of(launch, Work(264, 2640, 90), Sm90, 132).clocks == 1500 + 90
+
+
+def test_memory_bounds_what_does_little() -> None:
+    launch = Launch("k", Counts(), Counts(instructions=128.0))
+    bound = bound_of(launch, Work(132, 0, 0), Sm90, 132, dram_bytes=18.0 * 132 * 9000)
+    assert bound == (9000, "DRAM")
+
+
+def test_rounds_and_items_are_told_apart() -> None:
+    each, item = Counts(products=3.0, smem_bytes=5.0), Counts(smem_bytes=7.0)
+    works = [Work(2, 3, 2), Work(4, 10, 4)]
+    assert separate([item * w.items + each * w.rounds for w in works], works) == (each, item)
+
+
+def test_rates_are_those_of_the_architecture() -> None:
+    one = Counts(products=4096.0, smem_bytes=128.0)
+    clocks = {arch.name: [u.clocks for u in units(one, arch) if u.amount] for arch in (Sm90, Sm100)}
+    assert clocks == {"sm90": [2.0, 1.0], "sm100": [1.0, 1.0]}
+
+
+def test_the_command_prints_what_bounds_a_kernel() -> None:
+    arguments = ["show", str(SPECS / "hopper_gemm.yaml"), "--roofline", "--structure", "hopper_gemm_cooperative"]
+    done = CliRunner().invoke(app, [*arguments, "--shape", "4096x4096x4096", "--mhz", "1000", "--json"])
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)["rooflines"]
+    (bound,) = found["bounds"]
+    assert bound["by"] == "tensor cores" and bound["us"] == bound["clocks"] / 1000
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "said"),
+    [
+        ("hopper_gemm", ["--shape", "1x2x3"], "belong to --roofline"),
+        ("hopper_gemm", ["--roofline", "--set", "tile.n=128"], "neither --set nor --svg"),
+        ("hopper_gemm", ["--roofline", "--structure", "none"], "no structure 'none'"),
+        ("hopper_gemm", ["--roofline", "--shape", "4096x4096"], "has 3 extents"),
+        ("hopper_hstu", ["--roofline"], "does not say what its work items are"),
+    ],
+)
+def test_what_cannot_be_predicted_is_said(spec: str, options: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "tlxgen", "show", str(SPECS / f"{spec}.yaml"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said in " ".join(re.sub("[│╭╮╰╯─]", " ", done.stderr).split())
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,119 @@
+"""From counts to clocks and times: what each unit of an SM needs for them, and what a launch takes at the least."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tlxgen.arch import Arch
+
+from .counts import Counts
+
+
+class Gpu(NamedTuple):
+    """What a launch runs on. `mhz`: the highest clock; a GPU at its power limit runs lower, and takes longer."""
+
+    name: str
+    sms: int
+    mhz: int
+
+
+GPUS = {
+    "sm90": Gpu("H200", 132, 1980),
+    "sm100": Gpu("B200", 148, 1850),  # 2250 TFLOP/s of dense bf16, over 148 SMs of 8192 operations a clock
+}
+
+
+class Work(NamedTuple):
+    """The work items of a launch: how many, the rounds of the inner loop in all of them, and in the longest one."""
+
+    items: int
+    rounds: int
+    longest: int
+
+    @property
+    def uniform(self) -> bool:
+        return self.rounds == self.items * self.longest
+
+    def of_sm(self, sms: int) -> tuple[float, float]:
+        """Items and rounds of the SM that has most: whole items where all are alike, else a fair share at the best."""
+        if self.uniform:
+            items = math.ceil(self.items / sms)
+            return items, items * self.longest
+        return self.items / sms, max(self.rounds / sms, self.longest)
+
+
+class Unit(NamedTuple):
+    """A unit of an SM: what it did, by its own measure, and the clocks that it needs. No clocks: no rate is known."""
+
+    name: str
+    amount: float
+    what: str
+    clocks: float | None
+
+
+PRODUCTS = "tensor cores"
+
+
+def units(counts: Counts, arch: type[Arch]) -> list[Unit]:
+    """What each unit of one SM needs for the counts, at the rates of the architecture."""
+    rows: list[tuple[str, float, str, float | None]] = [
+        (PRODUCTS, counts.products, "multiply-adds", arch.products),
+        ("exponential unit", counts.exponentials, "results", arch.exponentials_per_clock),
+        ("ALU", counts.alu, "results", arch.alu_per_clock),
+        ("instruction issue", counts.instructions, "threads' instructions", arch.instructions_per_clock),
+        ("SMEM", counts.smem_bytes, "bytes", arch.smem_bytes_per_clock),
+        ("TMEM", counts.tmem_bytes, "bytes", None),  # no rate of it is published or measured
+        ("L2", counts.l2_bytes, "bytes", arch.l2_bytes_per_clock),
+    ]
+    return [Unit(name, n, what, None if rate is None else n / rate) for name, n, what, rate in rows]
+
+
+def limit(counts: Counts, arch: type[Arch], without: str = "") -> Unit:
+    """The unit that needs most clocks."""
+    return max((u for u in units(counts, arch) if u.name != without), key=lambda u: u.clocks or 0.0)
+
+
+class Bound(NamedTuple):
+    """The least that a launch takes: clocks, and what bounds it."""
+
+    clocks: float
+    by: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel as counted: what a round of the inner loop does, what an item does besides, a CTA each."""
+
+    kernel: str
+    round: Counts
+    item: Counts
+
+
+def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes: float = 0.0) -> Bound:
+    """The clocks of a launch on so many SMs.
+
+    The busiest SM needs as long as its busiest unit. Nothing is multiplied before the first load has come, nor stored
+    before the last product. Memory needs its own time for `dram_bytes`.
+    """
+    items, rounds = work.of_sm(sms)
+    busy = launch.item * items + launch.round * rounds
+    tail = max(0.0, limit(launch.item, arch, without=PRODUCTS).clocks or 0.0) if busy.products else 0.0
+    found = [Bound(dram_bytes / (sms * arch.dram_bytes_per_clock), "DRAM")]
+    for unit in units(busy, arch):
+        if unit.clocks is not None:
+            after = tail if unit.name == PRODUCTS else 0.0
+            found.append(Bound(arch.tma_latency + unit.clocks + after, unit.name))
+    return max(found)
+
+
+def separate(counts: Sequence[Counts], works: Sequence[Work]) -> tuple[Counts, Counts]:
+    """What a round and what an item does, from two problems whose items and rounds are not in proportion."""
+    (a, b), (first, second) = counts, works
+    determinant = first.items * second.rounds - second.items * first.rounds
+    if not determinant:  # no rounds at all: an item is the whole
+        return Counts(), a * (1 / first.items)
+    each = (b * first.items - a * second.items) * (1 / determinant)
+    return each, (a * second.rounds - b * first.rounds) * (1 / determinant)
