@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from .problem import Shape, Tensors, sequence
+from tlxgen.families.attention.inputs import Shape
+
+from .problem import Tensors, sequence
 from .spec import DecodeSpec
 
 Run = Callable[[], Any]

@@ -10,7 +10,11 @@ from tlxgen.plan import Plan
 from .spec import ROWS, DecodeSpec
 
 MOST_SPLITS = 128  # parts of a sequence's keys, of which the second kernel has the statistics in one vector
-START, TILE, COMBINE = 2500, 150, 5000  # clocks of a CTA beside its tiles, of a tile beside its bytes, of a second kernel
+START, TILE, COMBINE = (
+    2500,
+    150,
+    5000,
+)  # clocks of a CTA beside tiles, of a tile beside bytes, of a second kernel
 
 
 def flops(spec: DecodeSpec, shape: tuple[int, ...]) -> float:

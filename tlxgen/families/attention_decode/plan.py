@@ -1,4 +1,4 @@
-"""From an attention_decode spec to its plan: a producer, a consumer, rings of K and V, and the arguments of two kernels."""
+"""From an attention_decode spec to its plan: a producer, a consumer, rings of K and V, arguments of two kernels."""
 
 from __future__ import annotations
 
@@ -43,15 +43,13 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("Q on its way to the layout of wgmma", ROWS * d * spec.dtype.bytes),
+            Use("layout conversion of Q, and of O", ROWS * d * 4),
         ),
         work=Work("grid"),
         facts=spec,
         launches=(
             Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4),
-            Launch(
-                "combine_kernel", tuple(_combine(spec)), tuple((n, v) for n, v in constants if n == "BLOCK_N"), 4
-            ),
+            Launch("combine_kernel", tuple(_combine(spec)), tuple((n, v) for n, v in constants if n == "BLOCK_N"), 4),
         ),
     )
 
@@ -111,7 +109,7 @@ def _sizes(spec: DecodeSpec) -> Iterator[KernelArgument]:
     if not spec.has_lengths:
         yield scalar("N_K", "n_k", divisible=True)
     yield scalar("SPLITS", "splits", specialized=False)
-    yield from _strides("out", "made.get(\"out\", out)")
+    yield from _strides("out", 'made.get("out", out)')
 
 
 def _strides(name: str, tensor: str) -> Iterator[KernelArgument]:
@@ -124,7 +122,7 @@ def _host(spec: DecodeSpec) -> Iterator[HostArgument]:
     meaning = f"(B, H, Nq, {d}) {kind[0]}, {rows}; Hkv divides H."
     yield HostArgument("q", meaning, shape=f"(batches, heads, n_q, {d})", dtypes=kind)
     lead = ("pages, page, Hkv", "*k.shape[:2], kv_heads") if spec.paged else ("B, Hkv, Nk", "batches, kv_heads, n_k")
-    also = "; page is a power of two from 16 to 256" if spec.paged else ""
+    also = "; page is a power of two from 32 to 256" if spec.paged else ""
     meaning = f"({lead[0]}, {d}) {kind[0]}, {rows}, all other strides multiples of 16 bytes{also}."
     if spec.has_lengths:
         meaning += "\nWhat lies past the end of a sequence in its last tile must be finite: it is multiplied by 0."

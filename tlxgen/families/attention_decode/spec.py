@@ -31,8 +31,8 @@ class Problem(SpecModel):
         description="Where the keys and values of a sequence are.",
         json_schema_extra=choices(
             dense="In (B, Hkv, Nk, D) tensors, all of them.",
-            lengths="In (B, Hkv, Nk, D) tensors, of which seqlens_k on the device says how many are there: a cache that "
-            "fills.",
+            lengths="In (B, Hkv, Nk, D) tensors, of which seqlens_k on the device says how many are there: a cache "
+            "that fills.",
             paged="In pages of a cache (pages, page, Hkv, D), by a block_table; seqlens_k says how many are there.",
         ),
     )
@@ -42,7 +42,7 @@ class Problem(SpecModel):
 
 
 class TileShape(SpecModel):
-    n: Literal[16, 32, 64, 128] = Field(
+    n: Literal[32, 64, 128] = Field(
         64, description="Keys of a tile. Rows. With pages it divides a page, so that a tile lies in one."
     )
 
