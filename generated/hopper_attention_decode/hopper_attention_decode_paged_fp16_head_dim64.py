@@ -40,8 +40,9 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_N": 64, "KV_STAGES": 6}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_N": 32, "KV_STAGES": 12}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 64, "BOX_N": 64, "KV_STAGES": 6}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 64, "BOX_N": 32, "KV_STAGES": 6}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 64, "BOX_N": 16, "KV_STAGES": 6}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -112,6 +113,7 @@ def hopper_attention_decode_paged_fp16_head_dim64_kernel(
     PAGE,
     PAGES,
     BLOCK_N: tl.constexpr,
+    BOX_N: tl.constexpr,
     KV_STAGES: tl.constexpr,
 ):
     """Tasks and the rings of tiles between them:
@@ -135,27 +137,29 @@ def hopper_attention_decode_paged_fp16_head_dim64_kernel(
             n_k = tl.load(seqlens_k_ptr + batch)
             begin, end = tiles_of(n_k, split, SPLITS, BLOCK_N)
             for tile in range(begin, end):
-                page = tl.load(block_table_ptr + batch * PAGES + tile * BLOCK_N // PAGE)
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2)
-                tlx.async_descriptor_load(
-                    k_desc,
-                    k_tiles[k_slot],
-                    [page, kv_head, tile * BLOCK_N % PAGE, 0],
-                    k_full[k_slot],
-                    eviction_policy="evict_first",
-                )
                 v_slot, v_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2)
-                tlx.async_descriptor_load(
-                    v_desc,
-                    v_tiles[v_slot],
-                    [page, kv_head, tile * BLOCK_N % PAGE, 0],
-                    v_full[v_slot],
-                    eviction_policy="evict_first",
-                )
+                for box in tl.static_range(BLOCK_N // BOX_N):  # of the tile, each in a page
+                    key = tile * BLOCK_N + box * BOX_N
+                    page = tl.load(block_table_ptr + batch * PAGES + key // PAGE, mask=key < n_k, other=-1)  # -1: zeros
+                    tlx.async_descriptor_load(
+                        k_desc,
+                        tlx.local_slice(k_tiles[k_slot], [box * BOX_N, 0], [BOX_N, 64]),
+                        [page, kv_head, key % PAGE, 0],
+                        k_full[k_slot],
+                        eviction_policy="evict_first",
+                    )
+                    tlx.async_descriptor_load(
+                        v_desc,
+                        tlx.local_slice(v_tiles[v_slot], [box * BOX_N, 0], [BOX_N, 64]),
+                        [page, kv_head, key % PAGE, 0],
+                        v_full[v_slot],
+                        eviction_policy="evict_first",
+                    )
                 count += 1
 
         # MMA: scores, softmax and product with V, for the rows of a tile.
@@ -345,14 +349,15 @@ def prepare(q, k, v, seqlens_k, block_table, scale, out, lse, config, outputs=ou
         )
     sms = sm_count(device.index)
     page = k.shape[1]
-    if page not in (32, 64, 128, 256):
-        raise ValueError(f"k: pages of {page} keys, expected 32, 64, 128 or 256")
-    fitting = [one for one in ([config] if config else CONFIGS) if not page % one.kwargs["BLOCK_N"]]
+    if page not in (16, 32, 64, 128, 256):
+        raise ValueError(f"k: pages of {page} keys, expected 16, 32, 64, 128 or 256")
+    fitting = [one for one in ([config] if config else CONFIGS) if not page % one.kwargs["BOX_N"]]
     if not fitting:
-        raise ValueError(f"k: pages of {page} keys are not whole tiles of this config")
+        raise ValueError(f"k: pages of {page} keys are not whole boxes of this config")
     picked = pick_config(*shape, gpu_of(device.index))
     config = picked if picked in fitting else min(fitting, key=lambda one: clocks(one, *shape, sms))
     block_n = config.kwargs["BLOCK_N"]
+    box_n = config.kwargs["BOX_N"]
     splits, rows = splits_of(config, *shape, sms), batches * heads * n_q
     items = batches * kv_heads * triton.cdiv(heads // kv_heads * n_q, 64) * splits
     launches = [
@@ -360,8 +365,8 @@ def prepare(q, k, v, seqlens_k, block_table, scale, out, lse, config, outputs=ou
             hopper_attention_decode_paged_fp16_head_dim64_kernel,
             (items, 1, 1),
             [
-                ("k", lambda t: describe(t.transpose(1, 2), "k", [1, 1, block_n, 64])),
-                ("v", lambda t: describe(t.transpose(1, 2), "v", [1, 1, block_n, 64])),
+                ("k", lambda t: describe(t.transpose(1, 2), "k", [1, 1, box_n, 64])),
+                ("v", lambda t: describe(t.transpose(1, 2), "v", [1, 1, box_n, 64])),
             ],
             ["q", "out", "lse", "sums", "seqlens_k", "block_table"],
             (
@@ -462,7 +467,7 @@ def hopper_attention_decode(q, k, v, *, seqlens_k, block_table, scale=None, out=
 
     q: (B, H, Nq, 64) float16, rows are contiguous; Hkv divides H.
     k: (pages, page, Hkv, 64) float16, rows are contiguous, all other strides multiples of 16 bytes; page is a power of
-        two from 32 to 256.
+        two from 16 to 256.
     What lies past the end of a sequence in its last tile must be finite: it is multiplied by 0.
     v: likewise.
     seqlens_k: (B,) int32 on the device, how many keys of each sequence are there, 0 to the keys of all pages of a row

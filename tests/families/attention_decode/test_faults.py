@@ -30,8 +30,8 @@ FAULTS = (
     Mutant("parts of splits without keys", AT, "splits < used", "splits < SPLITS", *SPLIT),
     Mutant("parts not weighed", AT, "weight[:, None] * tl.load", "tl.load", *SPLIT),
     Mutant("rows of another head", AT, "rows // N_Q", "rows // (N_Q + 1)", *SPLIT),
-    Mutant("the page of another sequence", PAGED, "batch * PAGES + tile", "tile", 0, (3, 2, 1, 1, 300)),
-    Mutant("the first tile of a page twice", PAGED, "tile * BLOCK_N % PAGE", "0", 0, (1, 2, 1, 1, 300)),
+    Mutant("the page of another sequence", PAGED, "batch * PAGES + key", "key", 0, (3, 2, 1, 1, 300)),
+    Mutant("the first tile of a page twice", PAGED, "key % PAGE", "0", 0, (1, 2, 1, 1, 300)),
 )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_a_scale_is_taken() -> None:
     made("lengths", (2, 2, 1, 2, 130), scale=0.3)
 
 
-@pytest.mark.parametrize("page", [32, 64, 256])
+@pytest.mark.parametrize("page", [16, 32, 64, 256])
 def test_pages_of_every_size_are_gathered_in_order(page: int) -> None:
     module, spec = loaded("paged")
     with Session("random", 2).active():
@@ -113,7 +113,11 @@ def test_the_host_splits_keys_so_that_the_sms_are_busy_and_no_more() -> None:
         ({"q": (2, 3, 1, 128)}, ValueError, "3 heads of q, 2 of k and v"),
         ({"q": (2, 4, 128)}, ValueError, r"expected \(B, H, Nq, D\)"),
         ({"v": (8, 32, 2, 128)}, ValueError, "v: shape"),
-        ({"k": (8, 48, 2, 128), "v": (8, 48, 2, 128)}, ValueError, "k: pages of 48 keys, expected 32, 64, 128 or 256"),
+        (
+            {"k": (8, 48, 2, 128), "v": (8, 48, 2, 128)},
+            ValueError,
+            "k: pages of 48 keys, expected 16, 32, 64, 128 or 256",
+        ),
         ({"block_table": (3, 4)}, ValueError, r"block_table: shape \(3, 4\)"),
         ({"seqlens_k": (3,)}, ValueError, r"seqlens_k: shape \(3,\), expected \(2,\)"),
         ({"scale": -1.0}, ValueError, "scale"),

@@ -27,7 +27,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
     accumulators = ROWS * (d + spec.tile.n) // threads
     operands = ROWS * (d + spec.tile.n) * spec.dtype.bytes // 4 // threads
     roles = (
-        Role("load", 4, _load(), default=True),
+        Role("load", 4, _load(spec), default=True),
         Role("mma", 4, _multiply(), holds=Holds(accumulators, operands + WORKING_REGISTERS)),
     )
     return kit.one_kernel.plan(
@@ -54,7 +54,9 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
     )
 
 
-def _load() -> tuple[Step, ...]:
+def _load(spec: DecodeSpec) -> tuple[Step, ...]:
+    if spec.paged:
+        return steps("acquire k", "expect k", "acquire v", "expect v", "load k", "load v")
     return steps("acquire k", "expect k", "load k", "acquire v", "expect v", "load v")
 
 
@@ -72,7 +74,7 @@ def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:
 
 
 def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:
-    box = 1, 1, sizes["BLOCK_N"], spec.problem.head_dim
+    box = 1, 1, sizes["BOX_N" if spec.paged else "BLOCK_N"], spec.problem.head_dim
     view = "t.transpose(1, 2)" if spec.paged else "t"
     for name in "kv":
         yield descriptor(f"{name}_desc", spec.dtype.signature, box, name, view=view)
@@ -122,7 +124,7 @@ def _host(spec: DecodeSpec) -> Iterator[HostArgument]:
     meaning = f"(B, H, Nq, {d}) {kind[0]}, {rows}; Hkv divides H."
     yield HostArgument("q", meaning, shape=f"(batches, heads, n_q, {d})", dtypes=kind)
     lead = ("pages, page, Hkv", "*k.shape[:2], kv_heads") if spec.paged else ("B, Hkv, Nk", "batches, kv_heads, n_k")
-    also = "; page is a power of two from 32 to 256" if spec.paged else ""
+    also = "; page is a power of two from 16 to 256" if spec.paged else ""
     meaning = f"({lead[0]}, {d}) {kind[0]}, {rows}, all other strides multiples of 16 bytes{also}."
     if spec.has_lengths:
         meaning += "\nWhat lies past the end of a sequence in its last tile must be finite: it is multiplied by 0."

@@ -12,6 +12,7 @@ from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 AXES = (
     Axis("tile.n", "BLOCK_N", "keys of a tile", blame=("smem", "accumulator", "instruction")),
+    Axis("tile.box", "BOX_N", "keys of a TMA box, which lie in one page", has=lambda spec: spec.paged),
     Axis("rings.kv.stages", "KV_STAGES", "slots of the rings of K and V", blame=("smem",)),
 )
 ROWS = 64  # of a tile of queries: those of one wgmma
@@ -42,8 +43,9 @@ class Problem(SpecModel):
 
 
 class TileShape(SpecModel):
-    n: Literal[32, 64, 128] = Field(
-        64, description="Keys of a tile. Rows. With pages it divides a page, so that a tile lies in one."
+    n: Literal[32, 64, 128] = Field(64, description="Keys of a tile. Rows.")
+    box: Literal[16, 32, 64, 128] = Field(
+        64, description="With pages: keys of a TMA box, which lie in one page. A tile gathers boxes from several pages."
     )
 
 
@@ -82,4 +84,10 @@ class DecodeSpec(CommonSpec):
         return self.problem.keys == "paged"
 
     def faults(self) -> list[Fault]:
-        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90")]
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes()]
+
+    def _boxes(self) -> list[Fault]:
+        return faults.where(
+            ("tile.box", self.paged and self.tile.box > self.tile.n, "a box is a part of a tile, or all of it"),
+            ("tile.box", not self.paged and self.tile.box != 64, "keys that are not in pages have no boxes"),
+        )
