@@ -11,7 +11,7 @@ from tlxgen.families.kit import Axis, faults, meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 AXES = (
-    Axis("tile.n", "BLOCK_N", "keys of a tile", blame=("smem", "accumulator", "instruction")),
+    Axis("tile.n", "BLOCK_N", "keys of a tile", blame=("accumulator", "instruction")),
     Axis("tile.box", "BOX_N", "keys of a TMA box, which lie in one page", has=lambda spec: spec.paged),
     Axis("rings.kv.stages", "KV_STAGES", "slots of the rings of K and V", blame=("smem",)),
 )
