@@ -26,6 +26,7 @@ BUILT_IN = {
     "grouped_gemm": "tlxgen.families.grouped_gemm:GroupedGemm",
     "attention_bwd": "tlxgen.families.attention_bwd:AttentionBwd",
     "attention_bwd_dq": "tlxgen.families.attention_bwd_dq:AttentionBwdDq",
+    "attention_decode": "tlxgen.families.attention_decode:AttentionDecode",
     "attention_fwd": "tlxgen.families.attention_fwd:AttentionFwd",
     "gdpa": "tlxgen.families.gdpa:Gdpa",
     "gdpa_bwd": "tlxgen.families.jagged_bwd:GdpaBwd",

@@ -1,0 +1,93 @@
+"""What an attention_decode spec may say, and which of it only changes constants."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tlxgen.arch import DTYPES, DType
+from tlxgen.families.kit import Axis, faults, meanings
+from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
+
+AXES = (
+    Axis("tile.n", "BLOCK_N", "keys of a tile", blame=("accumulator", "instruction")),
+    Axis("tile.box", "BOX_N", "keys of a TMA box, which lie in one page", has=lambda spec: spec.paged),
+    Axis("rings.kv.stages", "KV_STAGES", "slots of the rings of K and V", blame=("smem",)),
+)
+ROWS = 64  # of a tile of queries: those of one wgmma
+
+
+class Problem(SpecModel):
+    """O (B, H, Nq, D) = softmax(scale Q K^T) V for a few queries, the last of their sequences; Hkv divides H."""
+
+    dtype: Literal["bf16", "fp16"] = Field(
+        "bf16",
+        description="Element type of Q, K, V and O, to which probabilities are rounded.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "bf16", "fp16"),
+    )
+    head_dim: Literal[64, 128] = Field(128, description="D: elements of a row of Q, K, V and O.")
+    keys: Literal["dense", "lengths", "paged"] = Field(
+        "lengths",
+        description="Where the keys and values of a sequence are.",
+        json_schema_extra=choices(
+            dense="In (B, Hkv, Nk, D) tensors, all of them.",
+            lengths="In (B, Hkv, Nk, D) tensors, of which seqlens_k on the device says how many are there: a cache "
+            "that fills.",
+            paged="In pages of a cache (pages, page, Hkv, D), by a block_table; seqlens_k says how many are there.",
+        ),
+    )
+    causal: bool = Field(
+        True, description="Whether query i of Nq sees keys up to i + n - Nq of n, bottom-right; else it sees all."
+    )
+
+
+class TileShape(SpecModel):
+    n: Literal[32, 64, 128] = Field(64, description="Keys of a tile. Rows.")
+    box: Literal[16, 32, 64, 128] = Field(
+        64, description="With pages: keys of a TMA box, which lie in one page. A tile gathers boxes from several pages."
+    )
+
+
+class KeyValueRing(SpecModel):
+    stages: int = Field(6, ge=1, le=32, description="Slots of K and of V.")
+
+
+class Rings(SpecModel):
+    kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V on their way to the consumer.")
+
+
+class Schedule(SpecModel):
+    kind: Literal["grid"] = Field("grid", description="A CTA for each part of the keys of a head of K and V.")
+
+
+class DecodeSpec(CommonSpec):
+    """Attention of a few queries, split over keys."""
+
+    kernel: Literal["attention_decode"] = Field(description="The kernel family.")
+    problem: Problem = Field(Problem(), description="What is computed.")
+    tile: TileShape = Field(TileShape(), description="Extents of a tile.")
+    rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
+    schedule: Schedule = Field(Schedule(), description="Which CTA has which keys.")
+
+    @property
+    def dtype(self) -> DType:
+        return DTYPES[self.problem.dtype]
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether an argument says how many keys of each sequence are there."""
+        return self.problem.keys != "dense"
+
+    @property
+    def paged(self) -> bool:
+        return self.problem.keys == "paged"
+
+    def faults(self) -> list[Fault]:
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes()]
+
+    def _boxes(self) -> list[Fault]:
+        return faults.where(
+            ("tile.box", self.paged and self.tile.box > self.tile.n, "a box is a part of a tile, or all of it"),
+            ("tile.box", not self.paged and self.tile.box != 64, "keys that are not in pages have no boxes"),
+        )
