@@ -158,7 +158,7 @@ def clocks(config, m, n, sms):
     columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
     read, ctas = block_m * columns * 4, resident(config)
     moved = read * 2
-    tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas
+    tile = moved / 29 + (1500 + 1000 * (cluster > 1)) / ctas
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 

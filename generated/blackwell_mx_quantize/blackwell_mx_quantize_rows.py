@@ -117,7 +117,7 @@ def clocks(config, m, n, sms):
     """Estimated clocks of a launch: memory's, of whole tiles. Of equal configs the first is picked."""
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
-    tile = block_m * block_n * 3 / 18
+    tile = block_m * block_n * 3 / 29
     return max(triton.cdiv(m, block_m) * triton.cdiv(n, block_n) / sms, 1) * tile
 
 

@@ -16,7 +16,10 @@ from math import gcd, inf
 from typing import NamedTuple
 
 LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
+COPY = 4  # bytes that an asynchronous copy takes at least; others pass through registers, a slot at a time
 SUM = 4  # bytes of a sum
+COPIERS = 256  # threads that copy
+MOST_HELD = 24  # single elements of a slot that each of them holds: with more, compiles begin to spill
 MOST_PARTS = 16  # of a tile whose last CTA adds them up
 MOST_ROUNDS = 4  # of such parts, which a workspace has room for
 
@@ -46,7 +49,7 @@ class Kernel(NamedTuple):
     split: int = 1  # parts of K
     tail: str = "whole"  # or "split", "helped", "last": how tiles that do not fill a round are shared out
     swap: bool = False  # C is made as the transpose of B^T A^T, and `tile` is one of that: its rows lie along N
-    load_by: str = "tma"  # or "pointers": threads copy the operands themselves
+    load_by: str = "tma"  # or "pointers", "pointers_a", "pointers_b": threads copy both operands, A or B themselves
     pdl: bool = True  # it starts before the kernel before it has ended
     in_flight: bool = True  # a wgmma is issued before the one before it has ended
     direct: bool = False  # C is stored from registers
@@ -93,7 +96,7 @@ class Rates(NamedTuple):
     mark: float  # from a store of sums until another CTA reads them
     fix: float  # bytes of sums a clock that the last CTA of a tile adds up
     exchange: float  # bytes a clock that a CTA stores into another's shared memory
-    pointers: float  # bytes a clock that threads load by address
+    pointers: float  # copies a clock that threads make themselves, as wide as rows allow
 
 
 class Gpu(NamedTuple):
@@ -116,27 +119,26 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
-        self.estimates: dict[Gpu, list[Estimate]] = {}
+        self.estimates: dict[tuple[Gpu, int, int], list[Estimate]] = {}  # by the widths of copies, too
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
         operands are contiguous, or padded as TMA needs them."""
-        known = self.estimates.get(gpu)
-        if known is None:
-            known = self.estimates[gpu] = [estimate(k, self.types, gpu, self.rates) for k in self.kernels]
         m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
         a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
+        key = gpu, widest(a_pitch), widest(b_pitch)
+        known = self.estimates.get(key)
+        if known is None:
+            known = self.estimates[key] = [estimate(x, self.types, gpu, self.rates, *key[1:]) for x in self.kernels]
         a_cost, b_cost = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
-        if a_pitch % 16 or b_pitch % 16:  # then TMA cannot address the rows
-            by_tma = [kernel.load_by == "tma" for kernel in self.kernels]
-            return [inf if x else time(m, n, k, a_cost, b_cost) for x, time in zip(by_tma, known, strict=True)]
         return [time(m, n, k, a_cost, b_cost) for time in known]
 
     def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
         """How the kernel at `index`, whose tail is "last", cuts the tiles of a shape; its host function asks."""
         a_pitch, b_pitch = pitches or contiguous(self.types, *shape)
         given = (*shape, row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates))
-        return Clocks(self.kernels[index], self.types, gpu, self.rates).cut(*given)
+        widths = widest(a_pitch), widest(b_pitch)
+        return Clocks(self.kernels[index], self.types, gpu, self.rates, *widths).cut(*given)
 
     def are_contiguous(self, shape: Shape, pitches: Pitches | None) -> bool:
         """Whether rows begin in lines of L2 where those of contiguous operands do, which tables were measured with."""
@@ -151,9 +153,14 @@ class Cut(NamedTuple):
     slots: int  # of a part
 
 
-def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates) -> Estimate:
-    """Microseconds of a launch, as a function of the shape and of what rows of the operands cost (`row_cost`)."""
-    clocks = Clocks(kernel, types, gpu, rates)
+def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int = 16, b_bytes: int = 16) -> Estimate:
+    """Microseconds of a launch, as a function of the shape and of what rows of the operands cost (`row_cost`).
+
+    Rows of A and of B begin at multiples of so many bytes; TMA addresses those of 16 alone.
+    """
+    if not can_load(kernel, a_bytes, b_bytes):
+        return lambda *_: inf
+    clocks = Clocks(kernel, types, gpu, rates, a_bytes, b_bytes)
     mhz, throttle = (gpu.ghz or rates.ghz) * 1e3, rates.throttle
     fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
 
@@ -167,7 +174,9 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates) -> Estimate:
 class Clocks:
     """Clocks of a launch, and for how many of these the tensor cores of an SM have products, as `estimate` has them."""
 
-    def __init__(self, kernel: Kernel, types: Types, gpu: Gpu, rates: Rates) -> None:
+    def __init__(
+        self, kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int = 16, b_bytes: int = 16
+    ) -> None:
         block_m, block_n, block_k = kernel.tile
         cluster_m, cluster_n, cluster_k = kernel.cluster
         self.kernel, self.rates = kernel, rates
@@ -175,7 +184,7 @@ class Clocks:
         self.cluster_m, self.cluster_n = cluster_m, cluster_n
         cluster = cluster_m * cluster_n * cluster_k
         self.rows, self.columns = block_m * cluster_m, block_n * cluster_n
-        self.parts, ahead = kernel.split * cluster_k, kernel.stages - 1
+        self.parts = kernel.split * cluster_k
         self.a, self.b = (types.b, types.a) if kernel.swap else (types.a, types.b)
         self.ctas = max(1, gpu.sms // cluster) * cluster
         self.group = kernel.group_m * cluster_m
@@ -193,8 +202,13 @@ class Clocks:
             alone = kernel.overlap or kernel.consumers == 1
             barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
         self.barriers, self.fastest = barriers, multiply + barriers
-        fill_rate = rates.l2 if kernel.load_by == "tma" else min(rates.l2, rates.pointers)
-        self.a_fill, self.b_fill = block_k * self.a / cluster_n / fill_rate, block_k * self.b / cluster_m / fill_rate
+        widths = [width if x else 0 for x, width in zip(copies(kernel), (a_bytes, b_bytes), strict=True)]
+        self.widths = widths[:: -1 if kernel.swap else 1]  # of what threads copy, in bytes
+        a_rate, b_rate = (min(rates.l2, rates.pointers * width) if width else rates.l2 for width in self.widths)
+        self.a_fill, self.b_fill = block_k * self.a / cluster_n / a_rate, block_k * self.b / cluster_m / b_rate
+        ahead = kernel.stages // 2 if any(widths) else kernel.stages - 1  # slots on their way
+        if any(0 < width < COPY for width in widths):
+            ahead = 1
         self.a_slot, self.b_slot = block_k * self.a, block_k * self.b
         along_k = (types.b_along_k, types.a_along_k) if kernel.swap else (types.a_along_k, types.b_along_k)
         runs = (self.a * (block_k if along_k[0] else self.rows), self.b * (block_k if along_k[1] else self.columns))
@@ -249,6 +263,8 @@ class Clocks:
         """
         if self.kernel.swap:
             m, n, a_cost, b_cost = n, m, b_cost, a_cost
+        if any(self.widths):  # threads copy at their own pace
+            a_cost, b_cost = (1.0 if x else cost for x, cost in zip(self.widths, (a_cost, b_cost), strict=True))
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
@@ -323,6 +339,27 @@ class Clocks:
         return slots * slot_of(left, self.parts)
 
 
+def copies(kernel: Kernel) -> tuple[bool, bool]:
+    """Whether threads copy A, and B, themselves."""
+    return kernel.load_by in ("pointers", "pointers_a"), kernel.load_by in ("pointers", "pointers_b")
+
+
+def can_load(kernel: Kernel, a_bytes: int, b_bytes: int) -> bool:
+    """Whether the rows can be brought: TMA addresses those of 16 bytes, and of single elements threads hold a few."""
+    across = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
+    held = 0
+    for extent, copied, width in zip(across, copies(kernel), (a_bytes, b_bytes), strict=True):
+        if not copied and width < 16:
+            return False
+        held += extent if copied and width < COPY else 0
+    return held * kernel.tile[2] <= MOST_HELD * COPIERS
+
+
+def widest(pitch: float) -> int:
+    """Bytes of the widest copies that rows of such a pitch allow."""
+    return gcd(int(pitch), 16)
+
+
 def row_cost(pitch: float, rates: Rates) -> float:
     """Time of a row of a box, 128 bytes wide, over that of one which begins with a line of L2."""
     over = pitch % LINE
@@ -393,5 +430,5 @@ RATES = Rates(
     mark=3864,
     fix=133.6,
     exchange=4,
-    pointers=16,
+    pointers=4.5,
 )

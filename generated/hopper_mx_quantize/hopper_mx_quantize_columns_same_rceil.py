@@ -26,7 +26,6 @@ from ._host import (
     layout,
     missing,
     no_tensor,
-    number,
     on_cuda,
     pick,
     prepared,
@@ -97,9 +96,9 @@ def hopper_mx_quantize_columns_same_rceil_kernel(
         numbers.to(tl.float8e4nv),
         mask=inside,
     )
-    number = row // 32 + tl.arange(0, BLOCK_M // 32)
-    known = (columns < tl.cdiv(N, 128) * 128)[None, :] & (number < tl.cdiv(M, 128) * 4)[:, None]
-    tl.store(column_scales_ptr + place(columns[None, :], number[:, None], M), byte, mask=known)
+    scale = row // 32 + tl.arange(0, BLOCK_M // 32)
+    known = (columns < tl.cdiv(N, 128) * 128)[None, :] & (scale < tl.cdiv(M, 128) * 4)[:, None]
+    tl.store(column_scales_ptr + place(columns[None, :], scale[:, None], M), byte, mask=known)
 
 
 def outputs(x):

@@ -26,7 +26,6 @@ from ._host import (
     layout,
     missing,
     no_tensor,
-    number,
     on_cuda,
     pick,
     prepared,
@@ -96,9 +95,9 @@ def hopper_mx_quantize_fp32_both_kernel(
     tl.store(
         rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], numbers.to(tl.float8e4nv), mask=inside
     )
-    number = column // 32 + tl.arange(0, BLOCK_N // 32)
-    known = (rows < tl.cdiv(M, 128) * 128)[:, None] & (number < tl.cdiv(N, 128) * 4)[None, :]
-    tl.store(row_scales_ptr + place(rows[:, None], number[None, :], N), byte, mask=known)
+    scale = column // 32 + tl.arange(0, BLOCK_N // 32)
+    known = (rows < tl.cdiv(M, 128) * 128)[:, None] & (scale < tl.cdiv(N, 128) * 4)[None, :]
+    tl.store(row_scales_ptr + place(rows[:, None], scale[None, :], N), byte, mask=known)
 
     # Along columns.
     blocks = tl.reshape(magnitude, (BLOCK_M // 32, 32, BLOCK_N))
@@ -110,9 +109,9 @@ def hopper_mx_quantize_fp32_both_kernel(
         tl.trans(numbers.to(tl.float8e4nv)),
         mask=there,
     )
-    number = row // 32 + tl.arange(0, BLOCK_M // 32)
-    known = (columns < tl.cdiv(N, 128) * 128)[None, :] & (number < tl.cdiv(M, 128) * 4)[:, None]
-    tl.store(column_scales_ptr + place(columns[None, :], number[:, None], M), byte, mask=known)
+    scale = row // 32 + tl.arange(0, BLOCK_M // 32)
+    known = (columns < tl.cdiv(N, 128) * 128)[None, :] & (scale < tl.cdiv(M, 128) * 4)[:, None]
+    tl.store(column_scales_ptr + place(columns[None, :], scale[:, None], M), byte, mask=known)
 
 
 def outputs(x):

@@ -26,7 +26,6 @@ from ._host import (
     layout,
     missing,
     no_tensor,
-    number,
     on_cuda,
     pick,
     prepared,
@@ -93,9 +92,9 @@ def hopper_mx_quantize_rows_kernel(
     tl.store(
         rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], numbers.to(tl.float8e4nv), mask=inside
     )
-    number = column // 32 + tl.arange(0, BLOCK_N // 32)
-    known = (rows < tl.cdiv(M, 128) * 128)[:, None] & (number < tl.cdiv(N, 128) * 4)[None, :]
-    tl.store(row_scales_ptr + place(rows[:, None], number[None, :], N), byte, mask=known)
+    scale = column // 32 + tl.arange(0, BLOCK_N // 32)
+    known = (rows < tl.cdiv(M, 128) * 128)[:, None] & (scale < tl.cdiv(N, 128) * 4)[None, :]
+    tl.store(row_scales_ptr + place(rows[:, None], scale[None, :], N), byte, mask=known)
 
 
 def outputs(x):
