@@ -151,9 +151,9 @@ def test_gemms_are_distributed_as_declared() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--random", "3", "--shapes", "64x64x64"], "--random draws the shapes"),
-        (["--random", "3", "--every-config"], "--random draws the shapes"),
-        (["--seed", "3"], "there is no --random"),
+        (["--random", "3", "--shapes", "64x64x64"], "--random cannot be combined with --shapes or --every-config"),
+        (["--random", "3", "--every-config"], "--random cannot be combined with --shapes or --every-config"),
+        (["--seed", "3"], "--seed needs --random"),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -23,6 +23,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "watch": (*_ANY, "triton", "torch"),
     "compile": _OFFLINE,
     "package": (*_OFFLINE, "torch"),
+    "export": _ANY,
     "verify": (*_ANY, "triton", "torch"),
     "profile": (*_ANY, "triton", "torch"),
     "check": _GPU,

@@ -45,7 +45,8 @@ def inputs(spec: HstuSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. Every other sequence has other targets."""
     b, h, _, n, m = shape
     k_lengths = attention.lengths(b, m, 1)
-    q_lengths = [min(length, n) for length in k_lengths]
+    none = {2} if n < m else set()  # the third sequence, of keys without a query
+    q_lengths = [0 if i in none else min(length, n) for i, length in enumerate(k_lengths)]
     made = attention.operands(spec, shape, q_lengths, k_lengths, device)
     made |= {"alpha": 2 * spec.problem.head_dim**-0.5, "attn_scale": 1 / m}
     if spec.problem.attn_scale == "rows":
