@@ -150,7 +150,7 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_records_begin_as_the_page_says(folder: Path) -> None:
     import json
 
-    rows = re.findall(r"^\| `(\w+)` \| (`\w+`.*) \|$", PAGE[PAGE.index("keys of its own") :], re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (`\w+`.*) \|$", PAGE[PAGE.index("additional keys") :], re.MULTILINE)
     assert {verb for verb, _ in rows} >= {"explain", "doctor"}
     commands = {"explain": "explain leader --json", "doctor": "doctor --json"}
     for verb, keys in rows:
