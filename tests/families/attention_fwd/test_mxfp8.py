@@ -53,7 +53,7 @@ def reasons(name: str, **changes: Any) -> list[str]:
 
 
 def test_scales_may_not_be_copied_before_scores_have_been_read() -> None:
-    text = "alias: {} cannot take the buffers of s: 1 x softmax may still read them when mma writes"
+    text = "alias: {0} cannot take the buffers of s: softmax releases them before {0} has left"
     assert reasons("sf_qk", drains=()) == [text.format("sf_qk")]
     assert reasons("sf_v", drains=()) == [text.format("sf_v")]
     (drain,) = plan_of().ring("sf_v").drains
