@@ -217,7 +217,7 @@ def blackwell_attention_bwd_orders_head_dim128_dk_dq_dp_smem_dp_kernel(
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 phase = count & 1
-                previous_slot = (count + Q_STAGES - 1) % Q_STAGES
+                previous_q = (count + Q_STAGES - 1) % Q_STAGES
                 previous_phase = (count - 1) & 1
                 if count < steps:
                     tlx.barrier_wait(q_full[q_slot], q_phase)
@@ -228,10 +228,10 @@ def blackwell_attention_bwd_orders_head_dim128_dk_dq_dp_smem_dp_kernel(
                     tlx.barrier_wait(ds_full[0], previous_phase)
                     tlx.async_dot(
                         ds_tiles[0],
-                        q_tiles[previous_slot],
+                        q_tiles[previous_q],
                         dk_tiles[0],
                         use_acc=count > 1,
-                        mBarriers=[q_empty[previous_slot]],
+                        mBarriers=[q_empty[previous_q]],
                     )
                     tlx.async_dot(
                         tlx.local_trans(ds_tiles[0]), k_tiles[0], dq_tiles[0], use_acc=False, mBarriers=[dq_full[0]]

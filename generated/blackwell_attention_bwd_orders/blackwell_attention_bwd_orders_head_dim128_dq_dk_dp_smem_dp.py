@@ -217,7 +217,7 @@ def blackwell_attention_bwd_orders_head_dim128_dq_dk_dp_smem_dp_kernel(
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 phase = count & 1
-                previous_slot = (count + Q_STAGES - 1) % Q_STAGES
+                previous_q = (count + Q_STAGES - 1) % Q_STAGES
                 previous_phase = (count - 1) & 1
                 if count < steps:
                     tlx.barrier_wait(q_full[q_slot], q_phase)
@@ -231,10 +231,10 @@ def blackwell_attention_bwd_orders_head_dim128_dq_dk_dp_smem_dp_kernel(
                     )
                     tlx.async_dot(
                         ds_tiles[0],
-                        q_tiles[previous_slot],
+                        q_tiles[previous_q],
                         dk_tiles[0],
                         use_acc=count > 1,
-                        mBarriers=[q_empty[previous_slot]],
+                        mBarriers=[q_empty[previous_q]],
                     )
                 if count < steps:
                     tlx.barrier_wait(do_full[do_slot], do_phase)

@@ -221,7 +221,7 @@ def blackwell_attention_bwd_orders_head_dim64_dk_dq_dp_tmem_no_reuse_kernel(
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 phase = count & 1
-                previous_slot = (count + Q_STAGES - 1) % Q_STAGES
+                previous_q = (count + Q_STAGES - 1) % Q_STAGES
                 previous_phase = (count - 1) & 1
                 if count < steps:
                     tlx.barrier_wait(q_full[q_slot], q_phase)
@@ -232,10 +232,10 @@ def blackwell_attention_bwd_orders_head_dim64_dk_dq_dp_tmem_no_reuse_kernel(
                     tlx.barrier_wait(ds_tmem_full[0], previous_phase)
                     tlx.async_dot(
                         ds_tmem_tiles[0],
-                        q_tiles[previous_slot],
+                        q_tiles[previous_q],
                         dk_tiles[0],
                         use_acc=count > 1,
-                        mBarriers=[q_empty[previous_slot]],
+                        mBarriers=[q_empty[previous_q]],
                     )
                     tlx.barrier_wait(ds_full[0], previous_phase)
                     tlx.barrier_wait(dq_empty[0], previous_phase ^ 1)  # acquire: free on the first pass

@@ -64,7 +64,7 @@ def test_instrument_writes_twins_and_what_they_import(
         ([], "--instrument needs --out"),
         (["--out", "generated"], "is for what build writes"),
         (["--out", "built"], "was written by a build"),
-        (["--out", "mine"], "has files that are no instrumented modules"),
+        (["--out", "mine"], "has files that are not instrumented modules"),
         (["--out", "twins", "--check"], "--instrument cannot be combined"),
         (["--out", "twins", "--verify"], "--instrument cannot be combined"),
         (["--out", "file"], "cannot write"),
@@ -184,5 +184,5 @@ def test_profile_of_another_file_is_refused(
 ) -> None:
     (tmp_path / "k.py").write_text("import torch\n")
     assert run(monkeypatch, "profile", "--simulate", tmp_path / "k.py") == 2
-    assert "is no generated module" in capsys.readouterr().err
+    assert "is not a generated module" in capsys.readouterr().err
     assert run(monkeypatch, "profile", "--simulate", tmp_path / "missing.yaml") == 2

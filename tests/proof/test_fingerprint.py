@@ -88,7 +88,7 @@ def test_nothing_that_the_simulator_loads_escapes_unless_it_is_said_why() -> Non
 
 
 INFRASTRUCTURE = ("base", "functions", "interface", "nearest", "refusal", "structure", "tuned")
-ATTENTION = ("attention_fwd", "attention_bwd", "attention_bwd_dq", "gdpa", "hstu", "jagged_bwd")
+ATTENTION = ("attention_decode", "attention_fwd", "attention_bwd", "attention_bwd_dq", "gdpa", "hstu", "jagged_bwd")
 FAMILIES = ("gemm", "grouped_gemm", *ATTENTION, "norm_fwd", "norm_bwd", "mx_quantize")
 LEFT = {
     *(f"tlxgen.families.{name}" for name in ("", *INFRASTRUCTURE, *FAMILIES)),  # find a family and its variants

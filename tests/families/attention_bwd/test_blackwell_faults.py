@@ -45,7 +45,7 @@ FAULTS = (
     Mutant("Q released with S", PLAIN, "mBarriers=[s_full[0]]", "mBarriers=[s_full[0], q_empty[q_slot]]", 0, SQUARE),
     Mutant("dO released with dP", PLAIN,
         "mBarriers=[dp_full[0]]", "mBarriers=[dp_full[0], do_empty[do_slot]]", 0, SQUARE),
-    Mutant("Q never released", PLAIN, "mBarriers=[q_empty[previous_slot]]", "force_async=True", 0, SQUARE),
+    Mutant("Q never released", PLAIN, "mBarriers=[q_empty[previous_q]]", "force_async=True", 0, SQUARE),
     Mutant("dO never released", PLAIN, "mBarriers=[do_empty[do_slot]]", "force_async=True", 0, SQUARE),
     Mutant("Q never acquired", PLAIN, "tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)", "pass", 0, SQUARE),
     Mutant("dO never acquired", PLAIN, "tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)", "pass", 0, SQUARE),
@@ -56,7 +56,7 @@ FAULTS = (
     # Commits before the product that they must cover.
     Mutant("S committed by none", PLAIN, "mBarriers=[s_full[0]]", "force_async=True", 0, SQUARE),
     Mutant("dQ published with dK", PLAIN,
-        "mBarriers=[q_empty[previous_slot]]", "mBarriers=[q_empty[previous_slot], dq_full[0]]", 0, SQUARE),
+        "mBarriers=[q_empty[previous_q]]", "mBarriers=[q_empty[previous_q], dq_full[0]]", 0, SQUARE),
     Mutant("the sums committed in the loop", FIRST,
         "mBarriers=[do_empty[do_slot]]", "mBarriers=[do_empty[do_slot], sums_full[0]]", 0, ODD),
     Mutant("the sums never committed", PLAIN, "tlx.tcgen05_commit(sums_full[0])", "pass", 0, SQUARE),
@@ -77,7 +77,7 @@ FAULTS = (
     Mutant("dS of this step's phase", PLAIN,
         "previous_phase = (count - 1) & 1", "previous_phase = count & 1", 0, SQUARE),
     Mutant("Q of this step for dK", PLAIN,
-        "previous_slot = (count + Q_STAGES - 1) % Q_STAGES", "previous_slot = q_slot", 0, SQUARE),
+        "previous_q = (count + Q_STAGES - 1) % Q_STAGES", "previous_q = q_slot", 0, SQUARE),
     # Order with the async proxy, and of stores.
     Mutant("no fence after dS", PLAIN, f"{FENCE}  # the tensor core", "pass  #", 0, SQUARE),
     Mutant("no fence before the sum of dQ", PLAIN, f"{FENCE}  # the TMA engine", "pass  #", 0, SQUARE),

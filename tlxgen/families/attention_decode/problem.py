@@ -11,7 +11,6 @@ import torch
 
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, strays
-from tlxgen.families.kit.unseen import GRID
 
 from .spec import DecodeSpec
 
@@ -46,7 +45,6 @@ def simulated_shapes(spec: DecodeSpec, constants: Mapping[str, int], sms: int) -
 
 def unseen(spec: DecodeSpec) -> Iterator[Waiver]:
     """What no run can exercise, and why."""
-    yield GRID
     yield Waiver(("empty",), "", "a tile of keys has a key that is there, and a tile of rows a row")
     why = "a round adds up 16 parts, of as many CTAs as a CPU does not run at once"
     yield Waiver(("second-round",), r"for first in range", why)
