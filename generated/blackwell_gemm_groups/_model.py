@@ -186,7 +186,7 @@ class Clocks:
         self.rows, self.columns = block_m * cluster_m, block_n * cluster_n
         self.parts = kernel.split * cluster_k
         self.a, self.b = (types.b, types.a) if kernel.swap else (types.a, types.b)
-        self.ctas = max(1, gpu.sms // cluster) * cluster
+        self.ctas = gpu.sms // cluster * cluster or gpu.sms
         self.group = kernel.group_m * cluster_m
 
         # Of a slot: what tensor cores take for it, each row and column of it from L2, and barriers.
@@ -345,7 +345,10 @@ def copies(kernel: Kernel) -> tuple[bool, bool]:
 
 
 def can_load(kernel: Kernel, a_bytes: int, b_bytes: int) -> bool:
-    """Whether the rows can be brought: TMA addresses those of 16 bytes, and of single elements threads hold a few."""
+    """Whether the kernel can load rows that begin at multiples of so many bytes.
+
+    TMA needs 16. Single elements pass through registers, which must have room for a thread's share of a slot.
+    """
     across = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
     held = 0
     for extent, copied, width in zip(across, copies(kernel), (a_bytes, b_bytes), strict=True):

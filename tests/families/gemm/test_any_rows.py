@@ -198,6 +198,7 @@ def _held(plan: Any) -> int:
         ("cluster: {m: 2}\n", "a CTA copies for itself: no cluster"),
         ("rings: {ab: {full: separate}}\n", "A and B of a slot are published together: shared"),
         ("schedule: {tail: split}\n", "a producer that copies has no registers left to add up parts: last"),
+        ("schedule: {tail: helped}\nepilogue: {store: tma}\n", "a helper's sums come by TMA, in A's place"),
         ("schedule: {kind: dynamic}\n", "a producer that copies draws no tiles: persistent"),
     ],
 )

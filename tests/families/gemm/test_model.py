@@ -126,7 +126,7 @@ def test_products_that_share_the_columns_take_no_less_than_one_would(columns: in
 
 
 @settings(deadline=None)
-@given(kernel, extent, extent, extent, st.tuples(pitch, pitch), st.integers(4, 200))
+@given(kernel, extent, extent, extent, st.tuples(pitch, pitch), st.integers(1, 200))
 def test_every_kernel_has_a_time_for_every_shape(
     one: Kernel, m: int, n: int, k: int, pitches: tuple[int, int], sms: int
 ) -> None:

@@ -152,15 +152,17 @@ def _beside_pointers(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "tasks.specialized", "a task of its own copies: true"
     if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
         yield "cluster", "a CTA copies for itself: no cluster"
-    if (spec.tasks.load.by == "pointers") != (spec.rings.ab.full == "shared"):
-        if spec.tasks.load.by == "pointers":
-            yield "rings.ab.full", "A and B of a slot are published together: shared"
-        else:
-            yield "rings.ab.full", "TMA says when one operand is there, and the producer when the other is: separate"
+    both, shared = spec.tasks.load.by == "pointers", spec.rings.ab.full == "shared"
+    if both and not shared:
+        yield "rings.ab.full", "A and B of a slot are published together: shared"
+    if shared and not both:
+        yield "rings.ab.full", "TMA says when one operand is there, and the producer when the other is: separate"
     if spec.schedule.kind == "dynamic":
         yield "schedule.kind", "a producer that copies draws no tiles: persistent"
     if spec.schedule.tail == "split" and spec.schedule.fix_up == "after":
         yield "schedule.fix_up", "a producer that copies has no registers left to add up parts: last"
+    if spec.schedule.tail == "helped":
+        yield "schedule.tail", "a helper's sums come by TMA, in A's place: whole or split"
 
 
 def _against_a_counter(spec: GemmKeys) -> Iterator[tuple[str, str]]:

@@ -89,8 +89,8 @@ class LoadTask(SpecModel):
             tma="By TMA: one thread asks for whole tiles. Rows must begin at multiples of 16 bytes.",
             pointers="sm90: by every thread's own copies: cp.async of 16, 8 or 4 bytes, or single elements, as "
             "the rows allow at the launch. N and K may be odd. For what TMA cannot address; slower.",
-            pointers_a="sm90: A by every thread's own copies, B by TMA: where rows of A alone begin anywhere, or are "
-            "so short that TMA would fetch little of each. rings.ab.full is separate.",
+            pointers_a="sm90: A by every thread's own copies, B by TMA: where TMA cannot address the rows of A "
+            "alone. rings.ab.full is separate.",
             pointers_b="The same with B by copies and A by TMA.",
         ),
     )

@@ -67,7 +67,7 @@ CUT_TAIL: Mapping[str, Any] = {"tasks": {"mma": {"registers": 208}}}
 # A slot has the products that one scale is for, and they leave the tensor core before the next slot's.
 BLOCK_SCALES: Mapping[str, Any] = {"tile": {"n": 128, "k": 128}, "tasks": {"mma": {"promote": True}}}
 
-# All threads of the producer copy, and need registers; C may have any rows, too.
+# All threads of the producer copy, and need registers. Where both operands may have any rows, so may C.
 COPIES: Mapping[str, Any] = {"tasks": {"load": {"warps": 8}, "mma": {"registers": 112}}}
 ONE_COPIED: Mapping[str, Any] = {**COPIES, "rings": {"ab": {"full": "separate"}}}
 BY_POINTERS: Mapping[str, Mapping[str, Any]] = {
