@@ -39,7 +39,7 @@ def run(
     reference = problem.reference(spec, tensors)
     reproducible = getattr(problem, "reproducible", lambda spec, output: True)
     first: dict[str, torch.Tensor] = {}
-    worst: dict[str, Any] = {}
+    worst: dict[str, Any] = {"error": 0.0, "worst": None, "text": "nothing to compare"}
     for repeat in range(repeats):
         outputs, strays = problem.launch(module, spec, shape, tensors, config)
         if strays:
@@ -56,7 +56,7 @@ def run(
             if not verdict.passed:
                 return _failed(f"{name}: {verdict.text}", verdict.error, verdict.worst)
             first[name] = out.clone()
-            if verdict.error >= worst.get("error", 0.0):
+            if verdict.error >= worst["error"]:
                 worst = {"error": verdict.error, "worst": verdict.worst, "text": f"{name}: {verdict.text}"}
     if peers is None:
         return {"passed": True, **worst}
