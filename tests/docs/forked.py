@@ -22,8 +22,14 @@ SERVER = """
 import json, os, sys, traceback
 import tlxgen.api, tlxgen.build, tlxgen.cli, tlxgen.review.diff, tlxgen.review.listing, tlxgen.review.show
 import tlxgen.verbs.build, tlxgen.verbs.explain
+import tlxgen.render.module
+from tlxgen import stamp
 from tlxgen.families import loaded
+from tlxgen.render import environment
 loaded()
+templates = environment.environment(stamp.templates())
+for name in environment.closure(stamp.templates(), "gemm/module.py.j2"):
+    templates.get_template(name)  # most pages build a GEMM, and parsing its templates is half of that
 for line in sys.stdin:
     words, folder, environment, output = json.loads(line)
     child = os.fork()

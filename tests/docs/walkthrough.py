@@ -35,6 +35,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXCERPT = re.compile(r"(?<=\]\(\.\./)([^)\s]+)\):\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`([^`\s]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIME = re.compile(r"\b\d+(\.\d+)? s\b")
+FAILS = ' || echo "exit status $?"'  # behind a command that is meant to fail
 RULE = re.compile(r"[─\s]*")
 
 
@@ -103,9 +104,11 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "200"}
     for who in ("AUTHOR", "COMMITTER"):
         environment |= {f"GIT_{who}_NAME": "me", f"GIT_{who}_EMAIL": "me@example.com"}
-    words = forked.words_of(command)
+    sentence = command.removesuffix(FAILS)
+    words = forked.words_of(sentence)
     if words is not None:
-        return forked.run(words, folder, environment)
+        status, output = forked.run(words, folder, environment)
+        return (0, f"{output}exit status {status}\n") if status and sentence != command else (status, output)
     python = f'python() {{ "{sys.executable}" "$@"; }}'
     script = f'{python}\ntlxgen() {{ python -m tlxgen "$@"; }}\nexec 2>&1\n{command}'
     shell = ["bash", "-c", script]

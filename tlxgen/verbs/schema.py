@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from tlxgen import families
 from tlxgen.spec import json_schema
@@ -30,4 +31,12 @@ def schema() -> tuple[str, list[str]]:
         except Exception as error:  # whatever the annotations of a package's model do
             del models[name]
             notes.append(f"the kernel family {name!r} has no JSON Schema: {' '.join(str(error).split())}")
-    return json.dumps(json_schema(models), indent=2) + "\n", sorted(notes)
+    return _text(json_schema(models), levels=4) + "\n", sorted(notes)
+
+
+def _text(value: Any, levels: int) -> str:
+    """JSON with a line for each entry of the outer `levels` objects: a key of a definition is a line."""
+    if not levels or not isinstance(value, dict) or not value:
+        return json.dumps(value, separators=(",", ":"))
+    entries = (f"{json.dumps(key)}: {_text(inner, levels - 1)}" for key, inner in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
