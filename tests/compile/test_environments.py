@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tlxgen.compile import TOOLCHAINS, environments, named
+from tlxgen.compile.read import cluster
 from tlxgen.errors import ToolchainError
 
 UTLX = named("utlx")
@@ -73,3 +74,8 @@ def test_doctor_says_which_are_there() -> None:
     assert found["toolchain utlx"].state == "ok"
     assert found["toolchain fbtriton-3.8"].state == "absent"
     assert found["toolchain fbtriton-3.8"].remedy == "run: tlxgen doctor --install fbtriton-3.8"
+
+
+def test_the_cluster_of_stock_triton_is_read_from_the_ptx() -> None:
+    assert cluster(".reqntid 384\n.reqnctapercluster 2, 1, 1\n{", object()) == (2, 1, 1)
+    assert cluster(".reqntid 384\n{", object()) == (1, 1, 1)
