@@ -208,6 +208,10 @@ def compile_specs(
         Optional[Literal["sm90", "sm100"]],
         typer.Option("--arch", help="Architecture for FILE.py:function (default sm90); other targets have their own."),
     ] = None,
+    toolchain: Annotated[
+        str,
+        typer.Option("--toolchain", help="The Triton to compile with: fbtriton, fbtriton-3.8 or utlx."),
+    ] = "fbtriton",
 ) -> None:
     """Compile kernels offline, compare the results with the plan, and record them in the lock. Writes no source."""
     from tlxgen.compile import check_torch
@@ -219,7 +223,7 @@ def compile_specs(
     refuse_idle_of_compile(each, config=config, arch=arch)
     if any(map(is_hand_written, each)):
         check_torch()
-    raise typer.Exit(verb.run(each, strict, workers, timeout, no_cache, as_json, config, arch or "sm90"))
+    raise typer.Exit(verb.run(each, strict, workers, timeout, no_cache, as_json, config, arch or "sm90", toolchain))
 
 
 @app.command()
@@ -679,10 +683,18 @@ def doctor(
         Optional[str], typer.Option("--for", help="Exit 1 unless this verb works here.", autocompletion=verbs_for)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    install: Annotated[
+        Optional[str],
+        typer.Option("--install", help="First make the environment of this toolchain by pip: fbtriton-3.8 or utlx."),
+    ] = None,
 ) -> None:
     """Say what works on this machine, and how to repair the rest. Exit 1 for a fault; a missing GPU is not a fault."""
     from tlxgen.verbs import doctor as command
 
+    if install is not None:
+        from tlxgen.compile import environments
+
+        environments.install(environments.named(install))
     raise typer.Exit(command.run(verb, as_json))
 
 

@@ -29,6 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(checks, "_torch", lambda: CPU)
+    monkeypatch.setattr(checks, "_toolchains", lambda: iter(()))
     monkeypatch.setattr(checks, "check_triton", lambda: "3.7.4+fb")
     monkeypatch.setattr(readings, "listed", lambda: ())
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")

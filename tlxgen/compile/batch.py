@@ -13,9 +13,9 @@ from pathlib import Path
 from tlxgen.bounded import Answer, Child, cpus, run_each
 
 from . import cache as store
+from .environments import DEFAULT, Toolchain
 from .job import Job, Outcome, Resources
 from .logs import telling_line
-from .toolchain import check_triton, fingerprint
 
 CHILD = "tlxgen.compile.compiler"
 LOG_LINES = 40  # of a lost child; LLVM may print megabytes of IR before it aborts
@@ -32,14 +32,15 @@ def compile_all(
     cache: Path | None = None,
     keep: Path | None = None,
     on_done: Callable[[Outcome], None] | None = None,
+    toolchain: Toolchain = DEFAULT,
 ) -> list[Outcome]:
     """Compiles every job; outcomes in the order of the jobs, those of equal content from one compilation.
 
     `workers` defaults to the CPUs that this process may use. `timeout_s` is wall time a job, imports excluded. `cache`
     is a folder of results; None keeps none. `keep` is one for cubins and what launches them (see `Outcome.kept`);
     it goes without a cache, which has no cubins, and without SASS. `on_done` is called in this thread as each job is
-    done, in any order. A job that fails is an outcome with an error. Raises ToolchainError if this Triton cannot
-    compile TLX and a job is not in the cache.
+    done, in any order. A job that fails is an outcome with an error. Raises ToolchainError if the Triton of `toolchain`
+    is not there or cannot compile TLX, and a job is not in the cache.
     """
     if keep is not None and cache is not None:
         raise ValueError("a cache of results has no cubins to keep")
@@ -50,12 +51,12 @@ def compile_all(
         if on_done is not None:
             on_done(outcome)
 
-    batches, names = _batches(jobs, cache, done)
+    batches, names = _batches(jobs, cache, done, toolchain)
     if batches:
-        check_triton()
+        toolchain.check()
         firsts = [jobs[batch[0]] for batch in batches]
         each = run_each(
-            lambda stop: Child(CHILD, stop, scratch=_environment),
+            lambda stop: Child(CHILD, stop, scratch=lambda folder: _environment(folder) | toolchain.environment()),
             firsts,
             lambda child, job: _compile(child, job, timeout_s, keep),
             workers=min(workers or cpus(), len(batches)),
@@ -73,10 +74,10 @@ def compile_all(
 
 
 def _batches(
-    jobs: Sequence[Job], cache: Path | None, done: Callable[[int, Outcome], None]
+    jobs: Sequence[Job], cache: Path | None, done: Callable[[int, Outcome], None], toolchain: Toolchain
 ) -> tuple[list[list[int]], list[str | None]]:
     """Indices of jobs of equal content, and each batch's name in the cache. Cached or unreadable ones are done."""
-    toolchain = fingerprint() if cache is not None else None
+    fingerprint = toolchain.fingerprint() if cache is not None else None
     alike: defaultdict[str, list[int]] = defaultdict(list)
     names: dict[str, str | None] = {}
     for index, job in enumerate(jobs):
@@ -88,7 +89,7 @@ def _batches(
         content = store.content(job, source)
         alike[content].append(index)
         if content not in names:
-            names[content] = store.key(content, source, toolchain)
+            names[content] = store.key(content, source, fingerprint)
     missing = []
     for content, indices in alike.items():
         name = names[content]

@@ -24,6 +24,7 @@ from tlxgen.bounded import LOG_FILE
 from tlxgen.bounded.serve import Say, serve
 from tlxgen.loading import load_file
 
+from .environments import enter
 from .job import Job, Outcome, Resources
 from .logs import one_line, telling_line
 from .read import launching, resources
@@ -62,6 +63,7 @@ class OfflineDriver:
 
 def main() -> None:
     """Serves jobs until stdin ends. The slow imports come first, so that no job's time limit has them in it."""
+    enter()
     importlib.import_module("triton.compiler")
     with contextlib.suppress(ImportError):  # a module that needs torch says so itself
         importlib.import_module("torch")

@@ -22,6 +22,7 @@ _SETMAXNREG = re.compile(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\s+(\d+)")
 _COMMENT = re.compile(r"[ \t]*//.*")
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _MAXNREG = re.compile(r"^\s*\.maxnreg\s+(\d+)", re.MULTILINE)
+_CLUSTER = re.compile(r"^\s*\.reqnctapercluster\s+(\d+(?:\s*,\s*\d+)*)", re.MULTILINE)
 _PARAMETERS = re.compile(r"\.entry\s+[\w$]+\(([^)]*)\)")
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[bsuf](\d+)\s+[^,\[]*(?:\[(\d+)\])?")
 _LABEL = re.compile(r"^(\.L\w+):")
@@ -74,7 +75,7 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str, *, with_sass: 
     maxnreg = _MAXNREG.search(ptx)
     text = disassembled(cubin) if with_sass else None
     counts, sass_digest = sass(text) if text is not None else (None, None)
-    x, y, z = metadata.cluster_dims
+    x, y, z = cluster(ptx, metadata)
     return Resources(
         registers=int(used[0][0]),
         stack_bytes=stack_bytes,
@@ -96,6 +97,16 @@ def resources(ptx: str, cubin: bytes, metadata: Any, report: str, *, with_sass: 
         loops=loops(text) if text is not None else (),
         releases=releases(text) if text is not None else None,
     )
+
+
+def cluster(ptx: str, metadata: Any) -> tuple[int, int, int]:
+    """CTAs a cluster. Stock Triton's metadata lack the field that fbtriton's have; the PTX names them in either."""
+    if (told := getattr(metadata, "cluster_dims", None)) is not None:
+        x, y, z = told
+        return x, y, z
+    found = _CLUSTER.search(ptx)
+    x, y, z = ([int(n) for n in found[1].split(",")] + [1, 1])[:3] if found else (1, 1, 1)
+    return x, y, z
 
 
 def anonymous(ptx: str) -> str:

@@ -84,7 +84,7 @@ def check_torch() -> None:
 def check_triton() -> str:
     """The version of an fbtriton that works ("3.7.4+fb"). ToolchainError says what is wrong and what mends it."""
     folder = package()
-    if fingerprint() is not None and (version := _static_version(folder)):
+    if fingerprint() is not None and (version := static_version(folder)):
         return version  # every file is as fbtriton's wheel had it: no need to load 530 MB to ask
     return _judge(folder, _probe())
 
@@ -114,7 +114,7 @@ def _fingerprint(folder: Path) -> str | None:
         return None
     rows = sorted(row for row in csv.reader(record.splitlines()) if len(row) == 3 and row[0].startswith("triton/"))
     hashed = [row for row in rows if row[1]]  # pip lists the .pyc it made without a hash
-    if not hashed or not all(_intact(root / path, digest, size) for path, digest, size in hashed):
+    if not hashed or not all(intact(root / path, digest, size) for path, digest, size in hashed):
         return None
     return hashlib.sha256("\n".join(",".join(row) for row in hashed).encode()).hexdigest()
 
@@ -144,7 +144,7 @@ def name_cache(toolchain: str) -> None:
         module.triton_key = lambda: toolchain
 
 
-def _intact(path: Path, digest: str, size: str) -> bool:
+def intact(path: Path, digest: str, size: str) -> bool:
     """Whether a file is as its row of RECORD says."""
     try:
         if path.stat().st_size != int(size):
@@ -158,7 +158,7 @@ def _intact(path: Path, digest: str, size: str) -> bool:
     return base64.urlsafe_b64encode(found).rstrip(b"=").decode() == expected
 
 
-def _static_version(folder: Path) -> str | None:
+def static_version(folder: Path) -> str | None:
     """`triton.__version__`, read without an import."""
     found = re.search(r"^__version__\s*=\s*['\"]([^'\"]+)", (folder / "__init__.py").read_text(), re.MULTILINE)
     return found[1] if found else None

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tlxgen import __version__, families, stamp
 from tlxgen.bench import device as readings
-from tlxgen.compile import check_torch, check_triton
+from tlxgen.compile import TOOLCHAINS, check_torch, check_triton
 from tlxgen.compile.toolchain import FBTRITON, REMEDY, tools
 from tlxgen.errors import CacheError, ToolchainError
 
@@ -45,7 +45,7 @@ def examine() -> list[Check]:
     """Every check, in the order of CHECKS, and one for each plug-in."""
     checks = [check() for check in CHECKS]
     torch = _torch()
-    return [*checks, *_of_torch(torch), _gpu(torch), *_plug_ins()]
+    return [*checks, *_of_torch(torch), _gpu(torch), *_toolchains(), *_plug_ins()]
 
 
 def _python() -> Check:
@@ -181,6 +181,18 @@ def _gpu(torch: dict[str, Any] | ToolchainError) -> Check:
     texts = [f"{name} ({ARCHES.get(at, 'neither sm90 nor sm100')})" for name, at in found]
     usable = any(at in ARCHES for _, at in found)
     return Check("GPU", "ok" if usable else "absent", ", ".join(dict.fromkeys(texts)))
+
+
+def _toolchains() -> Iterator[Check]:
+    """A check for each Triton with an environment of its own."""
+    for toolchain in TOOLCHAINS:
+        if toolchain.is_default:
+            continue
+        state = toolchain.state
+        text = f"{' with '.join(toolchain.requires)}, for compile --toolchain {toolchain.name}"
+        found: State = {"ready": "ok", "absent": "absent", "damaged": "fault"}[state]  # type: ignore[assignment]
+        said = text if state == "ready" else f"{state}: {text}"
+        yield Check(f"toolchain {toolchain.name}", found, said, "" if state == "ready" else toolchain.remedy)
 
 
 def _plug_ins() -> Iterator[Check]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from tlxgen import lock, stamp
 from tlxgen.cases import sidecar
-from tlxgen.compile import Argument, Job, Outcome, Resources, check_triton, compile_all
+from tlxgen.compile import Argument, Job, Outcome, Resources, Toolchain, compile_all, named
+from tlxgen.errors import TlxgenError
 from tlxgen.families import Kernels, Structure, Variant, kernels_of
 from tlxgen.plan import Launch, Plan
 from tlxgen.plan.budget import register_split
@@ -83,18 +84,25 @@ def run(
     as_json: bool = False,
     config: int | None = None,
     arch: Arch = "sm90",
+    toolchain: str = "fbtriton",
 ) -> int:
     """Compiles specs, generated modules and what hand-written files launch; prints tables.
 
     Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if a module could not be imported or
     hand-written host code could not be run to its end. `config` and `arch` are for hand-written targets: which config
-    of autotuned kernels, and the architecture of FILE.py:function.
+    of autotuned kernels, and the architecture of FILE.py:function. The lock is about the default `toolchain` only.
     """
-    version = check_triton()
+    by = named(toolchain)
+    version = by.check()
     options = launched.Options(config, arch, workers, timeout_s)
     with ExitStack() as copies:
         targets = list(dict.fromkeys(targets))
         by_hand = [target for target in targets if _is_by_hand(target)]
+        if by_hand and not by.is_default:
+            raise TlxgenError(
+                f"{by_hand[0]} is hand-written; --toolchain is for specs and generated modules",
+                remedy="compile it without --toolchain",
+            )
         jobs = launched.jobs(by_hand, options)
         works = [_work(Path(target), copies) for target in targets if target not in by_hand]
         kernels = [kernel for work in works for kernel in all_kernels(work)]
@@ -109,14 +117,15 @@ def run(
                 timeout_s=timeout_s,
                 cache=cache,
                 on_done=lambda outcome: shown.advance(outcome.job.split(" | ")[0]),
+                toolchain=by,
             )
         outcomes = [replace(o, error=k.work.shown(o.error)) for k, o in zip(kernels, outcomes, strict=True)]
         findings = [f for k, o in zip(kernels, outcomes, strict=True) for f in judge(k, o)]
-        for work in works:
+        for work in works if by.is_default else ():
             _record(work, [(k, o) for k, o in zip(kernels, outcomes, strict=True) if k.work is work], version)
     by_host = launched.execute(jobs, options)
     if as_json:
-        data = _to_json(kernels, outcomes, findings, notes, version)
+        data = _to_json(kernels, outcomes, findings, notes, by, version)
         if jobs:
             data["notes"] += launched.notes(by_host)
             data["kernels"] += launched.rows(by_host, _figures)
@@ -132,7 +141,12 @@ def run(
 
 
 def _to_json(
-    kernels: Sequence[Kernel], outcomes: Sequence[Outcome], findings: Sequence[Finding], notes: list[str], version: str
+    kernels: Sequence[Kernel],
+    outcomes: Sequence[Outcome],
+    findings: Sequence[Finding],
+    notes: list[str],
+    by: Toolchain,
+    version: str,
 ) -> dict[str, Any]:
     """What `--json` prints: a row for each kernel of each config."""
     rows = [
@@ -149,7 +163,8 @@ def _to_json(
         }
         for k, o in zip(kernels, outcomes, strict=True)
     ]
-    return {**head("compile"), "fbtriton": version, "notes": notes, "kernels": rows}
+    which = {"fbtriton": version} if by.is_default else {"toolchain": by.name, "triton": version}
+    return {**head("compile"), **which, "notes": notes, "kernels": rows}
 
 
 def _is_by_hand(target: str) -> bool:
