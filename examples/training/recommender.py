@@ -72,7 +72,7 @@ def parameters(size: SimpleNamespace, seed: int) -> dict[str, torch.Tensor]:
     width = size.heads * HEAD
     shapes = {
         "embedding": (size.items, width), "uqkv": (4 * width, width), "projection": (width, width),
-        "kv": (2 * width, width), "queries": (size.queries, size.heads, HEAD), "head": (size.queries * width, 1),
+        "kv": (2 * width, width), "queries": (size.queries, size.heads, HEAD), "head": (width, 1),
     }  # fmt: skip
     found = {name: torch.randn(shape, generator=made) for name, shape in shapes.items()}
     for name in ("uqkv", "projection", "kv"):
@@ -103,7 +103,7 @@ def block(
     about = {"qk_scale": 1 / size.longest, "activation": "silu", "broadcast_q": True}
     queries = p["queries"] * HEAD**-0.5
     pooled = op.gdpa(queries, heads(k), heads(v), ends, offsets, size.queries, size.longest, **about)
-    return (norm(pooled.reshape(-1, width), 3).reshape(size.users, -1) @ p["head"])[:, 0]
+    return (norm(pooled.reshape(-1, width), 3).reshape(size.users, -1, width).mean(1) @ p["head"])[:, 0]
 
 
 def model(operators: str, dtype: torch.dtype, device: torch.device, seed: int, small: bool) -> tuple[Any, Any]:
