@@ -84,8 +84,8 @@ def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
 
 
 def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
-    """K, V: filled once. Q, dO and the numbers of their rows: a slot a step. The round of a step, in tensor memory but
-    for dS. Parts of dQ, dK, dV: on their way out."""
+    """K, V: filled once. Q, dO and, for a softmax, the numbers of their rows: a slot a step. The round of a step, in
+    tensor memory but for dS. Parts of dQ, dK, dV: on their way out."""
     fp32, one, order = DTYPES["fp32"], Size.literal(1), facts.order
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
     loads, used = Fill("load", "tma"), Drain("mma", by="commit")
@@ -100,7 +100,7 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     return (
         *(Ring(name, (Tile(name, (keys, columns), facts.dtype),), one, loads, once, item=True) for name in "kv"),
         Ring("q", (Tile("q", (queries, columns), facts.dtype),), q_slots, loads, (used,)),
-        Ring("numbers", numbers, q_slots, loads, (Drain("compute"),), spec.rings.empty),
+        *([Ring("numbers", numbers, q_slots, loads, (Drain("compute"),), spec.rings.empty)] if facts.softmax else []),
         Ring("do", (Tile("do", (queries, columns), facts.dtype),), do_slots, loads, (used,)),
         *_round(spec, facts, order),
         Ring("sums", sums, one, Fill("mma", "commit"), last, space="tmem", item=True),

@@ -43,6 +43,8 @@ class RoundFacts(Protocol):
     """What the steps of the tasks on sm100 depend on."""
 
     @property
+    def softmax(self) -> bool: ...
+    @property
     def order(self) -> Order: ...
     @property
     def ds_in_tmem(self) -> bool: ...
@@ -64,17 +66,21 @@ class Round:
         return not self.facts.order.free_by("ds", "dp")
 
     def load(self) -> tuple[Step, ...]:
-        """K and V once, then Q, the numbers of its rows and dO of each step."""
+        """K and V once, then Q, for a softmax the numbers of its rows, and dO of each step."""
         once = ("expect k", "load k", "expect v", "load v")
-        numbers = ("acquire numbers", "expect numbers", "load lse", "load delta")
+        numbers = ("acquire numbers", "expect numbers", "load lse", "load delta") if self.facts.softmax else ()
         return steps(*once, "acquire q", "expect q", "load q", *numbers, "acquire do", "expect do", "load do")
 
     def compute(self) -> tuple[Step, ...]:
         """From scores and their gradient to P and dS."""
-        weights = ("wait numbers", "wait s", ": P^T = exp(K Q^T - LSE)", "meet s_read", "publish p")
+        softmax = self.facts.softmax
+        p = ": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)"
+        weights = ("wait numbers" if softmax else "", "wait s", p, "meet s_read", "publish p")
         in_tmem = ("meet dp_read", "publish ds_tmem") if self.facts.ds_in_tmem else ()
-        gradient = ("wait dp", ": dS^T = P^T (V dO^T - delta)", *in_tmem)
-        leave = ("acquire ds" if self.ds_acquired else "", "fence", "publish ds", "release numbers")
+        ds = ": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T"
+        gradient = ("wait dp", ds, *in_tmem)
+        done = "release numbers" if softmax else ""
+        leave = ("acquire ds" if self.ds_acquired else "", "fence", "publish ds", done)
         return steps(*weights, *gradient, *leave)
 
     def mma(self) -> tuple[Step, ...]:

@@ -24,6 +24,7 @@ class JaggedBwdSpec(KeysSpec):
     """The gradients of a function of each score, of sequences end to end."""
 
     lengths: ClassVar[str] = "packed"
+    archs: ClassVar[tuple[str, ...]] = ("sm90", "sm100")
     of: ClassVar[type[ForwardSpec]]
 
     @property
