@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tlxgen.arch import ARCHS, DTYPES, Sm90
 from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.families.attention_bwd import arguments
 from tlxgen.families.attention_bwd.plan import GradientFacts
+from tlxgen.families.attention_fwd import arguments as forward
 from tlxgen.plan import (
     Drain,
     Fill,
@@ -41,6 +43,8 @@ BLOCK = Sm90.wgmma_m  # queries a consumer
 @dataclass(frozen=True, kw_only=True)
 class DqFacts(GradientFacts):
     """The decisions of the attention_bwd_dq family that its template reads beside the plan."""
+
+    transposed: ClassVar[bool] = False
 
     dq: bool = False  # whether the kernel before makes zeros to add dQ up in
 
@@ -139,7 +143,8 @@ def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
     yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
     yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
     yield from arguments.numbers()
-    yield from arguments.scales()
+    yield from arguments.scales(facts)
+    yield from forward.extents(facts)
     yield from arguments.sizes(facts)
     yield scalar("ROW_STRIDE", arguments.ROW_STRIDE, divisible=True)
     if facts.causal:
