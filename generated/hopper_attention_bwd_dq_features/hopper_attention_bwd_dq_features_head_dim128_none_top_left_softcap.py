@@ -70,7 +70,7 @@ def capped(scores, scale, cap):
 
 @triton.jit
 def probabilities(scores, lse_log2, key, N_K, scale_log2, cap):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (queries, keys), from `key` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (queries, keys), from `key` on.
 
     Times the derivative of the cap.
     """

@@ -87,7 +87,7 @@ def visible(scores, row, key, n_k, LEFT, RIGHT):
 
 @triton.jit
 def probabilities(scores, lse_log2, row, key, N_K, LEFT, RIGHT, scale_log2, cap):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (queries, keys), from `row` and `key` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (queries, keys), from `row` and `key` on.
 
     Times the derivative of the cap.
     """

@@ -80,18 +80,27 @@ def capped(scores, scale, cap):
 
 
 @triton.jit
+def visible(scores, row, key, n_k):
+    """Which of the scores (keys, queries) count; `row` and `key` are the tile's first."""
+    keys = key + tl.arange(0, scores.shape[0])[:, None]
+    place = row + tl.arange(0, scores.shape[1])[None, :]  # the key at which a query stands
+    return keys <= tl.minimum(place, n_k - 1)
+
+
+@triton.jit
 def probabilities(scores, lse_log2, row, key, N_K, scale_log2, cap, DTYPE: tl.constexpr):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
 
     Also, what of that the cap's derivative leaves.
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
+    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
     if (row < key + 63) | (key + 64 > N_K):
-        keys = key + tl.arange(0, 64)[:, None]
-        place = row + tl.arange(0, 64)[None, :]  # the key at which a query stands
-        p = tl.where(keys <= tl.minimum(place, N_K - 1), p, 0.0)
-    return p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+        seen = visible(scores, row, key, N_K)
+        p = tl.where(seen, p, 0.0)
+        slope = tl.where(seen, slope, 0.0)
+    return p, slope
 
 
 @triton.jit
@@ -127,8 +136,9 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
     """Tasks and the rings of tiles between them:
 
     load --k, v (1 slot, TMA), q (Q_STAGES slots, TMA), do (DO_STAGES slots, TMA)--> mma x 2
-        --ds (2 slots, stores)--> mma x 2 --dq, grad (1 slot a replica, stores)--> TMA store
+        --ds (2 slots, stores)--> mma x 2 --dq, grad (2 slots a replica, stores)--> TMA store
     """
+    tl.static_assert(Q_STAGES >= 2, "the next step's Q is read beside this one's, 2 slots are needed")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
     k_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(k_desc), 1)
     k_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
@@ -144,13 +154,13 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2, reuse=dq_tiles)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2)
+    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_tiles)
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
-    # The first tile of queries that sees one of the keys.
-    first = key // 64 * 64
+    # From the first tile of queries that sees one of the keys to the last.
+    first = max(key, 0) // 64 * 64
     row = first
     steps = max(tl.cdiv(N_Q - first, 64), 0) * heads
 
@@ -161,17 +171,18 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
             tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
-            for count in range(steps):
+            for count in range(steps + 1):
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
                 tlx.async_descriptor_load(q_desc, q_tiles[q_slot], [batch, head, row, 0], q_full[q_slot])
                 tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [batch, head, row], q_full[q_slot])
-                do_slot, do_phase = ring_slot(count, DO_STAGES)
-                tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
-                tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
-                tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
+                if count < steps:  # the scores of one more Q are computed, and not used
+                    do_slot, do_phase = ring_slot(count, DO_STAGES)
+                    tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
+                    tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
+                    tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
+                    tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
                 row += 64
                 if row >= N_Q:
                     row = first
@@ -188,15 +199,15 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
             k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 128])
             v_rows = tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 128])
             k_columns = tlx.local_slice(k_tiles[0], [0, replica * 64], [128, 64])
+            tlx.barrier_wait(q_full[0], 0)
+            scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
+            scores = tlx.async_dot_wait(0, scores)
             for count in range(steps):
-                q_slot, q_phase = ring_slot(count, Q_STAGES)
-                tlx.barrier_wait(q_full[q_slot], q_phase)
-                scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[q_slot]))
+                q_slot = count % Q_STAGES
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
                 dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
                 ds_slot, ds_phase = ring_slot(count, 2)
-                scores = tlx.async_dot_wait(1, scores)
                 lse_log2 = tlx.local_load(lse_tiles[q_slot])
                 p, slope = probabilities(scores, lse_log2, row, key, N_K, scale_log2, cap, tlx.dtype_of(q_desc))
                 dp = tlx.async_dot_wait(0, dp)
@@ -204,21 +215,25 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
                 ds = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
                 dv = tlx.async_dot(p, do_tiles[do_slot], dv)
                 tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)
-                tlx.async_descriptor_store_wait(0)  # the part before has left
+                tlx.async_descriptor_store_wait(1)  # the part that was here has left
                 tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
                 tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
                 dk = tlx.async_dot(ds, q_tiles[q_slot], dk)
                 dv = tlx.async_dot_wait(1, dv)
                 tlx.barrier_arrive(do_empty[do_slot])  # release
-                tlx.barrier_wait(ds_full[ds_slot], ds_phase)
-                dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns)
+                next_slot, next_phase = ring_slot(count + 1, Q_STAGES)
+                tlx.barrier_wait(q_full[next_slot], next_phase)
+                scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[next_slot]))
                 dk = tlx.async_dot_wait(1, dk)
                 tlx.barrier_arrive(q_empty[q_slot])  # release
+                tlx.barrier_wait(ds_full[ds_slot], ds_phase)
+                dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns)
+                scores = tlx.async_dot_wait(1, scores)
                 dq = tlx.async_dot_wait(0, dq)
-                tlx.local_store(dq_tiles[replica], by_thread(dq))
+                tlx.local_store(dq_tiles[replica * 2 + count % 2], by_thread(dq))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(
-                    dq_desc, dq_tiles[replica], [batch, head, row, replica * 64], store_reduce="add"
+                    dq_desc, dq_tiles[replica * 2 + count % 2], [batch, head, row, replica * 64], store_reduce="add"
                 )
                 row += 64
                 if row >= N_Q:
@@ -226,13 +241,12 @@ def hopper_attention_bwd_features_head_dim128_causal_top_left_softcap_kernel(
                     head += 1
 
             tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-            tlx.local_store(grad_tiles[replica], dv.to(tlx.dtype_of(dv_desc)))
+            tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0])
-            tlx.async_descriptor_store_wait(0)  # dV has left the buffer
-            tlx.local_store(grad_tiles[replica], (dk * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
+            tlx.local_store(grad_tiles[replica * 2 + 1], (dk * scale).to(tlx.dtype_of(dk_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dk_desc, grad_tiles[replica], [batch, kv_head, key, 0])
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, 0])
             tlx.async_descriptor_store_wait(0)
 
 

@@ -80,18 +80,27 @@ def capped(scores, scale, cap):
 
 
 @triton.jit
+def visible(scores, row, key, n_q, n_k):
+    """Which of the scores (keys, queries) count; `row` and `key` are the tile's first."""
+    keys = key + tl.arange(0, scores.shape[0])[:, None]
+    place = row + tl.arange(0, scores.shape[1])[None, :] + n_k - n_q  # the key at which a query stands
+    return keys <= tl.minimum(place, n_k - 1)
+
+
+@triton.jit
 def probabilities(scores, lse_log2, row, key, N_Q, N_K, scale_log2, cap, DTYPE: tl.constexpr):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
 
     Also, what of that the cap's derivative leaves.
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
+    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
     if (row + N_K - N_Q < key + 63) | (key + 64 > N_K):
-        keys = key + tl.arange(0, 64)[:, None]
-        place = row + N_K - N_Q + tl.arange(0, 64)[None, :]  # the key at which a query stands
-        p = tl.where(keys <= tl.minimum(place, N_K - 1), p, 0.0)
-    return p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+        seen = visible(scores, row, key, N_Q, N_K)
+        p = tl.where(seen, p, 0.0)
+        slope = tl.where(seen, slope, 0.0)
+    return p, slope
 
 
 @triton.jit
@@ -150,8 +159,8 @@ def hopper_attention_bwd_features_head_dim64_causal_bottom_right_softcap_kernel(
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
-    # The first tile of queries that sees one of the keys.
-    first = max(key - N_K + N_Q, 0) // 128 * 128
+    # From the first tile of queries that sees one of the keys to the last.
+    first = max(key + N_Q - N_K, 0) // 128 * 128
     row = first
     steps = max(tl.cdiv(N_Q - first, 128), 0) * heads
 

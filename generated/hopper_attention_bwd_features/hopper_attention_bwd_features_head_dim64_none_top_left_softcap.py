@@ -74,16 +74,18 @@ def capped(scores, scale, cap):
 
 @triton.jit
 def probabilities(scores, lse_log2, key, N_K, scale_log2, cap, DTYPE: tl.constexpr):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (keys, queries), from `key` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (keys, queries), from `key` on.
 
     Also, what of that the cap's derivative leaves.
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
+    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
     if key + 64 > N_K:
         keys = key + tl.arange(0, 64)[:, None]
         p = tl.where(keys < N_K, p, 0.0)
-    return p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+        slope = tl.where(keys < N_K, slope, 0.0)
+    return p, slope
 
 
 @triton.jit

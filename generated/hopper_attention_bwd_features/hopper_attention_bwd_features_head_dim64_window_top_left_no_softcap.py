@@ -79,7 +79,8 @@ def probabilities(scores, lse_log2, row, key, N_K, LEFT, RIGHT, scale_log2):
     """exp(scores * scale - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on."""
     p = tl.exp2(scores * scale_log2 - lse_log2[None, :])
     if (row + RIGHT < key + 63) | (row + 63 - LEFT > key) | (key + 64 > N_K):
-        p = tl.where(visible(scores, row, key, N_K, LEFT, RIGHT), p, 0.0)
+        seen = visible(scores, row, key, N_K, LEFT, RIGHT)
+        p = tl.where(seen, p, 0.0)
     return p
 
 

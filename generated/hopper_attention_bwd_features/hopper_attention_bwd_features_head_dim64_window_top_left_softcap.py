@@ -84,15 +84,18 @@ def visible(scores, row, key, n_k, LEFT, RIGHT):
 
 @triton.jit
 def probabilities(scores, lse_log2, row, key, N_K, LEFT, RIGHT, scale_log2, cap, DTYPE: tl.constexpr):
-    """exp(scores, scaled and capped, - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
+    """exp(capped scores - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
 
     Also, what of that the cap's derivative leaves.
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
+    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
     if (row + RIGHT < key + 63) | (row + 63 - LEFT > key) | (key + 64 > N_K):
-        p = tl.where(visible(scores, row, key, N_K, LEFT, RIGHT), p, 0.0)
-    return p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+        seen = visible(scores, row, key, N_K, LEFT, RIGHT)
+        p = tl.where(seen, p, 0.0)
+        slope = tl.where(seen, slope, 0.0)
+    return p, slope
 
 
 @triton.jit
