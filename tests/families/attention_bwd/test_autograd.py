@@ -210,6 +210,27 @@ def simulated(module: ModuleType, session: Session) -> None:
     module.run = inside  # type: ignore[attr-defined]
 
 
+def test_gradients_of_a_forward_with_a_window() -> None:
+    """torch's causal attention is one; a window's right extent is 0 where is_causal says so."""
+    at = {"fwd": "masks_window_top_left_dense", "bwd": "features_head_dim128_window_top_left_no_softcap"}
+    modules = {kind: load_module(path_of(f"hopper_attention_{kind}_{name}")) for kind, name in at.items()}
+    session = Session("random", 0)
+    for module in modules.values():
+        simulated(module, session)
+    attention = modules["bwd"].attention(modules["fwd"].hopper_attention_fwd_masks)
+    with session.active():
+        leaves = [x.detach().to(torch.bfloat16) for x in operands()]
+        q, k, v = (x.to(DEVICE).requires_grad_() for x in leaves)
+        out = attention(q, k, v, is_causal=True, enable_gqa=True, window=(9, None))
+        found = torch.autograd.grad(out.sum(), (q, k, v))
+    exact = [x.double().requires_grad_() for x in leaves]
+    away = torch.arange(40)[:, None] - torch.arange(56)[None, :]
+    mask = (away >= 0) & (away <= 9)
+    expected = torch.nn.functional.scaled_dot_product_attention(*exact, attn_mask=mask, enable_gqa=True)
+    for a, b in zip(found, torch.autograd.grad(expected.sum(), exact), strict=True):
+        assert float((a.double() - b).norm() / b.norm()) < 1e-2
+
+
 @pytest.mark.parametrize(
     ("backward", "more"),
     [

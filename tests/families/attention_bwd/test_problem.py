@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
+from tlxgen.families.attention_fwd import problem as forward  # noqa: E402
 
 from .specs import spec_of  # noqa: E402
 
@@ -29,6 +30,17 @@ def test_the_reference_is_autograds_of_torchs_attention(causal: bool) -> None:
         torch.testing.assert_close(gradient, expected[name])
         assert scale == pytest.approx(float(gradient.norm()))
     torch.testing.assert_close(t["out"].double(), out, atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_the_reference_under_window_and_cap_is_autograds_of_the_forwards_reference(window: bool) -> None:
+    features = {"softmax.softcap": True, "mask.kind": "window" if window else "none"}
+    t = problem.inputs(spec_of(features), SHAPE, CPU)
+    leaves = {x: t[x].double().requires_grad_() for x in "qkv"}
+    (out, _), _ = forward.reference(spec_of(features, "attention_fwd"), t | leaves).values()
+    expected = torch.autograd.grad(out, [*leaves.values()], t["dout"].double())
+    for (found, _), gradient in zip(problem.reference(spec_of(features), t).values(), expected, strict=True):
+        torch.testing.assert_close(found, gradient)
 
 
 def test_a_query_that_sees_no_key_has_no_gradient() -> None:

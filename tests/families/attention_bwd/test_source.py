@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3] / "generated"
 MODULES = sorted(p for p in ROOT.glob("*_attention_bwd*/*.py") if not p.stem.startswith("_"))
-KERNEL_LINES = {"hopper": 235, "blackwell": 300}  # of a module's kernels and functions, comments included
+KERNEL_LINES = {"hopper": 260, "blackwell": 300}  # of a module's kernels and functions, comments included
 
 
 def kernel_lines(text: str) -> int:

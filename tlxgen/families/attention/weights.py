@@ -24,12 +24,14 @@ class Weights:
     """The decisions that a forward and its backward share."""
 
     transposed: ClassVar[bool] = False  # a row of scores is a key, not a query
+    derived: ClassVar[bool] = False  # derivatives follow: a mask says which scores count, and parts give slopes
 
     lengths: str = "dense"
     mask: str
     bottom_right: bool = False
     history: History = History()  # what else of the mask of that name
     softcap: bool = False
+    sink: bool = False
     row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
     activation: Activation = Activation("", (), ())
     activation_name: str = ""

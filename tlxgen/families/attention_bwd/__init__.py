@@ -23,7 +23,7 @@ class AttentionBwd(Family):
     extents = EXTENTS
     dispatcher: ClassVar[str | None] = "attention_bwd/dispatcher.py.j2"
     shapes = SHAPES
-    computes: ClassVar[tuple[str, ...]] = ("problem", "mask")
+    computes: ClassVar[tuple[str, ...]] = ("problem", "mask", "softmax")
 
     def wrong_shape(self, shape: Sequence[int]) -> str:
         return super().wrong_shape(shape) or unequal_groups(shape)

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tlxgen.arch import DType
+from tlxgen.families.attention.weights import Weights
 from tlxgen.families.attention_fwd import arguments as forward
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
 
 if TYPE_CHECKING:
-    from .facts import BackwardFacts
+    from .facts import BackwardFacts, GradientFacts
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
-LOG2_E = "math.log2(math.e)"
 ROW_STRIDE = "numbers.stride(2)"  # of the numbers of rows, padded so that TMA can address them
 NUMBERS = {"lse_log2": "t[0]", "delta": "t[1]"}  # of each row, in one tensor
 
@@ -52,7 +52,7 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
     yield from forward.addresses(facts)
     if facts.softmax:
-        yield from scales()
+        yield from scales(facts)
     else:
         yield from _factors(facts)
     yield from forward.extents(facts)
@@ -88,8 +88,9 @@ def _scale(facts: BackwardFacts) -> str:
     return " * ".join(["alpha"] * facts.alpha + [facts.factor] * (not facts.row_factors))
 
 
-def scales() -> Iterator[KernelArgument]:
-    yield from (scalar("scale", "scale", "fp32"), scalar("scale_log2", f"scale * {LOG2_E}", "fp32"))
+def scales(facts: Weights) -> Iterator[KernelArgument]:
+    yield scalar("scale", "scale", "fp32")
+    yield from forward.exponents(facts)
 
 
 def sizes(facts: Facts, longest: Sequence[str] = ("q", "k")) -> Iterator[KernelArgument]:
@@ -137,7 +138,7 @@ def _strides(name: str, of: str) -> Iterator[KernelArgument]:
     return (scalar(f"{name}{axis}", f"{of}.stride({i})", divisible=True) for i, axis in enumerate("bhn"))
 
 
-def host(facts: Facts) -> Host:
+def host(facts: GradientFacts) -> Host:
     """The host function's arguments; of dK and dV a module also makes the operator."""
     return Host(tuple(_host(facts)), EXTENTS, companions=("attention",) * ("dk" in facts.gradients))
 
@@ -165,7 +166,7 @@ def _packed_host(facts: BackwardFacts) -> Iterator[HostArgument]:
         yield HostArgument(name, meaning, "Tensor", "None", True, shape, kind, "rows", result=True)
 
 
-def _host(facts: Facts) -> Iterator[HostArgument]:
+def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     d, kind = facts.head_dim, (facts.dtype.torch,)
     queries, keys = f"(batches, heads, n_q, {d})", f"(batches, kv_heads, n_k, {d})"
     rows = "Rows are contiguous, all other strides multiples of 16 bytes."
@@ -178,7 +179,9 @@ def _host(facts: Facts) -> Iterator[HostArgument]:
     yield HostArgument("lse", meaning, shape="(batches, heads, n_q)", dtypes=("float32",), wants="contiguous")
     meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
     yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants="rows", decoded=taken)
-    yield HostArgument("scale", f"positive; 1 / sqrt({d}) when absent.", "float?", "None", True)
+    yield from forward.weighing(facts)
+    yield from forward.mask(facts)
+    yield from forward.row(facts, d)
     meaning = f"where {'gradients go' if len(facts.gradients) > 1 else 'it goes'}; allocated when absent."
     for i, name in enumerate(facts.gradients):
         shape = queries if name == "dq" else keys

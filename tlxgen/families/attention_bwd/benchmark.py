@@ -10,6 +10,7 @@ import torch
 
 from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
+from tlxgen.families.attention_fwd.benchmark import dense
 
 from .problem import LIKE, Tensors
 from .spec import BackwardSpec
@@ -25,7 +26,7 @@ def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors,
     Rows lie end to end, as in the baseline: the gaps between the rows of `tensors` are there to find faults.
     """
     host = getattr(module, spec.name)
-    given = {name: x.contiguous() for name, x in tensors.items()}
+    given = dense(tensors)
     given |= {name: torch.empty_like(given[LIKE[name]]) for name in spec.gradients}
     options = {} if config is None else {"config": config}
     return lambda: host(**given, **options)
@@ -33,9 +34,9 @@ def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors,
 
 def baselines(spec: BackwardSpec) -> Mapping[str, Baseline]:
     """cuDNN's backward, as torch calls it, where all three gradients are asked for and it has the mask."""
-    masked = spec.mask.kind == "none" or spec.mask.align == "top_left"
+    masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
     whole = spec.gradients == ("dq", "dk", "dv")
-    return {"cudnn": lambda t: _cudnn(spec, t)} if masked and whole else {}
+    return {"cudnn": lambda t: _cudnn(spec, t)} if masked and whole and not spec.softmax.softcap else {}
 
 
 def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
@@ -66,10 +67,12 @@ def peers(spec: BackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Ca
     cuDNN's, which has its own (of one query it refuses the first time and crashes the second). None for masks that both
     place otherwise."""
     *_, n, m = shape
+    if spec.softmax.softcap:
+        return {}
     found: dict[str, Callable[[], Outputs]] = {}
     if n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right":
         found["flash"] = lambda: _flash(spec, tensors)
-    if n > 1 and (spec.mask.kind == "none" or spec.mask.align == "top_left"):
+    if n > 1 and spec.mask.kind != "window" and (spec.mask.kind == "none" or spec.mask.align == "top_left"):
         found["cudnn"] = lambda: _named(spec, _cudnn(spec, tensors)())
     return found
 
@@ -80,7 +83,12 @@ def _flash(spec: BackwardSpec, t: Tensors) -> Outputs:
     causal, most = spec.mask.kind == "causal", (q.shape[1], k.shape[1])
     seeds = ops._flash_attention_forward(q, k, v, None, None, *most, 0.0, causal, False)[2:4]
     lse = t["lse"].contiguous()
-    found = ops._flash_attention_backward(dout, q, k, v, out, lse, None, None, *most, 0.0, causal, *seeds)
+    left, right = t["window"] if spec.mask.kind == "window" else (None, None)
+    found = ops._flash_attention_backward(
+        *(dout, q, k, v, out, lse, None, None, *most, 0.0, causal, *seeds),
+        window_size_left=left,
+        window_size_right=right,
+    )
     return _named(spec, [x.transpose(1, 2) for x in found])
 
 

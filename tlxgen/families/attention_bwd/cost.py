@@ -11,6 +11,7 @@ from typing import cast
 from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
 from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
 from tlxgen.families.attention.common import work as work_of
+from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.plan import Plan
 
 from .facts import BackwardFacts
@@ -26,7 +27,7 @@ def flops(spec: BackwardSpec, shape: Shape) -> int:
     """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
     b, h, _, n, m = shape
     bottom_right = spec.mask.align == "bottom_right"
-    seen = pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=(0, 0))
+    seen = pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=window_of(h))
     return (2 + len(spec.gradients)) * 2 * b * h * seen * spec.problem.head_dim
 
 

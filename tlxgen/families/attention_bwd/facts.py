@@ -19,6 +19,7 @@ class GradientFacts(Weights):
     """What all kernels of the backward decide."""
 
     transposed: ClassVar[bool] = True
+    derived: ClassVar[bool] = True
     peeled: ClassVar[bool] = False
 
     dtype: DType

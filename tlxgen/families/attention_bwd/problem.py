@@ -15,8 +15,10 @@ import torch
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention_fwd.cost import window_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, seen_of
 
-from .spec import BackwardSpec
+from .spec import BackwardSpec, SoftmaxBackwardSpec
 
 Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
@@ -35,6 +37,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
     yield 1, 1, 1, 40, 300
+    if spec.mask.kind == "window":  # two heads have the narrow one: no query sees the first keys, or the last
+        yield 1, 2, 2, 40, 300
 
 
 def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
@@ -46,30 +50,37 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
         if spec.mask.kind == "none" or spec.mask.align == "bottom_right":
             yield Waiver(("empty",), "", "a CTA has some of the keys, a step some of the queries")
         return
+    if spec.gradients == ("dq",) and spec.mask.kind == "window":
+        yield Waiver(("no-round",), r"for count in range\(steps\)", "a tile of queries walks one of keys at least")
+        return
     sees = "top_left" if spec.gradients == ("dq",) else "bottom_right"  # so the first query sees a key, a key the last
-    if spec.mask.kind == "none" or spec.mask.align == sees:
+    if spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == sees):
         why = "each query sees a key, or each key is seen by one"
         yield Waiver(("no-round",), r"for count in range\(steps\)", why)
         yield Waiver(("one-round",), r"for count in range\(steps \+ 1\)", why)
 
 
-def inputs(spec: BackwardSpec, shape: Shape, device: torch.device) -> Tensors:
+def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
     b, h, kv, n, m = shape
     d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
     rows = {"q": (n, h), "k": (m, kv), "v": (m, kv), "dout": (n, h)}
     made: Tensors = {name: heads_between_rows((b,), *extents, d, dtype, device) for name, extents in rows.items()}
+    if spec.mask.kind == "window":
+        made["window"] = window_of(h)
+    if spec.softmax.softcap:
+        made["softcap"] = SOFTCAP
     out, made["lse"] = _forward(spec, made)
     made["out"] = heads_between_rows((b,), n, h, d, dtype, device)
     made["out"].copy_(out)
     return made
 
 
-def _forward(spec: BackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+def _forward(spec: SoftmaxBackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     """O float64 and the log-sum-exp float32."""
     outs, sums = [], []
     for b, h, g in _each_head(t):
-        x = _scores(spec, t, b, h, g)
+        x, _ = _scores(spec, t, b, h, g)
         lse = torch.logsumexp(x, dim=1)
         outs.append(_probabilities(x, lse) @ t["v"][b, g].double())
         sums.append(lse)
@@ -83,17 +94,15 @@ def _each_head(t: Tensors) -> Iterator[tuple[int, int, int]]:
     return ((b, h, h // ratio) for b in range(batches) for h in range(heads))
 
 
-def _scores(spec: BackwardSpec, t: Tensors, b: int, h: int, g: int) -> torch.Tensor:
+def _scores(spec: SoftmaxBackwardSpec, t: Tensors, b: int, h: int, g: int) -> tuple[torch.Tensor, torch.Tensor | float]:
+    """Scores (Nq, Nk), -inf where a query does not see a key, and their derivative by Q K^T."""
     q, k = t["q"][b, h].double(), t["k"][b, g].double()
-    return (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~_seen(spec, len(q), len(k), q.device), float("-inf"))
-
-
-def _seen(spec: BackwardSpec, n: int, m: int, device: torch.device) -> torch.Tensor:
-    """(Nq, Nk): whether a query sees a key."""
-    if spec.mask.kind == "none":
-        return torch.ones(n, m, dtype=torch.bool, device=device)
-    at = torch.arange(n, device=device)[:, None] + (m - n if spec.mask.align == "bottom_right" else 0)
-    return torch.arange(m, device=device)[None, :] <= at
+    scale = 1 / math.sqrt(q.shape[-1])
+    x, slope = q @ k.T * scale, scale
+    if spec.softmax.softcap:
+        bent = torch.tanh(x / t["softcap"])
+        x, slope = t["softcap"] * bent, scale * (1 - bent**2)
+    return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
 
 
 def _probabilities(x: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
@@ -125,7 +134,7 @@ def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return whole, whole[tuple(map(slice, like.shape))]
 
 
-def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
@@ -133,13 +142,12 @@ def reference(spec: BackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, f
     """
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in LIKE.items()}
     terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk")}
-    scale = 1 / math.sqrt(t["q"].shape[-1])
     for b, h, g in _each_head(t):
         q, k, v, do = t["q"][b, h].double(), t["k"][b, g].double(), t["v"][b, g].double(), t["dout"][b, h].double()
-        x = _scores(spec, t, b, h, g)
+        x, slope = _scores(spec, t, b, h, g)
         p = _probabilities(x, torch.logsumexp(x, dim=1))
-        term = p * (do @ v.T) * scale
-        ds = term - p * term.sum(1, keepdim=True)
+        term = p * (do @ v.T)
+        ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
         grads["dv"][b, g] += p.T @ do
         for made, factor in ((grads, ds), (terms, term)):
             made["dq"][b, h] += factor @ k

@@ -42,18 +42,25 @@ class Problem(Operands):
 class Mask(SpecModel):
     """Which keys a query sees, besides those past the end of the sequence, which none does."""
 
-    kind: Literal["none", "causal"] = Field(
+    kind: Literal["none", "causal", "window"] = Field(
         "none",
         description="Which keys a query sees.",
         json_schema_extra=choices(
             none="All keys: encoders and cross-attention.",
             causal="Keys up to the query's own; tiles of which no query sees a key are skipped.",
+            window="So many keys to the query's left and right, as arguments: sliding-window attention. sm90.",
         ),
     )
     align: Literal["top_left", "bottom_right"] = Field(
         "top_left",
         description="Position of query i among the keys where Nq and Nk differ.",
         json_schema_extra=meanings.ALIGN,
+    )
+
+
+class Softmax(SpecModel):
+    softcap: bool = Field(
+        False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument. sm90."
     )
 
 
@@ -224,8 +231,19 @@ class BackwardSpec(CommonSpec):
     @property
     def weights(self) -> dict[str, Any]:
         """Which scores count, and what their weights are, as facts."""
+        raise NotImplementedError
+
+
+class SoftmaxBackwardSpec(BackwardSpec):
+    """What the gradients of a softmax have that those of a function of each score have not."""
+
+    softmax: Softmax = Field(Softmax(), description="From scores to probabilities, as the forward has them.")
+
+    @property
+    def weights(self) -> dict[str, Any]:
         mask = self.mask
-        return {"mask": mask.kind, "bottom_right": mask.align == "bottom_right" and mask.kind != "none"}
+        made = {"mask": mask.kind, "bottom_right": mask.align == "bottom_right" and mask.kind != "none"}
+        return made | {"softcap": self.softmax.softcap}
 
 
 class KeysSpec(BackwardSpec):
@@ -292,7 +310,7 @@ class KeysSpec(BackwardSpec):
         return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own]
 
 
-class AttentionBwdSpec(KeysSpec):
+class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
@@ -303,6 +321,15 @@ class AttentionBwdSpec(KeysSpec):
     @property
     def gradients(self) -> tuple[str, ...]:
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
+
+    def faults(self) -> list[Fault]:
+        of_sm90 = "this is for sm90: on sm100 the backward has the causal mask, or none"
+        sm100 = self.arch == "sm100"
+        rules = (
+            ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
+            ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
+        )
+        return [*super().faults(), *kit.faults.where(*rules)]
 
 
 # What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.

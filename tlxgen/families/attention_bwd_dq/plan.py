@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tlxgen.arch import ARCHS, DTYPES, Sm90
 from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.families.attention_bwd import arguments
 from tlxgen.families.attention_bwd.plan import GradientFacts
+from tlxgen.families.attention_fwd import arguments as forward
 from tlxgen.plan import (
     Drain,
     Fill,
@@ -42,7 +44,10 @@ BLOCK = Sm90.wgmma_m  # queries a consumer
 class DqFacts(GradientFacts):
     """The decisions of the attention_bwd_dq family that its template reads beside the plan."""
 
+    transposed: ClassVar[bool] = False
+
     dq: bool = False  # whether the kernel before makes zeros to add dQ up in
+    scores: tuple[int, int] = (0, 0)  # keys and queries of the scores that are worked on at a time
 
 
 def build(spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
@@ -77,6 +82,7 @@ def _facts(spec: AttentionBwdDqSpec) -> DqFacts:
         head_dim=spec.problem.head_dim,
         queries=spec.tile.m,
         block=BLOCK,
+        scores=(spec.tile.n, BLOCK),
         replicas=spec.tasks.mma.replicate,
         gradients=spec.gradients,
         **spec.weights,
@@ -139,7 +145,8 @@ def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
     yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
     yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
     yield from arguments.numbers()
-    yield from arguments.scales()
+    yield from arguments.scales(facts)
+    yield from forward.extents(facts)
     yield from arguments.sizes(facts)
     yield scalar("ROW_STRIDE", arguments.ROW_STRIDE, divisible=True)
     if facts.causal:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tlxgen.families import kit
-from tlxgen.families.attention_bwd.spec import BackwardSpec, StepRing, Tasks, faults_of
+from tlxgen.families.attention_bwd.spec import SoftmaxBackwardSpec, StepRing, Tasks, faults_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import Fault, SpecModel
 
@@ -26,7 +26,7 @@ class Rings(SpecModel):
     )
 
 
-class AttentionBwdDqSpec(BackwardSpec):
+class AttentionBwdDqSpec(SoftmaxBackwardSpec):
     """dQ of O = softmax(scale Q K^T) V, each sum over keys in order."""
 
     kernel: Literal["attention_bwd_dq"] = Field(description="The kernel family.")

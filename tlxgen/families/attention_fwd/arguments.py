@@ -69,7 +69,13 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
             yield scalar("half_alpha", "alpha / 2", "fp32")
         if not facts.row_factors:
             yield scalar("factor", facts.factor, "fp32")
-    elif facts.softcap:
+    else:
+        yield from exponents(facts)
+
+
+def exponents(facts: Weights) -> Iterator[KernelArgument]:
+    """What makes exponents of two of a softmax's scores."""
+    if facts.softcap:
         yield scalar("cap", f"softcap * {LOG2_E}", "fp32")
         yield scalar("scale_log2", f"2 * scale / softcap * {LOG2_E}", "fp32")
     else:
@@ -129,16 +135,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     yield from _scales(facts) if facts.scaled else ()
     if packed:
         yield from lengths("q")
-    if facts.lengths == "keys":
-        meaning = "(B,) int32 on the device, how many keys of each batch entry are there, 0 to Nk."
-        meaning += "\nWhat lies past them must be finite: it is read, and multiplied by 0."
-        yield _vector("key_lengths", meaning, "batches", "int32")
-    if facts.sink:
-        meaning = "(H,) float32, a logit for each head that takes part in the softmax and has no value."
-        yield _vector("sink", meaning, "heads", "float32")
-    if facts.softcap:
-        meaning = "positive; scaled scores x become softcap * tanh(x / softcap)."
-        yield HostArgument("softcap", meaning, schema="float", keyword=True)
+    yield from weighing(facts)
     yield from mask(facts)
     yield from row(facts, facts.head_dim)
     shape = f"({shapes['q'][1]}, {dv})"
@@ -151,6 +148,20 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
         fp32 = ("float32",)
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def weighing(facts: Weights) -> Iterator[HostArgument]:
+    """What lengths, sink and cap ask for."""
+    if facts.lengths == "keys":
+        meaning = "(B,) int32 on the device, how many keys of each batch entry are there, 0 to Nk."
+        meaning += "\nWhat lies past them must be finite: it is read, and multiplied by 0."
+        yield _vector("key_lengths", meaning, "batches", "int32")
+    if facts.sink:
+        meaning = "(H,) float32, a logit for each head that takes part in the softmax and has no value."
+        yield _vector("sink", meaning, "heads", "float32")
+    if facts.softcap:
+        meaning = "positive; scaled scores x become softcap * tanh(x / softcap)."
+        yield HostArgument("softcap", meaning, schema="float", keyword=True)
 
 
 def mask(facts: Weights) -> Iterator[HostArgument]:

@@ -34,7 +34,6 @@ class AttentionFacts(Weights):
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
     source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
     operands: tuple[Operand, ...]
-    sink: bool = False
     lse: bool = False
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
