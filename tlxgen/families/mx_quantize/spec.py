@@ -63,7 +63,7 @@ class TileShape(SpecModel):
 
 
 class QuantizeTask(SpecModel):
-    warps: Literal[2, 4, 8, 16] = Field(
+    warps: Literal[1, 2, 4, 8, 16] = Field(
         4, description="Few, so that several CTAs share an SM, and one loads while another stores."
     )
     registers: int | None = Field(
