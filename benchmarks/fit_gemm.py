@@ -67,6 +67,7 @@ ASSUMED = {
     "second": 3.0,
     "exchange": 4,
     "pointers": 4.5,
+    "copied": 24,
 }
 NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
 ABSOLUTE = 0.15  # weight of how long a group took, beside that of the order in it

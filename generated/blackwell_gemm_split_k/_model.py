@@ -97,6 +97,7 @@ class Rates(NamedTuple):
     fix: float  # bytes of sums a clock that the last CTA of a tile adds up
     exchange: float  # bytes a clock that a CTA stores into another's shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
+    copied: float  # bytes a clock of such copies, at most
 
 
 class Gpu(NamedTuple):
@@ -204,7 +205,8 @@ class Clocks:
         self.barriers, self.fastest = barriers, multiply + barriers
         widths = [width if x else 0 for x, width in zip(copies(kernel), (a_bytes, b_bytes), strict=True)]
         self.widths = widths[:: -1 if kernel.swap else 1]  # of what threads copy, in bytes
-        a_rate, b_rate = (min(rates.l2, rates.pointers * width) if width else rates.l2 for width in self.widths)
+        copied = (min(rates.copied, rates.pointers * width) for width in self.widths)
+        a_rate, b_rate = (min(rates.l2, rate or rates.l2) for rate in copied)
         self.a_fill, self.b_fill = block_k * self.a / cluster_n / a_rate, block_k * self.b / cluster_m / b_rate
         ahead = kernel.stages // 2 if any(widths) else kernel.stages - 1  # slots on their way
         if any(0 < width < COPY for width in widths):
@@ -434,4 +436,5 @@ RATES = Rates(
     fix=133.6,
     exchange=4,
     pointers=4.5,
+    copied=24,
 )

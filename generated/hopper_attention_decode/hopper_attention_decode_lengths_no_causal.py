@@ -38,7 +38,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_N": 64, "KV_STAGES": 6}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 128, "KV_STAGES": 3}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 

@@ -45,7 +45,6 @@ CONFIGS = [
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 32, "STAGES": 6, "GROUP_M": 8}, num_warps=8, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "STAGES": 6, "GROUP_M": 8}, num_warps=8, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "GROUP_M": 8}, num_warps=8, num_stages=1),
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "GROUP_M": 8}, num_warps=8, num_stages=1),
     # fmt: on
 ]
 
@@ -303,7 +302,6 @@ KERNELS = [
     Kernel(tile=(128, 64, 32), stages=6, load_by="pointers", direct=True),
     Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True),
     Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True),
-    Kernel(tile=(128, 128, 64), stages=6, load_by="pointers", direct=True),
     # fmt: on
 ]
 TIMES = Times(KERNELS, Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tlxgen.compile import Argument, Outcome, batch, compile_all
+from tlxgen.compile import Argument, Outcome, batch, compile_all, environments
 
 from .conftest import KERNELS, add_one
 
@@ -166,7 +166,7 @@ def test_the_cache_knows_content_only(write: Write, tmp_path: Path, monkeypatch:
 def test_what_has_no_fingerprint_is_not_kept(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
     foreign = TINY.replace("import torch", "import torch, _pytest")
-    monkeypatch.setattr(batch, "fingerprint", lambda: None)
+    monkeypatch.setattr(environments.Toolchain, "fingerprint", lambda self: None)
     assert compile_all([add_one()], cache=cache)[0].ok
     monkeypatch.undo()
     assert compile_all([add_one(write("foreign.py", foreign))], cache=cache)[0].ok

@@ -211,8 +211,8 @@ def simulated(module: ModuleType, session: Session) -> None:
 
 
 def test_gradients_of_a_forward_with_a_window() -> None:
-    """torch's causal attention is one; a window's right extent is 0 where is_causal says so."""
-    at = {"fwd": "masks_window_top_left_dense", "bwd": "features_head_dim128_window_top_left_no_softcap"}
+    """Aligned at the bottom right: the last query stands at the last key. is_causal: the right extent is 0."""
+    at = {"fwd": "masks_window_bottom_right_dense", "bwd": "features_head_dim128_window_bottom_right_no_softcap"}
     modules = {kind: load_module(path_of(f"hopper_attention_{kind}_{name}")) for kind, name in at.items()}
     session = Session("random", 0)
     for module in modules.values():
@@ -224,7 +224,7 @@ def test_gradients_of_a_forward_with_a_window() -> None:
         out = attention(q, k, v, is_causal=True, enable_gqa=True, window=(9, None))
         found = torch.autograd.grad(out.sum(), (q, k, v))
     exact = [x.double().requires_grad_() for x in leaves]
-    away = torch.arange(40)[:, None] - torch.arange(56)[None, :]
+    away = torch.arange(40)[:, None] + 56 - 40 - torch.arange(56)[None, :]
     mask = (away >= 0) & (away <= 9)
     expected = torch.nn.functional.scaled_dot_product_attention(*exact, attn_mask=mask, enable_gqa=True)
     for a, b in zip(found, torch.autograd.grad(expected.sum(), exact), strict=True):

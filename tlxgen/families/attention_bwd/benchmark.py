@@ -13,14 +13,14 @@ from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd.benchmark import dense
 
 from .problem import LIKE, Tensors
-from .spec import BackwardSpec
+from .spec import SoftmaxBackwardSpec
 
 Run = Callable[[], Any]
 Baseline = Callable[[Tensors], Run]
 Outputs = Mapping[str, torch.Tensor]
 
 
-def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
+def call(module: ModuleType, spec: SoftmaxBackwardSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
     """A launch of the generated host function into one set of gradients; `config` None takes the first.
 
     Rows lie end to end, as in the baseline: the gaps between the rows of `tensors` are there to find faults.
@@ -32,14 +32,14 @@ def call(module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors,
     return lambda: host(**given, **options)
 
 
-def baselines(spec: BackwardSpec) -> Mapping[str, Baseline]:
+def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
     """cuDNN's backward, as torch calls it, where all three gradients are asked for and it has the mask."""
     masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
     whole = spec.gradients == ("dq", "dk", "dv")
     return {"cudnn": lambda t: _cudnn(spec, t)} if masked and whole and not spec.softmax.softcap else {}
 
 
-def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
+def _cudnn(spec: SoftmaxBackwardSpec, tensors: Tensors) -> Run:
     """Its own forward comes first, and is not timed. Autograd cannot be captured in a graph, hence its operators.
 
     Heads that share K and V get copies of them, and the gradients of the copies are added up within the timed call.
@@ -62,7 +62,7 @@ def _cudnn(spec: BackwardSpec, tensors: Tensors) -> Run:
     return run
 
 
-def peers(spec: BackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
+def peers(spec: SoftmaxBackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
     """torch's kernels for the gradients of these arguments: FlashAttention 2, from the same O and log-sum-exp, and
     cuDNN's, which has its own (of one query it refuses the first time and crashes the second). None for masks that both
     place otherwise."""
@@ -77,7 +77,7 @@ def peers(spec: BackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Ca
     return found
 
 
-def _flash(spec: BackwardSpec, t: Tensors) -> Outputs:
+def _flash(spec: SoftmaxBackwardSpec, t: Tensors) -> Outputs:
     ops: Any = torch.ops.aten
     q, k, v, out, dout = (t[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "out", "dout"))
     causal, most = spec.mask.kind == "causal", (q.shape[1], k.shape[1])
@@ -92,6 +92,6 @@ def _flash(spec: BackwardSpec, t: Tensors) -> Outputs:
     return _named(spec, [x.transpose(1, 2) for x in found])
 
 
-def _named(spec: BackwardSpec, gradients: Sequence[torch.Tensor]) -> Outputs:
+def _named(spec: SoftmaxBackwardSpec, gradients: Sequence[torch.Tensor]) -> Outputs:
     """Those of dQ, dK, dV that the spec asks for."""
     return {name: x for name, x in zip(LIKE, gradients, strict=True) if name in spec.gradients}

@@ -37,7 +37,7 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
     yield 1, 1, 1, 40, 300
-    if spec.mask.kind == "window":  # two heads have the narrow one: no query sees the first keys, or the last
+    if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
         yield 1, 2, 2, 40, 300
 
 
