@@ -79,15 +79,11 @@ def test_gradients_alone_have_no_baseline() -> None:
 @pytest.mark.parametrize(("n", "m"), [(7, 7), (40, 300), (300, 40)])
 def test_operations_are_those_of_the_pairs_that_are_seen(name: str, n: int, m: int) -> None:
     family = kernels(name).family
-    problem = family.problem()
+    seen_of = families.load("attention_fwd").problem().seen_of
     for variant in variants(name):
         spec = variant.spec
-        forward = name.startswith("hopper_attention_fwd")
-        if forward:
-            seen = problem.seen_of(spec.weights, n, m, {"window": forward_window()}, CPU)
-        else:
-            seen = problem._seen(spec, n, m, CPU)
-        pairs, products = int(seen.sum()), 2 if forward else 5
+        pairs = int(seen_of(spec.weights, n, m, {"window": forward_window()}, CPU).sum())
+        products = 2 if name.startswith("hopper_attention_fwd") else 5
         assert family.flops(spec, (2, 6, 3, n, m)) == products * 2 * 12 * pairs * spec.problem.head_dim
 
 
@@ -136,7 +132,7 @@ def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(directio
             align = spec.mask.align if spec.mask.kind != "none" else ""
             for m in (7, 9):
                 found.setdefault(f"{spec.mask.kind} {align} {m}", set()).update(how.peers(spec, (1, 1, 1, 7, m), {}))
-            extra = direction == "fwd" and (spec.softmax.softcap or spec.softmax.sink or spec.problem.dtype == "e4m3")
+            extra = spec.softmax.softcap or direction == "fwd" and (spec.softmax.sink or spec.problem.dtype == "e4m3")
             assert bool(how.peers(spec, (1, 1, 1, 7, 7), {})) != extra
     both, flash, cudnn = {"flash", "cudnn"}, {"flash"}, {"cudnn"}
     assert found["none  9"] == found["causal top_left 7"] == both
