@@ -73,6 +73,11 @@ def test_an_output_of_no_fixed_order_may_differ_but_must_be_right(
     assert result["passed"] == passed
 
 
+def test_a_case_without_outputs_is_right_with_an_error_of_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(monkeypatch, source(AT), lambda outputs, number: outputs.clear())
+    assert (result["passed"], result["error"], result["text"]) == (True, 0.0, "nothing to compare")
+
+
 def peer(off: float, name: str = "out") -> Any:
     """A kernel of somebody's, whose output is off by so much."""
 

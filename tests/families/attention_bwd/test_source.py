@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3] / "generated"
 MODULES = sorted(p for p in ROOT.glob("*_attention_bwd*/*.py") if not p.stem.startswith("_"))
-KERNEL_LINES = {"hopper": 260, "blackwell": 300}  # of a module's kernels and functions, comments included
+KERNEL_LINES = {"hopper": 235, "blackwell": 300}  # of a module's kernels and functions, comments included
+CAPPED = 20  # more, where scores under a mask are capped: the cap, its derivative, and which of both count
 
 
 def kernel_lines(text: str) -> int:
@@ -29,7 +30,8 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
     imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert {name.split(".")[0] for name in imported} - {"functools"} == {"_host", "math", "torch", "triton"}
-    assert kernel_lines(path.read_text()) <= KERNEL_LINES[path.stem.split("_")[0]]
+    capped = path.stem.endswith("_softcap") and not path.stem.endswith("_no_softcap")
+    assert kernel_lines(path.read_text()) <= KERNEL_LINES[path.stem.split("_")[0]] + capped * CAPPED
     long = [line for line in path.read_text().splitlines() if len(line) > 120]
     assert [line for line in long if not line.startswith("    triton.Config(")] == []
 

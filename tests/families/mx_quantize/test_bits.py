@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tlxgen.families import load  # noqa: E402
-from tlxgen.families.mx_quantize import problem  # noqa: E402
+from tlxgen.families.mx_quantize import benchmark, problem  # noqa: E402
 from tlxgen.families.mx_quantize.reference import blocked, exponent, quantized  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 from tlxgen.spec import load as read  # noqa: E402
@@ -61,6 +61,20 @@ def test_a_kernel_is_right_to_the_bit(name: str, structure: Any, shape: tuple[in
         assert not strays
         for result, wanted in problem.results(spec, x).items():
             assert torch.equal(bytes_of(made[result]), bytes_of(wanted)), (result, config.kwargs)
+
+
+def test_what_is_timed_is_held_against_the_reference_by_bytes() -> None:
+    """A call gives scales as e8m0, the reference as their bytes; a copy gives nothing."""
+    (name, structure) = next((n, s) for n, s in STRUCTURES if s.name == "hopper_mx_quantize_both")
+    spec, module = structure.variants[0].spec, load_module(ROOT / "generated" / name / f"{structure.name}.py")
+    t = {"x": any_bits((130, 300), torch.bfloat16, 0).nan_to_num(0.0, 0.0, 0.0)}
+    with Session("eager", 0).active():
+        out = module.hopper_mx_quantize(t["x"].to(DEVICE))
+        made = benchmark.results(spec, t, out)
+    assert out[1].dtype == torch.float8_e8m0fnu
+    for result, (wanted, _) in problem.reference(spec, t).items():
+        assert torch.equal(made[result].cpu().double(), wanted), result
+    assert benchmark.results(spec, t, benchmark.baselines(spec)["copy of x"](t)()) == {}
 
 
 @pytest.mark.parametrize("rule", ["floor", "rceil"])

@@ -69,13 +69,13 @@ def test_any_leading_dimensions_are_rows(shape: tuple[int, ...], kind: str) -> N
     x, (y, mean, rstd) = call(shape, kind=kind)
     wanted = torch.nn.functional.layer_norm(x.double().cpu(), shape[-1:])
     assert y.shape == x.shape and mean.shape == rstd.shape == x.shape[:-1]
-    assert ((y.double().cpu() - wanted).abs() <= 0.01 * wanted.abs() + 0.01).all()
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
 
 
 def test_rows_with_gaps_are_taken_as_they_lie() -> None:
     x, (y, *_) = call((3, 4, 80), view=lambda x: x[:, :, :70])
     wanted = torch.nn.functional.layer_norm(x.double().cpu(), (70,))
-    assert ((y.double().cpu() - wanted).abs() <= 0.01 * wanted.abs() + 0.01).all()
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
 
 
 @pytest.mark.parametrize("far", [1e3, -3e4])
@@ -105,6 +105,7 @@ SUMMED = ROOT.parent / "hopper_rms_norm_residual"
 @pytest.mark.parametrize("kind", ["grid", "persistent", "looped", "staged"])
 def test_rows_of_x_and_residual_are_normalised_as_they_are_stored(kind: str) -> None:
     loaded = load_module(SUMMED / f"hopper_rms_norm_residual_{kind}.py")
+    torch.manual_seed(0)
     with Session("eager", 0).active():
         x, residual = (torch.randn(5, 3, 72, device=DEVICE).to(torch.bfloat16) for _ in range(2))
         weight = torch.randn(72, device=DEVICE).to(torch.bfloat16)
@@ -112,7 +113,7 @@ def test_rows_of_x_and_residual_are_normalised_as_they_are_stored(kind: str) -> 
     whole = x.cpu() + residual.cpu()  # which torch rounds, too
     assert torch.equal(added.cpu(), whole)
     wanted = torch.nn.functional.rms_norm(whole.double(), (72,), weight.double().cpu(), 1e-5)
-    assert ((y.double().cpu() - wanted).abs() <= 0.01 * wanted.abs() + 0.01).all()
+    assert (y.double().cpu() - wanted).abs().max() < 0.02
 
 
 @pytest.mark.parametrize(
