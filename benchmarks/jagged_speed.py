@@ -6,7 +6,7 @@ Every kernel of a row is timed in turns on cold inputs, back to back by CUDA-gra
 attention over time of ours; for HSTU, FLOPs of both are counted alike, so that it is also the ratio of rates. Forward,
 softmax attention has the same packed sequences. Backward, it has sequences of the mean length, not packed; where
 lengths vary, rates are compared. `--peer` is a checkout of generative-recommenders, whose Triton kernel of HSTU is then
-timed too. Errors are relative to float64, of one sequence. Child processes compile first.
+timed too. Numbers are `tlxgen check`'s to judge. Child processes compile first.
 """
 
 from __future__ import annotations
