@@ -2,11 +2,11 @@
 
     python -m benchmarks.jagged_speed --json $OUT/jagged_speed.json [--seconds 300] [--peer FOLDER] [--only REGEX]
 
-Every kernel of a row is timed in turns on cold inputs, back to back by CUDA-graph replay. A ratio is time of softmax
-attention over time of ours; for HSTU, FLOPs of both are counted alike, so that it is also the ratio of rates. Forward,
-softmax attention has the same packed sequences. Backward, it has sequences of the mean length, not packed; where
-lengths vary, rates are compared. `--peer` is a checkout of generative-recommenders, whose Triton kernel of HSTU is then
-timed too. Numbers are `tlxgen check`'s to judge. Child processes compile first.
+Every kernel of a row is timed in turns, back to back by CUDA-graph replay, on one set of inputs: more than L2 holds but
+in the smallest row. A ratio is our rate over that of softmax attention, FLOPs counted alike. Forward, softmax attention
+has the same packed sequences; backward, sequences of the mean length, not packed. `--peer` is a checkout of
+generative-recommenders, whose Triton kernel of HSTU is then timed too. Numbers are `tlxgen check`'s to judge. Child
+processes compile first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ here imports triton, and nothing changes the environment that tlxgen runs in.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import importlib.metadata
 import os
@@ -162,11 +161,8 @@ def _fingerprint(folder: Path, requires: Sequence[str]) -> str | None:
         name, _, version = requirement.partition("==")
         dist = found.get(name)
         record = dist.read_text("RECORD") if dist is not None and dist.version == version else None
-        if not record:
+        rows = installed.recorded(record or "", folder, lambda path: not path.startswith(".."))
+        if not rows:
             return None
-        rows = sorted(row for row in csv.reader(record.splitlines()) if len(row) == 3 and not row[0].startswith(".."))
-        hashed = [row for row in rows if row[1]]
-        if not hashed or not all(installed.intact(folder / path, digest, size) for path, digest, size in hashed):
-            return None
-        digests += [",".join(row) for row in hashed]
+        digests += rows
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()

@@ -16,6 +16,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -112,11 +113,16 @@ def _fingerprint(folder: Path) -> str | None:
     root = Path(str(dist.locate_file("")))
     if not record or (root / "triton").resolve() != folder.resolve():
         return None
-    rows = sorted(row for row in csv.reader(record.splitlines()) if len(row) == 3 and row[0].startswith("triton/"))
+    rows = recorded(record, root, lambda path: path.startswith("triton/"))
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest() if rows else None
+
+
+def recorded(record: str, root: Path, wanted: Callable[[str], bool]) -> list[str]:
+    """The rows of a RECORD that have a hash and a wanted path, in order; none if a file below `root` does not agree."""
+    rows = sorted(row for row in csv.reader(record.splitlines()) if len(row) == 3 and wanted(row[0]))
     hashed = [row for row in rows if row[1]]  # pip lists the .pyc it made without a hash
-    if not hashed or not all(intact(root / path, digest, size) for path, digest, size in hashed):
-        return None
-    return hashlib.sha256("\n".join(",".join(row) for row in hashed).encode()).hexdigest()
+    agree = all(_intact(root / path, digest, size) for path, digest, size in hashed)
+    return [",".join(row) for row in hashed] if agree else []
 
 
 def identity() -> str:
@@ -144,7 +150,7 @@ def name_cache(toolchain: str) -> None:
         module.triton_key = lambda: toolchain
 
 
-def intact(path: Path, digest: str, size: str) -> bool:
+def _intact(path: Path, digest: str, size: str) -> bool:
     """Whether a file is as its row of RECORD says."""
     try:
         if path.stat().st_size != int(size):

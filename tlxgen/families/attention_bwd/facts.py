@@ -26,6 +26,7 @@ class GradientFacts(Weights):
     head_dim: int
     queries: int  # of a step, or a CTA
     gradients: tuple[str, ...]
+    scores: tuple[int, int]  # keys and queries of the scores that are worked on at a time
     block: int = 0  # sm90: keys a consumer, queries of a part of a step, rows and columns of a part of dQ
     replicas: int = 1
     rows: int = ROWS
@@ -47,7 +48,6 @@ class BackwardFacts(GradientFacts):
     keys: int  # a CTA
     part: tuple[int, int]  # rows and columns of a part of dQ on its way out
     grad: tuple[int, int]  # likewise of dK and dV
-    scores: tuple[int, int]  # keys and queries of the scores that are worked on at a time
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     order: Order = Order(())  # sm100: of the products of a step
     ds_in_tmem: bool = False  # the product for dK reads dS out of tensor memory, where it lies over dP

@@ -47,7 +47,6 @@ class DqFacts(GradientFacts):
     transposed: ClassVar[bool] = False
 
     dq: bool = False  # whether the kernel before makes zeros to add dQ up in
-    scores: tuple[int, int] = (0, 0)  # keys and queries of the scores that are worked on at a time
 
 
 def build(spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tlxgen.families.attention.inputs import Shape
+from tlxgen.families.kit.matrices import copying
 
 from .problem import Tensors, sequence
 from .spec import DecodeSpec
@@ -26,8 +27,9 @@ def call(module: ModuleType, spec: DecodeSpec, shape: Shape, tensors: Tensors, c
 
 
 def baselines(spec: DecodeSpec) -> Mapping[str, Callable[[Tensors], Run]]:
-    """torch's attention on each sequence's own keys, gathered before; and a copy of as many bytes as K and V have."""
-    return {"torch": lambda t: _torch(spec, t), "copy": _copy}
+    """torch's attention on each sequence's own keys, gathered before; and a copy of K, which
+    reads half of the bytes of K and V, and writes as many."""
+    return {"torch": lambda t: _torch(spec, t), "copy": lambda t: copying(t["k"])}
 
 
 def _dense(t: Tensors) -> Tensors:
@@ -45,9 +47,3 @@ def _torch(spec: DecodeSpec, t: Tensors) -> Run:
         parts.append((q[i : i + 1], k, v, seen))
     attend = torch.nn.functional.scaled_dot_product_attention
     return lambda: (torch.cat([attend(q, k, v, attn_mask=seen, enable_gqa=True) for q, k, v, seen in parts]),)
-
-
-def _copy(t: Tensors) -> Run:
-    """Half of the bytes of K and V are read, half written; it has no results to check."""
-    source, target = (torch.empty_like(t["k"].contiguous()) for _ in range(2))
-    return lambda: (target.copy_(source), ())[1]

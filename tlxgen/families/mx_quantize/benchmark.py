@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tlxgen.families.kit.matrices import Baselines, Tensors, call
+from tlxgen.families.kit.matrices import Baselines, Tensors, call, copying
 
 from .reference import blocked, quantized
 from .spec import QuantizeSpec
@@ -18,19 +18,13 @@ __all__ = ["baselines", "call", "results"]
 def baselines(spec: QuantizeSpec) -> Baselines:
     """A copy of x, which moves no fewer bytes a byte read, and the same results by torch.compile."""
     compiled = torch.compile(_results, dynamic=False)
-    return {"copy of x": _copy, "torch.compile": lambda t: _bound(compiled, spec, t)}
+    return {"copy of x": lambda t: copying(t["x"]), "torch.compile": lambda t: _bound(compiled, spec, t)}
 
 
 def results(spec: QuantizeSpec, tensors: Tensors, out: Any) -> dict[str, torch.Tensor]:
     """The results by name, scales as the bytes that the reference has; a copy has none."""
     values = (x.view(torch.uint8) if x.dtype == torch.float8_e8m0fnu else x for x in out)
     return dict(zip(spec.results, values, strict=True)) if out else {}
-
-
-def _copy(t: Tensors) -> Callable[[], Any]:
-    source = t["x"].contiguous()
-    target = torch.empty_like(source)
-    return lambda: (target.copy_(source), ())[1]
 
 
 def _bound(function: Callable[..., Any], spec: QuantizeSpec, t: Tensors) -> Callable[[], Any]:
