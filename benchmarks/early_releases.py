@@ -69,10 +69,10 @@ def tutorials() -> Iterator[tuple[str, Callable[[], Resources]]]:
 def compile_into(path: Path, compiling: Callable[[], Resources]) -> None:
     """Leaves a kernel's PTX and cubin beside `path`, or a file .error."""
 
-    def keep(ptx: str, cubin: bytes, metadata: Any, report: str) -> Resources:
+    def keep(ptx: str, cubin: bytes, metadata: Any, report: str, *, with_sass: bool = True) -> Resources:
         path.with_suffix(".ptx").write_text(ptx)
         path.with_suffix(".cubin").write_bytes(cubin)
-        return read.resources(ptx, cubin, metadata, report)
+        return read.resources(ptx, cubin, metadata, report, with_sass=with_sass)
 
     with mock.patch.object(compiler, "resources", keep), tempfile.TemporaryDirectory() as cache:
         os.environ["TRITON_CACHE_DIR"] = cache

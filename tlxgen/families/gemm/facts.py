@@ -32,7 +32,7 @@ class Operand:
     row_major: bool
     ring: str
     eviction: str
-    multicast: bool
+    multicast: int  # CTAs of a cluster that it is loaded for at once; 0 for none
     pieces: tuple[Tile, ...] = field(default=(), repr=False)  # of the tile, where several products share its columns
 
     @property

@@ -192,8 +192,8 @@ def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
     """What does not go with an accumulator that is a turned tile of C."""
     if spec.tasks.mma.replicate != 1 and spec.tasks.specialized:
         yield "tasks.mma.replicate", f"one consumer has the columns of a tile: 1, not {spec.tasks.mma.replicate}"
-    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
-        yield "cluster", "of few rows A is small, and no tile of B is shared: no cluster"
+    if spec.cluster.k > 1:
+        yield "cluster.k", "CTAs send each other slices of columns, which are rows of the accumulator: 1"
     if spec.schedule.tail == "helped":
         yield "schedule.tail", "a helper's sums would have to lie turned in A's place: whole or split"
     if spec.epilogue.subtiles != 1:
@@ -250,7 +250,8 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
         ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("schedule.kind", spec.schedule.kind == "dynamic", "the hardware hands out tiles without a counter: clc"),
-        ("cluster.n", cluster.n == 2, "two CTAs multiply together along M: cluster.m"),
+        ("cluster.n", cluster.n > 1, "two CTAs multiply together along M: cluster.m"),
+        ("cluster.m", cluster.m > 2, f"two CTAs multiply together, not {cluster.m}"),
         ("cluster.k", cluster.k > 1, "K is cut by schedule.split_k"),
         ("schedule.tail", spec.schedule.tail != "whole", "tiles that are left over stay whole: clc shares them out"),
         ("tasks.mma.exchange", mma.exchange, "A's rows fill the instruction, as nothing else has been measured: false"),
@@ -325,15 +326,15 @@ def _cluster(spec: GemmKeys) -> list[Fault]:
         return []
     if spec.cluster.k > 1:
         return list(_along_k(spec))
-    if m * n > 2:
-        return [(("cluster", "n"), f"a cluster has 1 or 2 CTAs, not {m} x {n}")]
-    shared = "b" if m == 2 else "a" if n == 2 else None
+    if m > 1 and n > 1:
+        return [(("cluster", "n"), f"the CTAs of a cluster lie along one of M, N and K, not {m} x {n}")]
+    shared = "b" if m > 1 else "a" if n > 1 else None
     found: list[Fault] = []
     for operand in multicast or ():
         if shared is None:
-            found.append((("cluster", "multicast"), "multicast needs a cluster of 2 CTAs (cluster.m or cluster.n)"))
+            found.append((("cluster", "multicast"), "multicast needs a cluster of several CTAs (cluster.m or cluster.n)"))
         elif operand != shared:
-            axis = "m" if m == 2 else "n"
+            axis = "m" if m > 1 else "n"
             text = f"CTAs along {axis} hold different tiles of {operand}: only {shared} can be multicast"
             found.append((("cluster", "multicast"), text))
     if multicast is not None and not multicast and shared:

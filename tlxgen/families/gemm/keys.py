@@ -318,10 +318,12 @@ class Schedule(SpecModel):
 
 
 class Cluster(SpecModel):
-    m: Literal[1, 2] = Field(
-        1, description="CTAs of a cluster along M; they share a tile of B. sm100: by multiplying together (2-CTA MMA)."
+    m: Literal[1, 2, 4] = Field(
+        1,
+        description="CTAs of a cluster along M; they share a tile of B. sm100: 2 at most, by multiplying together "
+        "(2-CTA MMA).",
     )
-    n: Literal[1, 2] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
+    n: Literal[1, 2, 4] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
     k: Literal[1, 2, 4, 8] = Field(
         1,
         description="CTAs of a cluster along K (sm90): each multiplies a part of K, and they add up their sums through "
@@ -331,8 +333,8 @@ class Cluster(SpecModel):
         None,
         description="Operands loaded once for the cluster. Default: the shared one.",
         json_schema_extra=choices(
-            a="The CTAs of a cluster along N (cluster.n 2) share a tile of A.",
-            b="The CTAs of a cluster along M (cluster.m 2) share a tile of B.",
+            a="The CTAs of a cluster along N share a tile of A.",
+            b="The CTAs of a cluster along M share a tile of B.",
         ),
     )
     protocol: Literal["leader", "rendezvous"] = Field(

@@ -208,17 +208,22 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     b = Tile("b", b_shape, b_type, padded=mixed and b_type.values > 1)
     cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(parts, b_shapes, strict=True))
     return (
-        Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), spec.cluster.n == 2),
+        Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), _shared_by(spec.cluster.n)),
         Operand(
             "b",
             b,
             b_row,
             "b" if separate else "ab",
             _hint(spec.cache.b),
-            spec.cluster.m == 2 and not pair,
+            0 if pair else _shared_by(spec.cluster.m),
             cut[1:] and cut,
         ),
     )
+
+
+def _shared_by(ctas: int) -> int:
+    """How many CTAs a multicast load is for: those of a cluster along one axis, and none where it has one."""
+    return ctas if ctas > 1 else 0
 
 
 def _scales(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Operand, ...]:
@@ -232,8 +237,8 @@ def _scales(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Operan
     a = Tile("a_scale", (one, sizes["BLOCK_M"] // Sm100.mx_rows, *inner), e8m0, groups, axis=1)
     b = Tile("b_scale", (one, sizes["BLOCK_N"] // Sm100.mx_rows, *inner), e8m0)
     return (
-        Operand("a_scale", a, True, "a" if separate else "ab", _hint(spec.cache.a), False),
-        Operand("b_scale", b, True, "b" if separate else "ab", _hint(spec.cache.b), False),
+        Operand("a_scale", a, True, "a" if separate else "ab", _hint(spec.cache.a), 0),
+        Operand("b_scale", b, True, "b" if separate else "ab", _hint(spec.cache.b), 0),
     )
 
 
