@@ -17,6 +17,7 @@ _BY = {
     "copy": "copies",
     "remote": "DSMEM",
     "gather": "DSMEM",
+    "exchange": "DSMEM",
     "async": "cp.async",
 }
 _STORED = "TMA store"  # what drains a ring that no role drains

@@ -12,6 +12,24 @@ from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
 
+class Cluster(SpecModel):
+    """sm100: CTAs that walk the same queries."""
+
+    n: Literal[1, 2] = Field(
+        1,
+        description="CTAs that multiply together, along the keys: each has those of a tile, loads half of what both "
+        "multiply by, and adds up half of the rows of dQ.",
+    )
+    exchange: Literal["copy", "store"] = Field(
+        "copy",
+        description="How two CTAs send each other the half of dS that the other's rows of dQ need.",
+        json_schema_extra=choices(
+            copy="It is stored in shared memory, and copied from there in bulk.",
+            store="Each thread stores its registers into the other CTA: 16 KiB of shared memory less, more instructions.",
+        ),
+    )
+
+
 class Operands(SpecModel):
     """dQ (B, H, Nq, D), dK and dV (B, Hkv, Nk, D) from Q, K, V, O, dO and the log-sum-exp of the scores; Hkv divides H.
 
@@ -182,11 +200,13 @@ class PartRing(SpecModel):
         description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots. sm100: of 32 "
         "columns of dQ, 2 by default.",
     )
-    reuse: Literal["dp", "none"] | None = Field(
+    reuse: Literal["dp", "s", "none"] | None = Field(
         None,
-        description="sm100: whose columns of tensor memory dQ takes. Default: dp for head_dim 128, none for 64.",
+        description="sm100: whose columns of tensor memory dQ takes. Default: for head_dim 128 dp, of two CTAs s; for 64 "
+        "none.",
         json_schema_extra=choices(
             dp="dQ lies where dP and dS lay, and the next dP waits until it has been read. For head_dim 128.",
+            s="Two CTAs: dQ lies where S lay, beside P, and the next S waits until it has been read.",
             none="dQ has columns of its own. Choose it where the sums of dK and dV leave room.",
         ),
     )
@@ -264,11 +284,29 @@ class KeysSpec(BackwardSpec):
             return data
         problem = data.get("problem")
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
-        return filled(filled(data, SM100_D64) if small else data, SM100)
+        cluster = data.get("cluster")
+        pair = isinstance(cluster, Mapping) and cluster.get("n") == 2
+        data = filled(data, SM100_D64) if small else filled(data, SM100_D128_PAIR) if pair else data
+        return filled(filled(data, SM100_PAIR) if pair else data, SM100)
 
     @property
     def gradients(self) -> tuple[str, ...]:
         return ("dq", "dk", "dv")
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of a cluster."""
+        return 1
+
+    @property
+    def pair(self) -> bool:
+        """Whether two CTAs multiply together."""
+        return self.ctas > 1
+
+    @property
+    def exchange(self) -> str:
+        """How two CTAs send each other dS."""
+        return ""
 
     @property
     def queries(self) -> int:
@@ -301,7 +339,8 @@ class KeysSpec(BackwardSpec):
     @property
     def dq_place(self) -> str:
         """sm100: whose columns of tensor memory dQ takes."""
-        return self.rings.dq.reuse or ("dp" if self.problem.head_dim == 128 else "none")
+        over = "s" if self.pair else "dp"
+        return self.rings.dq.reuse or (over if self.problem.head_dim == 128 else "none")
 
     def faults(self) -> list[Fault]:
         tasks = self.tasks
@@ -317,6 +356,15 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
+
+    @property
+    def ctas(self) -> int:
+        return self.cluster.n
+
+    @property
+    def exchange(self) -> str:
+        return self.cluster.exchange
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -329,7 +377,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
             ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
             ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
         )
-        return [*super().faults(), *kit.faults.where(*rules)]
+        return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
 
 
 # What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.
@@ -338,6 +386,8 @@ SM100: Mapping[str, Any] = {
     "rings": {"do": {"stages": 1}},
 }
 SM100_D64: Mapping[str, Any] = {"rings": {"do": {"stages": 2}}}
+SM100_PAIR: Mapping[str, Any] = {"tasks": {"mma": {"order": "dk_dp_dq"}}}
+SM100_D128_PAIR: Mapping[str, Any] = {"rings": {"q": {"stages": 1}}}
 
 
 def faults_of(spec: BackwardSpec, registers: int | None, *archs: str) -> list[Fault]:
@@ -370,6 +420,26 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
     if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
     return faults
+
+
+def _alone(cluster: Cluster) -> list[Fault]:
+    """What a CTA on sm90 does not do."""
+    why = "this is of sm100: on sm90 a CTA adds up dQ of its keys itself"
+    return kit.faults.foreign(("cluster", bool(cluster.model_fields_set - {"n"}) or cluster.n > 1, why))
+
+
+def _pair(spec: AttentionBwdSpec) -> list[Fault]:
+    """What two CTAs cannot do, and what one alone cannot."""
+    cluster, parts, place = spec.cluster, spec.tasks.compute.parts, spec.rings.dq.reuse
+    alone = cluster.n == 1
+    beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
+    return [
+        *kit.faults.foreign(("cluster.exchange", alone and "exchange" in cluster.model_fields_set, "a CTA alone")),
+        *kit.faults.where(
+            ("rings.dq.reuse", alone and place == "s", beside),
+            ("tasks.compute.parts", not alone and parts != 2, f"a part for each of 2 CTAs, which it is sent to: not {parts}"),
+        ),
+    ]
 
 
 def _blackwell(spec: KeysSpec) -> list[Fault]:
