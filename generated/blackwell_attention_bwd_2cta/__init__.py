@@ -10,25 +10,64 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from ._blackwell_attention_bwd_2cta import blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta
-    from ._blackwell_attention_bwd_2cta import attention as attention
-    from ._blackwell_attention_bwd_2cta import blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_none
-    from ._blackwell_attention_bwd_2cta import attention as attention_none
-    from ._blackwell_attention_bwd_2cta_causal import (
+    from .blackwell_attention_bwd_2cta_head_dim128_none import (
+        blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta,
+    )
+    from .blackwell_attention_bwd_2cta_head_dim128_none import attention as attention
+    from .blackwell_attention_bwd_2cta_head_dim128_none import (
+        blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_head_dim128,
+    )
+    from .blackwell_attention_bwd_2cta_head_dim128_none import attention as attention_head_dim128
+    from .blackwell_attention_bwd_2cta_head_dim128_none import (
+        blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_none,
+    )
+    from .blackwell_attention_bwd_2cta_head_dim128_none import attention as attention_none
+    from .blackwell_attention_bwd_2cta_head_dim128_causal import (
         blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_causal,
     )
-    from ._blackwell_attention_bwd_2cta_causal import attention as attention_causal
+    from .blackwell_attention_bwd_2cta_head_dim128_causal import attention as attention_causal
+    from .blackwell_attention_bwd_2cta_head_dim64_none import (
+        blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_head_dim64,
+    )
+    from .blackwell_attention_bwd_2cta_head_dim64_none import attention as attention_head_dim64
+    from .blackwell_attention_bwd_2cta_head_dim64_causal import (
+        blackwell_attention_bwd_2cta as blackwell_attention_bwd_2cta_head_dim64_causal,
+    )
+    from .blackwell_attention_bwd_2cta_head_dim64_causal import attention as attention_head_dim64_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
-    # mask.kind=none
-    "blackwell_attention_bwd_2cta": ("_blackwell_attention_bwd_2cta", "blackwell_attention_bwd_2cta"),
-    "attention": ("_blackwell_attention_bwd_2cta", "attention"),
-    "blackwell_attention_bwd_2cta_none": ("_blackwell_attention_bwd_2cta", "blackwell_attention_bwd_2cta"),
-    "attention_none": ("_blackwell_attention_bwd_2cta", "attention"),
-    # mask.kind=causal
-    "blackwell_attention_bwd_2cta_causal": ("_blackwell_attention_bwd_2cta_causal", "blackwell_attention_bwd_2cta"),
-    "attention_causal": ("_blackwell_attention_bwd_2cta_causal", "attention"),
+    # problem.head_dim=128, mask.kind=none
+    "blackwell_attention_bwd_2cta": ("blackwell_attention_bwd_2cta_head_dim128_none", "blackwell_attention_bwd_2cta"),
+    "attention": ("blackwell_attention_bwd_2cta_head_dim128_none", "attention"),
+    "blackwell_attention_bwd_2cta_head_dim128": (
+        "blackwell_attention_bwd_2cta_head_dim128_none",
+        "blackwell_attention_bwd_2cta",
+    ),
+    "attention_head_dim128": ("blackwell_attention_bwd_2cta_head_dim128_none", "attention"),
+    "blackwell_attention_bwd_2cta_none": (
+        "blackwell_attention_bwd_2cta_head_dim128_none",
+        "blackwell_attention_bwd_2cta",
+    ),
+    "attention_none": ("blackwell_attention_bwd_2cta_head_dim128_none", "attention"),
+    # problem.head_dim=128, mask.kind=causal
+    "blackwell_attention_bwd_2cta_causal": (
+        "blackwell_attention_bwd_2cta_head_dim128_causal",
+        "blackwell_attention_bwd_2cta",
+    ),
+    "attention_causal": ("blackwell_attention_bwd_2cta_head_dim128_causal", "attention"),
+    # problem.head_dim=64, mask.kind=none
+    "blackwell_attention_bwd_2cta_head_dim64": (
+        "blackwell_attention_bwd_2cta_head_dim64_none",
+        "blackwell_attention_bwd_2cta",
+    ),
+    "attention_head_dim64": ("blackwell_attention_bwd_2cta_head_dim64_none", "attention"),
+    # problem.head_dim=64, mask.kind=causal
+    "blackwell_attention_bwd_2cta_head_dim64_causal": (
+        "blackwell_attention_bwd_2cta_head_dim64_causal",
+        "blackwell_attention_bwd_2cta",
+    ),
+    "attention_head_dim64_causal": ("blackwell_attention_bwd_2cta_head_dim64_causal", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

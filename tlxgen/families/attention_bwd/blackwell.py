@@ -25,18 +25,17 @@ from . import steps
 from .facts import BackwardFacts
 from .spec import KeysSpec
 
-COLUMNS = 32  # fp32 of a part of dQ: a row of it is as wide as the widest swizzle of TMA
-PAIR_COLUMNS = 16  # likewise where SMEM is full
 NUMBERS = 2  # slots of the numbers of rows, where Q and dO may have one
 ROWS = 128  # lanes of tensor memory: keys a CTA
 CAPTURED = 256  # bytes that tasks capture beside those of forward attention: where items lie, and alignment
+PAIR_CAPTURED = 144  # and of two CTAs, where both begin, and more descriptors
 ACCUMULATED = ("dv", "dk")  # from step to step
 
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
     """The facts that sm90 has otherwise."""
     element = DTYPES[spec.problem.dtype].bytes
-    columns = PAIR_COLUMNS if spec.pair else COLUMNS
+    columns = spec.dq_columns
     return {
         "part": (spec.queries, columns),
         "grad": (spec.tile.n, columns * DTYPES["fp32"].bytes // element),
@@ -74,7 +73,7 @@ def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
 
 def smem(spec: KeysSpec) -> int:
     """Bytes that the compiler allocates for captures and alignment."""
-    return Sm100.captures + CAPTURED
+    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:

@@ -102,7 +102,7 @@ class Consumers(SpecModel):
     registers: int | None = Field(
         240,
         description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
-        "task, 40 by default.",
+        "task, 40 by default, 56 of two CTAs.",
     )
     meet: Literal["named", "mbarrier"] = Field(
         "mbarrier",
@@ -199,6 +199,11 @@ class PartRing(SpecModel):
         le=2,
         description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots. sm100: of 32 "
         "columns of dQ, 2 by default.",
+    )
+    columns: Literal[8, 16, 32] | None = Field(
+        None,
+        description="sm100: columns of a part of dQ. Default: 32, as wide as the widest swizzle of TMA; of two CTAs 16, "
+        "or 8 where shared memory is full, for head_dim 128 with dS exchanged by copies.",
     )
     reuse: Literal["dp", "s", "none"] | None = Field(
         None,
@@ -337,6 +342,12 @@ class KeysSpec(BackwardSpec):
         return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
 
     @property
+    def dq_columns(self) -> int:
+        """sm100: columns of a part of dQ."""
+        full = self.problem.head_dim == 128 and self.exchange == "copy"
+        return self.rings.dq.columns or ((8 if full else 16) if self.pair else 32)
+
+    @property
     def dq_place(self) -> str:
         """sm100: whose columns of tensor memory dQ takes."""
         over = "s" if self.pair else "dp"
@@ -386,7 +397,7 @@ SM100: Mapping[str, Any] = {
     "rings": {"do": {"stages": 1}},
 }
 SM100_D64: Mapping[str, Any] = {"rings": {"do": {"stages": 2}}}
-SM100_PAIR: Mapping[str, Any] = {"tasks": {"mma": {"order": "dk_dp_dq"}}}
+SM100_PAIR: Mapping[str, Any] = {"tasks": {"mma": {"order": "dk_dp_dq", "registers": 56}}}
 SM100_D128_PAIR: Mapping[str, Any] = {"rings": {"q": {"stages": 1}}}
 
 
@@ -410,6 +421,7 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
         ("tasks.mma.order", "order" in mma.model_fields_set, "this is of sm100: on sm90 each consumer has an order"),
         ("rings.ds", "ds" in rings.model_fields_set, tensor_memory),
         ("rings.dq.reuse", rings.dq.reuse is not None, tensor_memory),
+        ("rings.dq.columns", rings.dq.columns is not None, "this is of sm100: on sm90 a consumer has a part of dQ"),
         ("tasks.load.default", not spec.tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.replicate", mma.replicate != 2, "on sm90 two consumers share the keys of a CTA"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
