@@ -409,6 +409,7 @@ def blackwell_attention_bwd_2cta_orders_head_dim128_s_dk_dp_dq_kernel(
             for count in range(steps):
                 phase = count & 1
                 tlx.barrier_wait(ds_full[0], phase)
+                tlx.fence("async_shared")  # the tensor core sees the other CTA's stores
                 tlx.barrier_arrive(ds_ready[0], remote_cta_rank=0)  # to the CTA that multiplies
 
 

@@ -399,6 +399,7 @@ def blackwell_attention_bwd_2cta_orders_head_dim64_dp_dk_dq_dp_kernel(
             for count in range(steps):
                 phase = count & 1
                 tlx.barrier_wait(ds_full[0], phase)
+                tlx.fence("async_shared")  # the tensor core sees the other CTA's stores
                 tlx.barrier_arrive(ds_ready[0], remote_cta_rank=0)  # to the CTA that multiplies
 
 

@@ -103,7 +103,7 @@ class Round:
 
     def relay(self) -> tuple[Step, ...]:
         """Tells the first of two CTAs that both halves of dS are there."""
-        return steps("wait ds", "rendezvous ds")
+        return steps("wait ds", "fence" if self.facts.exchange == "store" else "", "rendezvous ds")
 
     def mma(self) -> tuple[Step, ...]:
         """The products of a round: those of its own step, and those of the step before."""
