@@ -341,7 +341,7 @@ def blackwell_attention_bwd_2cta_head_dim128_causal_kernel(
                         )
                 tlx.tcgen05_commit(sums_full[0], two_ctas=True)  # publish, when all products are done
 
-        # Load: K and V once, then Q and dO of each step, rows of them and columns, with the log-sum-exp and delta of their rows.
+        # Load: K and V once, then Q and dO of each step, rows of them and columns, and the numbers of their rows.
         with tlx.async_task(num_warps=1, registers=56):
             tlx.barrier_expect_bytes(k_full[0], 128 * 128 * 2 * 2, pred=cta == 0)
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0], two_ctas=True)
