@@ -51,7 +51,7 @@ CONFIGS = [
 
 @triton.jit
 def item_at(index, H_KV, N_K):
-    """Batch entry, head and first key of a cluster: all tiles of a head, which share Q and dO, before the next head's."""
+    """Batch entry, head and first key of a cluster: all tiles of a head, which share Q and dO, before the next's."""
     tiles = tl.cdiv(N_K, 256)
     head = index // tiles
     return head // H_KV, head % H_KV, (index - head * tiles) * 256
@@ -99,9 +99,10 @@ def blackwell_attention_bwd_2cta_head_dim64_none_kernel(
     """Tasks and the rings of tiles between them:
 
     load
-        --k, v, k_columns (1 slot, TMA), q, q_columns (Q_STAGES slots, TMA), do, do_columns (DO_STAGES slots, TMA)--> mma
-        --s, dp (1 slot, MMA)--> compute --p, ds_tmem (1 slot, stores), ds (1 slot, DSMEM)--> mma
-        --dq, sums (1 slot, MMA)--> reduce --part, grad (2 slots, stores)--> TMA store
+        --k, v, k_columns (1 slot, TMA), q, q_columns (Q_STAGES slots, TMA),
+            do, do_columns (DO_STAGES slots, TMA)--> mma --s, dp (1 slot, MMA)--> compute
+        --p, ds_tmem (1 slot, stores), ds (1 slot, DSMEM)--> mma --dq, sums (1 slot, MMA)--> reduce
+        --part, grad (2 slots, stores)--> TMA store
     load --numbers (2 slots, TMA)--> compute
     """
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.

@@ -110,9 +110,10 @@ def blackwell_attention_bwd_2cta_orders_head_dim64_s_dk_dp_dq_kernel(
     """Tasks and the rings of tiles between them:
 
     load
-        --k, v, k_columns (1 slot, TMA), q, q_columns (Q_STAGES slots, TMA), do, do_columns (DO_STAGES slots, TMA)--> mma
-        --s, dp (1 slot, MMA)--> compute --p, ds_tmem (1 slot, stores), ds (1 slot, DSMEM)--> mma
-        --dq, sums (1 slot, MMA)--> reduce --part, grad (2 slots, stores)--> TMA store
+        --k, v, k_columns (1 slot, TMA), q, q_columns (Q_STAGES slots, TMA),
+            do, do_columns (DO_STAGES slots, TMA)--> mma --s, dp (1 slot, MMA)--> compute
+        --p, ds_tmem (1 slot, stores), ds (1 slot, DSMEM)--> mma --dq, sums (1 slot, MMA)--> reduce
+        --part, grad (2 slots, stores)--> TMA store
     load --numbers (2 slots, TMA)--> compute
     """
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.

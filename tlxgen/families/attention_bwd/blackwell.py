@@ -164,8 +164,10 @@ def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]
     yield Ring("dp", scores[1:], one, mma, (Drain("compute", until=until, via=(told,)),), space="tmem")
     if in_tmem:
         yield over("dp", weights["ds_tmem"], compute, read_by_mma("ds_tmem", "dp", "dq" if reuse else ""))
-    yield _exchanged(facts, read_by_mma("ds", "dp")) if facts.pair else Ring(
-        "ds", (weights["ds"],), one, compute, read_by_mma("ds", "dp"), empty
+    yield (
+        _exchanged(facts, read_by_mma("ds", "dp"))
+        if facts.pair
+        else Ring("ds", (weights["ds"],), one, compute, read_by_mma("ds", "dp"), empty)
     )
     dq = (Tile("dq", (queries, columns), fp32),)
     if facts.pair:
@@ -208,8 +210,9 @@ def reasons(facts: BackwardFacts) -> Iterator[Reason]:
     order = facts.order
     if facts.dq_reuse and facts.ds_in_tmem and not order.precedes("dk", "dq"):
         yield Reason("order", "dQ takes the place of dS, which the product for dK reads: dK comes before dQ")
-    if facts.dq_place == "s" and not order.precedes("dp", "dq"):
-        yield Reason("order", "dQ waits for the next step's P, beside which it lies: dP, which need not wait, comes before")
+    if facts.dq_place == "s" and order.precedes("dq", "dp", later=1):
+        text = "dQ waits for the next step's P, beside which it lies: dP, which need not wait, comes before"
+        yield Reason("order", text)
     if facts.dq_reuse and not order.precedes("dq", "dp", later=1):
         yield Reason("order", "dQ takes the place of dP: it comes before the dP of the next step")
     if not order.precedes("dk", "dp", later=1) and facts.ds_in_tmem:

@@ -444,12 +444,20 @@ def _pair(spec: AttentionBwdSpec) -> list[Fault]:
     """What two CTAs cannot do, and what one alone cannot."""
     cluster, parts, place = spec.cluster, spec.tasks.compute.parts, spec.rings.dq.reuse
     alone = cluster.n == 1
+    whole = "a CTA has dS of all queries in tensor memory alone: in shared memory lies that of its own, for all keys"
     beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
     return [
-        *kit.faults.foreign(("cluster.exchange", alone and "exchange" in cluster.model_fields_set, "a CTA alone")),
+        *kit.faults.foreign(
+            ("cluster.exchange", alone and "exchange" in cluster.model_fields_set, "a CTA alone exchanges nothing")
+        ),
         *kit.faults.where(
             ("rings.dq.reuse", alone and place == "s", beside),
-            ("tasks.compute.parts", not alone and parts != 2, f"a part for each of 2 CTAs, which it is sent to: not {parts}"),
+            ("rings.ds.operand", not alone and spec.rings.ds.operand == "smem", whole),
+            (
+                "tasks.compute.parts",
+                not alone and parts != 2,
+                f"a part for each of 2 CTAs, which it is sent to: not {parts}",
+            ),
         ),
     ]
 
