@@ -310,7 +310,7 @@ def _orders(plan: Plan) -> Iterator[Reason]:
 
 
 def _unheard(plan: Plan, ring: Ring) -> Iterator[Reason]:
-    """A reason for each role that reads the slots of several CTAs, which one of them fills, and does not tell of all."""
+    """A reason for each role that reads slots of several CTAs, which one of them fills, and does not tell of all."""
     for drain in ring.drains if ring.fill.kind == "commit" and ring.fill.ctas > 1 else ():
         heard = drain.ctas
         if drain.via:

@@ -165,7 +165,8 @@ class Ring:
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
     `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
     shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
-    full, before it reads the slots of all, by their role `relay` if that is another. `parts`: a slot is published in so many parts, each on a barrier of its own.
+    full, before it reads the slots of all; a `relay` is the role that tells it. `parts`: a slot is published in so many
+    parts, each on a barrier of its own.
     `slotwise`: slot by slot, either ring's tiles lie in a place, in turns. `over` names the one tile of the other ring
     whose place it takes: the two then also share their barriers, and each use of a slot is of one or the other.
     `behind`: in that place it lies behind the tiles of the ring before it, in columns that these leave free.

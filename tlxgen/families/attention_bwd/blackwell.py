@@ -164,18 +164,17 @@ def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]
     yield Ring("dp", scores[1:], one, mma, (Drain("compute", until=until, via=(told,)),), space="tmem")
     if in_tmem:
         yield over("dp", weights["ds_tmem"], compute, read_by_mma("ds_tmem", "dp", "dq" if reuse else ""))
-    yield (
-        _exchanged(facts, read_by_mma("ds", "dp"))
-        if facts.pair
-        else Ring("ds", (weights["ds"],), one, compute, read_by_mma("ds", "dp"), empty)
-    )
-    dq = (Tile("dq", (queries, columns), fp32),)
+    read = read_by_mma("ds", "dp")
     if facts.pair:
-        half, lanes = Size.literal(facts.head_dim // facts.ctas), Size.literal(ROWS)
-        dq = (Tile("dq", (Size.literal(facts.own), columns), fp32, halved=True),)
-        dq += (Tile("dq_lanes", (lanes, half), fp32, view=True),)
+        yield _exchanged(facts, read)
+    else:
+        yield Ring("ds", (weights["ds"],), one, compute, read, empty)
+    own, half, lanes = (Size.literal(n) for n in (facts.own, facts.head_dim // facts.ctas, ROWS))
+    dq = [Tile("dq", (own, columns), fp32, halved=facts.pair)]
+    if facts.pair:
+        dq.append(Tile("dq_lanes", (lanes, half), fp32, view=True))
     taken = (Drain("reduce", ctas=facts.ctas, at="leader" if facts.pair else "each"),)
-    place = Ring("dq", dq, one, mma, taken, empty, space="tmem")
+    place = Ring("dq", tuple(dq), one, mma, taken, empty, space="tmem")
     over_what = {"dp": "ds_tmem" if in_tmem else "dp", "s": "s"}.get(facts.dq_place)
     if over_what:
         place = replace(place, alias=over_what, reshaped=True, slotwise=True, behind=over_what == "s")

@@ -25,7 +25,7 @@ class Cluster(SpecModel):
         description="How two CTAs send each other the half of dS that the other's rows of dQ need.",
         json_schema_extra=choices(
             copy="It is stored in shared memory, and copied from there in bulk.",
-            store="Each thread stores its registers into the other CTA: 16 KiB of shared memory less, more instructions.",
+            store="Each thread stores its registers into the other CTA: 16 KiB of SMEM less, more instructions.",
         ),
     )
 
@@ -202,13 +202,13 @@ class PartRing(SpecModel):
     )
     columns: Literal[8, 16, 32] | None = Field(
         None,
-        description="sm100: columns of a part of dQ. Default: 32, as wide as the widest swizzle of TMA; of two CTAs 16, "
-        "or 8 where shared memory is full, for head_dim 128 with dS exchanged by copies.",
+        description="sm100: columns of a part of dQ. Default: 32, as wide as the widest swizzle of TMA; of two CTAs "
+        "16, or 8 where shared memory is full, for head_dim 128 with dS exchanged by copies.",
     )
     reuse: Literal["dp", "s", "none"] | None = Field(
         None,
-        description="sm100: whose columns of tensor memory dQ takes. Default: for head_dim 128 dp, of two CTAs s; for 64 "
-        "none.",
+        description="sm100: whose columns of tensor memory dQ takes. Default: for head_dim 128 dp, of two CTAs s; for "
+        "64 none.",
         json_schema_extra=choices(
             dp="dQ lies where dP and dS lay, and the next dP waits until it has been read. For head_dim 128.",
             s="Two CTAs: dQ lies where S lay, beside P, and the next S waits until it has been read.",
