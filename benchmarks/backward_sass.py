@@ -1,11 +1,11 @@
-"""SASS of the generated attention backward for sm100 beside that of the kernel in the fbtriton wheel, on one CTA and two.
+"""SASS of the generated attention backward for sm100 beside that of the fbtriton wheel, on one CTA and two.
 
-    python -m benchmarks.backward_sass --json benchmarks/results/backward_sass_sm100.json      (with a table beside it, .md)
+    python -m benchmarks.backward_sass --json benchmarks/results/backward_sass_sm100.json       (a table beside it, .md)
 
 Both are compiled offline, the wheel's as it is. Counted are instructions of the loops over queries, a step's of each
 task: of 128 queries, and of 64 in the wheel's kernel for one CTA, which has no other tile. The further tries of waits,
-which the compiler moves out of the loops, are in none. Exit status 1 when a kernel of ours spills, or has more SYNCS and
-BAR for 128 queries than theirs, or another number of MMAs with the same tile.
+which the compiler moves out of the loops, are in none. Exit status 1 when a kernel of ours spills, or has more SYNCS
+and BAR for 128 queries than theirs, or another number of MMAs with the same tile.
 """
 
 from __future__ import annotations
