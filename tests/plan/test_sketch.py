@@ -39,6 +39,16 @@ def test_rings_between_the_same_tasks_share_an_arrow() -> None:
     )
 
 
+def test_a_long_arrow_is_broken_behind_rings_that_are_filled_alike() -> None:
+    fills = {"c": Fill("load", "store"), "ab": Fill("load", "tma")}
+    drained = tuple(replace(_c(), name=name, fill=fill, drains=(Drain("mma"),)) for name, fill in fills.items())
+    assert sketch(plan(parameters=KEPT, rings=drained), width=50) == (
+        "load",
+        "    --c (C_STAGES slots a replica, stores),",
+        "        ab (C_STAGES slots a replica, TMA)--> mma x 2",
+    )
+
+
 def test_a_long_path_is_broken_behind_an_arrow_and_a_fork_begins_a_line() -> None:
     back = ring(name="back", fill=Fill("store", "commit"), drains=(Drain("mma"),), banks=3)
     lines = sketch(plan(parameters=KEPT, roles=(LOAD, MMA, STORE), rings=(ring(), _c(), back)), width=60)

@@ -73,6 +73,17 @@ def test_of_two_ctas_each_reads_half_of_b() -> None:
     assert launch.round.smem_bytes == 2 * (128 * 64 + 64 * 128 / 2)
 
 
+def test_of_two_ctas_64_rows_each_fill_the_tensor_core() -> None:
+    """The backward's dQ: five products of 128 x 128 x 128 a tile, of four each CTA reads half of the right operand."""
+    structure = "blackwell_attention_bwd_2cta_head_dim128_none"
+    main, *_ = counted("blackwell_attention_bwd_2cta", structure, (4, 16, 16, 8192, 8192))
+    operand = 128 * 128 * 2
+    assert main.round.products == 5 * 128**3
+    multiplied = 2 * 1.5 + 2 * 0.5 + 2  # S and dP; dV and dK, out of tensor memory; dQ
+    dq, numbers = 2 * 64 * 128 * 4, 2 * 128 * 4
+    assert main.round.smem_bytes == operand * (multiplied + 1 + 0.5) + dq + numbers  # dS stored, half of it sent
+
+
 @pytest.mark.parametrize("case", [GEMM, FORWARD], ids=["gemm", "attention"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str, tuple[int, ...]], times: int) -> None:

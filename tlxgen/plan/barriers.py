@@ -71,10 +71,17 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     if ring.fill.kind in ("remote", "gather"):
         who = f"the stores of {ring.fill.role} x {ring.fill.ctas} CTAs"
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]) * ring.copies)
+    if ring.fill.kind == "exchange":
+        who = f"{ring.fill.role}, after its stores, and for the bytes of the other CTA"
+        return Barrier(name, "tx", slots, 2, 2, 0, who, bytes=ring.tiles[0].group_bytes)
     if ring.fill.kind == "commit":
-        return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}")
+        both = f", in each of {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else ""
+        return Barrier(name, "commit", slots, 1, 1, 0, f"a commit of {ring.fill.role}{both}")
     role = roles[ring.fill.role]
     count = WARP * role.warps if ring.empty == "warp" else 1
+    if ring.fill.kind == "store" and (ctas := ring.fill.cta_count) > 1:
+        who = f"{role.name} x {ctas} CTAs, after their stores, at the first"
+        return Barrier(name, ring.empty, slots, count * ctas, ctas, role.warps, who)
     if ring.fill.kind == "parts":
         who = f"{role.name} x {role.replicas} replicas, after their stores"
         return Barrier(name, ring.empty, slots, count * role.replicas, role.replicas, role.warps, who)
@@ -103,7 +110,7 @@ def _empty(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
 def _ready(ring: Ring, roles: Mapping[str, Role]) -> Barrier | None:
     if not ring.rendezvous:
         return None
-    role = ring.drains[0].role
+    role = ring.relay or ring.drains[0].role
     who = f"{role} x {ring.rendezvous} CTAs, at the first"
     return Barrier(f"{ring.name}_ready", "leader", ring.slots, ring.rendezvous, ring.rendezvous, roles[role].warps, who)
 

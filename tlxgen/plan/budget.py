@@ -97,7 +97,7 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
     those that take the place of others."""
     columns: list[Columns] = []
     for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
-        for tile in ring.tiles:
+        for tile in (t for t in ring.tiles if not t.view):
             for i in range(ring.slots.value * ring.banks * tile.groups):
                 columns.append(Columns(f"{tile.name}[{i}]", _next_column(columns), tile.tmem_columns))
     for use in plan.compiler_tmem:
@@ -112,7 +112,7 @@ def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
         behind = 0
         for ring in plan.overlays(parent):
             behind = behind if ring.behind else 0
-            for tile in ring.tiles:
+            for tile in (t for t in ring.tiles if not t.view):
                 count = tile.tmem_columns
                 for i in range(parent.slots.value * parent.banks * tile.groups):
                     over = under[f"{parent.tiles[0].name}[{i // tile.groups}]"]
@@ -261,9 +261,9 @@ def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
         counts = (f"{r.slots.value} slots in {r.banks} banks" for r in (ring, parent))
         yield " against ".join(counts)
     for drain in parent.drains:
-        if ring.behind and any(told.role == drain.role for told in ring.drains):
-            continue  # before it is filled, who reads the other releases it, or tells by the rings of `via`
         told = drain.via and not _untold(plan, drain.role, drain.via, ring.fill.role)
+        if ring.behind and (told or any(told.role == drain.role for told in ring.drains)):
+            continue  # before it is filled, who reads the other releases it, or tells by the rings of `via`
         if (drain.role != ring.fill.role and not told) or drain.replicas * drain.ctas > 1:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"
         elif drain.until != ring.name:
@@ -296,6 +296,7 @@ def _unshared(ring: Ring, parent: Ring) -> Iterator[str]:
 def _orders(plan: Plan) -> Iterator[Reason]:
     """A reason for each hand-off without a barrier of its own of which those of other rings do not tell."""
     for ring in plan.rings:
+        yield from _unheard(plan, ring)
         for drain in ring.drains:
             if ring.name in drain.via and ring.slots.value < 2:
                 text = "a CTA that is a use ahead fills the one slot while another waits for it: 2 are needed"
@@ -306,6 +307,18 @@ def _orders(plan: Plan) -> Iterator[Reason]:
                 yield Reason(
                     "order", f"{drain.role} releases a slot of {ring.name} that {drain.after[0]} reads: {text}"
                 )
+
+
+def _unheard(plan: Plan, ring: Ring) -> Iterator[Reason]:
+    """A reason for each role that reads slots of several CTAs, which one of them fills, and does not tell of all."""
+    for drain in ring.drains if ring.fill.kind == "commit" and ring.fill.ctas > 1 else ():
+        heard = drain.ctas
+        if drain.via:
+            first = plan.ring(drain.via[0])
+            heard = first.fill.cta_count if first.fill.role == drain.role else sum(d.ctas for d in first.drains)
+        if drain.by != "once" and heard < ring.fill.cta_count:
+            text = f"{ring.fill.role} fills the slots of {ring.name} in {ring.fill.ctas} CTAs"
+            yield Reason("order", f"{text}, and hears from {drain.role} in {heard}")
 
 
 def _untold(plan: Plan, start: str, via: Sequence[str], end: str) -> str:

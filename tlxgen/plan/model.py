@@ -243,7 +243,7 @@ class Plan:
     def deep(self, ring: Ring) -> Size:
         """How many TMA stores a task may have under way when it fills the next buffer of `ring`: all others' of its."""
         banks = ring.banks // self.role(ring.fill.role).replicas
-        return ring.slots * banks - 1
+        return (ring.slots * banks - 1) * ring.stores
 
     def turn(self, name: str) -> Turn:
         return next(t for t in self.turns if t.name == name)

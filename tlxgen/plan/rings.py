@@ -19,7 +19,8 @@ class Tile:
 
     `of` is the tensor whose type the source gives it where several tensors pass through the same buffers; a tile that
     is `internal` is of no tensor, and the source names its type. `padded`: TMA leaves a gap after each 8 bytes, so that
-    it takes twice its bytes of SMEM.
+    it takes twice its bytes of SMEM. `halved`: in tensor memory, lanes 64 and up hold the right half of its 64 rows, as
+    an MMA of two CTAs leaves them. A `view` is the tile before it by another shape, and takes nothing itself.
     """
 
     name: str
@@ -30,6 +31,8 @@ class Tile:
     of: str = ""
     padded: bool = False
     internal: bool = False
+    halved: bool = False
+    view: bool = False
 
     @property
     def tensor(self) -> str:
@@ -43,15 +46,23 @@ class Tile:
     @property
     def bytes(self) -> Size:
         """Bytes of all the groups in one slot."""
-        result = self.whole[0]
-        for extent in self.whole[1:]:
+        return self._bytes(self.whole)
+
+    @property
+    def group_bytes(self) -> Size:
+        """Bytes of one buffer."""
+        return self._bytes(self.shape)
+
+    def _bytes(self, extents: tuple[Size, ...]) -> Size:
+        result = extents[0]
+        for extent in extents[1:]:
             result = result * extent
         return result * self.dtype.bytes
 
     @property
     def smem_bytes(self) -> int:
         """What all the groups in one slot take of SMEM."""
-        return self.bytes.value * (2 if self.padded else 1)
+        return 0 if self.view else self.bytes.value * (2 if self.padded else 1)
 
     @property
     def tmem_columns(self) -> int:
@@ -59,7 +70,7 @@ class Tile:
         has all of them."""
         if self.dtype.name == "e8m0":
             return self.shape[0].value // 32 * (self.shape[1].value // 4)
-        return self.shape[-1].value * self.dtype.bits // 32
+        return self.shape[-1].value * self.dtype.bits // (64 if self.halved else 32)
 
 
 @dataclass(frozen=True)
@@ -67,16 +78,23 @@ class Fill:
     """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, by its own stores, or
     by tcgen05 copies from SMEM, which are in order with the MMAs of the same task that read them and need no barrier.
 
-    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader. `remote`: the role
+    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader; the MMAs of the
+    leader fill the slots of so many; so many store, each its own slot, and tell the leader. `remote`: the role
     fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
     `gather`: likewise it stores one tile to each of them, where a slot has a buffer for the tile of every CTA.
+    `exchange`: of the two groups of the first tile it stores one itself, and the same role of the other of two CTAs
+    sends the other one, whose bytes complete on the full barrier.
     `parts`: each replica of the role stores a part of the slot, and all of them read the whole. `async`: the role's own
     asynchronous copies (cp.async), for which it waits itself, and then publishes where another role drains.
     """
 
     role: str
-    kind: Literal["tma", "store", "parts", "commit", "copy", "remote", "gather", "async"]
+    kind: Literal["tma", "store", "parts", "commit", "copy", "remote", "gather", "exchange", "async"]
     ctas: int | Size = 1
+
+    @property
+    def cta_count(self) -> int:
+        return self.ctas if isinstance(self.ctas, int) else self.ctas.value
 
     @property
     def means(self) -> str:
@@ -89,6 +107,7 @@ class Fill:
             "copy": "tcgen05 copies",
             "remote": "remote stores",
             "gather": "stores to each CTA",
+            "exchange": "stores, and bytes of the other CTA",
             "async": "asynchronous copies",
         }[self.kind]
 
@@ -146,11 +165,12 @@ class Ring:
     `banks` rings of the same kind lie side by side, one for each replica that has its own.
     `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
     shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
-    full, before it reads the slots of all. `parts`: a slot is published in so many parts, each on a barrier of its own.
+    full, before it reads the slots of all; a `relay` is the role that tells it. `parts`: a slot is published in so many
+    parts, each on a barrier of its own.
     `slotwise`: slot by slot, either ring's tiles lie in a place, in turns. `over` names the one tile of the other ring
     whose place it takes: the two then also share their barriers, and each use of a slot is of one or the other.
     `behind`: in that place it lies behind the tiles of the ring before it, in columns that these leave free.
-    `item`: a work item is one use of it, not a step of an item.
+    `item`: a work item is one use of it, not a step of an item. `stores`: TMA stores by which a buffer leaves.
     """
 
     name: str
@@ -165,11 +185,13 @@ class Ring:
     alias: str | None = None
     reshaped: bool = False
     rendezvous: int = 0
+    relay: str = ""
     parts: int = 1
     slotwise: bool = False
     over: str = ""
     behind: bool = False
     item: bool = False
+    stores: int = 1
     full_barrier: Barrier | None = None  # set by plan.barriers.derive
     empty_barrier: Barrier | None = None
     ready_barrier: Barrier | None = None

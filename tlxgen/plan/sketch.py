@@ -17,6 +17,7 @@ _BY = {
     "copy": "copies",
     "remote": "DSMEM",
     "gather": "DSMEM",
+    "exchange": "DSMEM",
     "async": "cp.async",
 }
 _STORED = "TMA store"  # what drains a ring that no role drains
@@ -33,7 +34,8 @@ class _Edge:
 
 
 def sketch(plan: Plan, width: int = 110) -> tuple[str, ...]:
-    """Tasks and the rings between them, a path from task to task on a line; a longer one is broken behind an arrow."""
+    """Tasks and the rings between them, a path from task to task on a line; a longer one is broken behind an arrow, a
+    longer arrow behind rings that are filled alike."""
     edges = _edges(plan)
     lines: list[str] = []
     while edges:
@@ -109,5 +111,11 @@ def _broken(parts: list[str], width: int) -> list[str]:
         if len(lines[-1]) + 1 + len(part) <= width:
             lines[-1] += f" {part}"
         else:
-            lines.append(INDENT + part)
+            lines += _broken_arrow(INDENT + part, width)
     return lines
+
+
+def _broken_arrow(line: str, width: int) -> list[str]:
+    if len(line) <= width or (at := line.rfind("), ", 0, width)) < 0:
+        return [line]
+    return [line[: at + 2], *_broken_arrow(2 * INDENT + line[at + 3 :], width)]

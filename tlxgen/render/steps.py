@@ -101,6 +101,7 @@ SIMPLE: dict[str, Kind] = {
     "async_load_wait_group": "load_wait",
     "async_descriptor_store": "store",
     "async_remote_shmem_store": "send",
+    "async_remote_shmem_copy": "send",
     "tmem_copy": "copy",
     "fence": "fence",
     "clc_producer": "ask",

@@ -25,7 +25,7 @@ from .counts import Counts
 
 ACCESS = 16  # bytes that a thread reads or writes by one instruction
 WGMMA_ROWS = 64  # of one wgmma, each of which reads B
-MMA_ROWS = 128  # of D that tcgen05 computes at a time: one of 64 rows takes as long
+MMA_ROWS = 128  # of D that tcgen05 computes at a time: one of 64 rows takes as long, but for those of two CTAs
 REMEMBERED = 64  # results of multiplications that a sum may take
 MUFU = {"exp": 1, "exp2": 1, "log": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "sin": 1, "cos": 1, "sigmoid": 2, "erf": 1,
         "tanh": 1, "fast_expf": 1, "fast_logf": 1, "fast_log2f": 1, "rcp_rn": 1, "div": 1, "fdiv": 1, "div_rn": 1,
@@ -174,7 +174,8 @@ class Meter:
             depth *= 2 if fp4[0] else 1
             bits = 4 if all(fp4) else 8
         in_tmem = isinstance(given.get("acc"), View)
-        computed = max(rows, MMA_ROWS) if in_tmem else rows
+        # Of two CTAs, 64 rows lie in all lanes, half of the columns each (sim/layouts.py).
+        computed = max(rows, MMA_ROWS // ctas) if in_tmem else rows
         held.products += ctas * computed * columns * ctas * depth * bits / 16
         reads = 1 if in_tmem else -(-rows // WGMMA_ROWS)  # of B: by each instruction
         held.smem_bytes += ctas * reads * b.size

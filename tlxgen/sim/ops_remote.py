@@ -64,7 +64,8 @@ def _transfer(dst: View, src: View | None, value: torch.Tensor | None, peer: Cta
 
     event = m.prepare("remote copy", run)
     what = "a remote copy"
-    access = Access(event.bit, place, what, engine=True, fenced=True, generic=src is None)
+    # A bulk copy goes through the async proxy; what threads store there does not see before a fence in the peer.
+    access = Access(event.bit, place, what, engine=True, fenced=src is not None, generic=src is None)
     if src is not None:
         src.read(access, event.clock, m.findings)
     target.write(access, event.clock, m.findings)

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3] / "generated"
 MODULES = sorted(p for p in ROOT.glob("*_attention_bwd*/*.py") if not p.stem.startswith("_"))
 KERNEL_LINES = {"hopper": 235, "blackwell": 300}  # of a module's kernels and functions, comments included
+PAIR = 115  # more, where two CTAs load rows and columns, exchange dS and add up dQ of both
 CAPPED = 20  # more, where scores under a mask are capped: the cap, its derivative, and which of both count
 
 
@@ -31,9 +32,10 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert {name.split(".")[0] for name in imported} - {"functools"} == {"_host", "math", "torch", "triton"}
     capped = path.stem.endswith("_softcap") and not path.stem.endswith("_no_softcap")
-    assert kernel_lines(path.read_text()) <= KERNEL_LINES[path.stem.split("_")[0]] + capped * CAPPED
+    most = KERNEL_LINES[path.stem.split("_")[0]] + capped * CAPPED + ("_2cta_" in path.stem) * PAIR
+    assert kernel_lines(path.read_text()) <= most
     long = [line for line in path.read_text().splitlines() if len(line) > 120]
-    assert [line for line in long if not line.startswith("    triton.Config(")] == []
+    assert [line for line in long if not line.startswith(("    triton.Config(", "roles "))] == []
 
 
 def test_a_kernel_has_only_what_its_spec_asks_for() -> None:

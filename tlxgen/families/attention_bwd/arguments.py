@@ -35,20 +35,25 @@ class Facts(Protocol):
 def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
     """The kernel itself, then those before and after it, as an aligned problem launches them."""
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
-    main = Launch("kernel", tuple(_main(facts)), kept, facts.warps)
+    main = Launch("kernel", tuple(_main(facts)), kept, facts.warps, (facts.ctas, 1, 1))
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
     return main, before, *([_finish(facts)] if facts.dq else [])
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.queries, facts.packed)
+    yield matrix("q", "q", facts, facts.own, facts.packed)
     yield from (matrix(name, name, facts, facts.keys, facts.packed) for name in "kv")
-    yield matrix("do", "dout", facts, facts.queries, facts.packed)
+    yield matrix("do", "dout", facts, facts.own, facts.packed)
+    if facts.pair:  # of both CTAs, for the products that add up over them, each the columns that it multiplies by
+        half = facts.head_dim // facts.ctas
+        for name, of, rows in (("q", "q", facts.queries), ("k", "k", facts.keys), ("do", "dout", facts.queries)):
+            yield _box(f"{name}_columns", facts.dtype.signature, (rows, half), of, facts.packed)
     if facts.softmax:
         for name, part in (("lse", "t[0, ..., :n_q]"), ("delta", "t[1, ..., :n_q]")):
             yield descriptor(f"{name}_desc", "fp32", (1, 1, facts.queries), "numbers", view=part)
     if facts.dq:
-        yield _box("dq", "fp32", facts.part, "total", facts.packed)
+        rows, columns = facts.part
+        yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
     yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
     yield from forward.addresses(facts)
     if facts.softmax:

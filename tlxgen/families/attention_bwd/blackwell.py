@@ -4,13 +4,17 @@ A step goes round: MMA (S^T = K Q^T, dP^T = V dO^T) -> compute (P^T and dS^T in 
 (dV += P^T dO, dK += dS^T Q, dQ = dS K) -> reduce, which adds dQ up in global memory. Products of dS are a step behind,
 under the next step's exponentials. What of the round needs a barrier of its own, and who releases a slot, follows from
 the order in which the products are issued.
+
+Two CTAs have 128 keys each, and walk the same queries. One thread of the first issues for both: each multiplies the
+rows of its own keys by columns of which it loads half. dQ is a sum over the keys of both, so that each CTA has half of
+its rows: they send each other the dS of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from tlxgen.arch import DTYPES, Sm100
 from tlxgen.families.attention.common import WORKING_REGISTERS
@@ -21,23 +25,27 @@ from . import steps
 from .facts import BackwardFacts
 from .spec import KeysSpec
 
-COLUMNS = 32  # fp32 of a part of dQ: a row of it is as wide as the widest swizzle of TMA
+NUMBERS = 2  # slots of the numbers of rows, where Q and dO may have one
 ROWS = 128  # lanes of tensor memory: keys a CTA
 CAPTURED = 256  # bytes that tasks capture beside those of forward attention: where items lie, and alignment
+PAIR_CAPTURED = 144  # and of two CTAs, where both begin, and more descriptors
 ACCUMULATED = ("dv", "dk")  # from step to step
 
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
     """The facts that sm90 has otherwise."""
     element = DTYPES[spec.problem.dtype].bytes
+    columns = spec.dq_columns
     return {
-        "part": (spec.queries, COLUMNS),
-        "grad": (spec.tile.n, COLUMNS * DTYPES["fp32"].bytes // element),
+        "part": (spec.queries, columns),
+        "grad": (spec.tile.n, columns * DTYPES["fp32"].bytes // element),
         "scores": (spec.tile.n, spec.queries // spec.tasks.compute.parts),
         "tensor_memory": True,
         "order": order(spec),
         "ds_in_tmem": spec.rings.ds.operand == "tmem",
-        "dq_reuse": spec.dq_place == "dp",
+        "dq_place": spec.dq_place,
+        "ctas": spec.ctas,
+        "exchange": spec.exchange if spec.pair else "",
         "cuts": spec.tasks.compute.parts,
         "dq_slots": spec.dq_stages,
         "warps": spec.tasks.compute.warps,
@@ -47,12 +55,13 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
 def order(spec: KeysSpec) -> Order:
     """The products of a step: S first, since the exponentials wait for it, and dV last, which waits for them."""
     left = "ds_tmem" if spec.rings.ds.operand == "tmem" else "ds"
+    columns = "_columns" if spec.pair else ""
     products = {
         "s": Product("s", ("k", "q")),
         "dp": Product("dp", ("v", "do")),
-        "dv": Product("dv", ("p", "do")),
-        "dk": Product("dk", (left, "q"), behind=1),
-        "dq": Product("dq", ("ds", "k"), behind=1),
+        "dv": Product("dv", ("p", f"do{columns}")),
+        "dk": Product("dk", (left, f"q{columns}"), behind=1),
+        "dq": Product("dq", ("ds", f"k{columns}"), behind=1),
     }
     return Order(tuple(products[name] for name in ("s", *spec.tasks.mma.order.split("_"), "dv")))
 
@@ -64,7 +73,7 @@ def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
 
 def smem(spec: KeysSpec) -> int:
     """Bytes that the compiler allocates for captures and alignment."""
-    return Sm100.captures + CAPTURED
+    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
@@ -80,6 +89,7 @@ def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
         Role("reduce", Sm100.lanes_warps, round_.reduce(), registers=tasks.reduce.registers),
         Role("mma", tasks.mma.warps, round_.mma(), registers=tasks.mma.registers),
         Role("load", 1, round_.load(), registers=tasks.mma.registers),
+        *([Role("relay", 1, round_.relay(), registers=tasks.mma.registers)] if facts.pair else []),
     )
 
 
@@ -88,23 +98,37 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     tensor memory but for dS. Parts of dQ, dK, dV: on their way out."""
     fp32, one, order = DTYPES["fp32"], Size.literal(1), facts.order
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
-    loads, used = Fill("load", "tma"), Drain("mma", by="commit")
+    loads, used = Fill("load", "tma", ctas=facts.ctas), Drain("mma", by="commit")
     q_slots, do_slots = sizes["Q_STAGES"], sizes["DO_STAGES"]
     numbers = tuple(Tile(name, (queries,), fp32) for name in ("lse", "delta"))
+    number_slots = Size.literal(NUMBERS) if facts.pair else q_slots
     once = (Drain("mma", by="once"),)
+    own, half = Size.literal(facts.own), Size.literal(facts.head_dim // facts.ctas)
+
+    def of_both(name: str, slots: Size) -> Iterator[Ring]:
+        """The columns of all queries of a step that a CTA loads, for products that add up over these."""
+        if facts.pair:
+            tile = Tile(f"{name}_columns", (queries, half), facts.dtype)
+            yield Ring(tile.name, (tile,), slots, loads, (used,))
+
     part = Tile("part", tuple(map(Size.literal, facts.part)), fp32, of="dq")
     grad = Tile("grad", tuple(map(Size.literal, facts.grad)), facts.dtype, of="dk")
     slots, stores = Size.literal(facts.dq_slots), Fill("reduce", "store")
     sums = tuple(Tile(name, (keys, columns), fp32) for name in ACCUMULATED)
     last = (Drain("reduce", by="once"),)
+    own_numbers = Ring("numbers", numbers, number_slots, Fill("load", "tma"), (Drain("compute"),), spec.rings.empty)
+    k_columns = Tile("k_columns", (keys * facts.ctas, half), facts.dtype, groups=facts.ctas)
     return (
         *(Ring(name, (Tile(name, (keys, columns), facts.dtype),), one, loads, once, item=True) for name in "kv"),
-        Ring("q", (Tile("q", (queries, columns), facts.dtype),), q_slots, loads, (used,)),
-        *([Ring("numbers", numbers, q_slots, loads, (Drain("compute"),), spec.rings.empty)] if facts.softmax else []),
-        Ring("do", (Tile("do", (queries, columns), facts.dtype),), do_slots, loads, (used,)),
+        *([Ring("k_columns", (k_columns,), one, loads, once, item=True)] if facts.pair else []),
+        Ring("q", (Tile("q", (own, columns), facts.dtype),), q_slots, loads, (used,)),
+        *of_both("q", q_slots),
+        *([own_numbers] if facts.softmax else []),
+        Ring("do", (Tile("do", (own, columns), facts.dtype),), do_slots, loads, (used,)),
+        *of_both("do", do_slots),
         *_round(spec, facts, order),
-        Ring("sums", sums, one, Fill("mma", "commit"), last, space="tmem", item=True),
-        Ring("part", (part,), slots, stores, ()),
+        Ring("sums", sums, one, Fill("mma", "commit", ctas=facts.ctas), last, space="tmem", item=True),
+        Ring("part", (part,), slots, stores, (), stores=facts.ctas),
         Ring("grad", (grad,), slots, stores, (), alias="part", reshaped=True),
     )
 
@@ -114,11 +138,13 @@ def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]
 
     S goes back with P in its place, dP with dS. P and dS go back with the next step's S or dP, where that is issued
     after the products that read them; else dS has a barrier of its own. dQ may lie where dP and dS lay, and is
-    released by whoever has read it before the next dP.
+    released by whoever has read it before the next dP; or beside P, and is released before the next S.
     """
-    fp32, one, empty = DTYPES["fp32"], Size.literal(1), spec.rings.empty
+    fp32, one = DTYPES["fp32"], Size.literal(1)
+    # Of another CTA one thread tells the first: the others would each send an arrival there.
+    empty: Literal["leader", "warp"] = "leader" if facts.pair else spec.rings.empty
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
-    mma, compute = Fill("mma", "commit"), Fill("compute", "store")
+    mma, compute = Fill("mma", "commit", ctas=facts.ctas), Fill("compute", "store", ctas=facts.ctas)
     scores = Tile("s", (keys, queries), fp32), Tile("dp", (keys, queries), fp32)
     weights = {name: Tile(name, (keys, queries), facts.dtype, of="q") for name in ("p", "ds_tmem", "ds")}
 
@@ -138,13 +164,32 @@ def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]
     yield Ring("dp", scores[1:], one, mma, (Drain("compute", until=until, via=(told,)),), space="tmem")
     if in_tmem:
         yield over("dp", weights["ds_tmem"], compute, read_by_mma("ds_tmem", "dp", "dq" if reuse else ""))
-    yield Ring("ds", (weights["ds"],), one, compute, read_by_mma("ds", "dp"), empty)
-    dq = Tile("dq", (queries, columns), fp32)
-    taken = (Drain("reduce"),)
-    if reuse:
-        yield over("ds_tmem" if in_tmem else "dp", dq, mma, taken)
+    read = read_by_mma("ds", "dp")
+    if facts.pair:
+        yield _exchanged(facts, read)
     else:
-        yield Ring("dq", (dq,), one, mma, taken, empty, space="tmem")
+        yield Ring("ds", (weights["ds"],), one, compute, read, empty)
+    own, half, lanes = (Size.literal(n) for n in (facts.own, facts.head_dim // facts.ctas, ROWS))
+    dq = [Tile("dq", (own, columns), fp32, halved=facts.pair)]
+    if facts.pair:
+        dq.append(Tile("dq_lanes", (lanes, half), fp32, view=True))
+    taken = (Drain("reduce", ctas=facts.ctas, at="leader" if facts.pair else "each"),)
+    place = Ring("dq", tuple(dq), one, mma, taken, empty, space="tmem")
+    over_what = {"dp": "ds_tmem" if in_tmem else "dp", "s": "s"}.get(facts.dq_place)
+    if over_what:
+        place = replace(place, alias=over_what, reshaped=True, slotwise=True, behind=over_what == "s")
+    yield place
+
+
+def _exchanged(facts: BackwardFacts, drains: tuple[Drain, ...]) -> Ring:
+    """dS of a CTA's queries and the keys of both, half of which the other CTA sends: where it lies, and, for a bulk
+    copy, from where. What is sent has arrived when the slot goes back, so that its place goes back with it."""
+    keys, own = Size.literal(facts.keys), Size.literal(facts.own)
+    tiles = [Tile("ds", (keys * facts.ctas, own), facts.dtype, groups=facts.ctas, of="q")]
+    if facts.exchange == "copy":
+        tiles.append(Tile("sent", (keys, own), facts.dtype, of="q"))
+    fill = Fill("compute", "exchange", ctas=facts.ctas)
+    return Ring("ds", tuple(tiles), Size.literal(1), fill, drains, rendezvous=facts.ctas, relay="relay")
 
 
 def rules(spec: KeysSpec, facts: BackwardFacts) -> Iterator[Rule]:
@@ -164,6 +209,9 @@ def reasons(facts: BackwardFacts) -> Iterator[Reason]:
     order = facts.order
     if facts.dq_reuse and facts.ds_in_tmem and not order.precedes("dk", "dq"):
         yield Reason("order", "dQ takes the place of dS, which the product for dK reads: dK comes before dQ")
+    if facts.dq_place == "s" and order.precedes("dq", "dp", later=1):
+        text = "dQ waits for the next step's P, beside which it lies: dP, which need not wait, comes before"
+        yield Reason("order", text)
     if facts.dq_reuse and not order.precedes("dq", "dp", later=1):
         yield Reason("order", "dQ takes the place of dP: it comes before the dP of the next step")
     if not order.precedes("dk", "dp", later=1) and facts.ds_in_tmem:

@@ -43,7 +43,7 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     facts = cast(BackwardFacts, plan.facts)
     b, h, kv, n, m = shape
     size = {p.name: int(p.value) for p in plan.parameters}
-    items = math.ceil(m / facts.keys) * b * kv
+    items = math.ceil(m / (facts.keys * facts.ctas)) * facts.ctas * b * kv
     steps = math.ceil(n / facts.queries) * h // kv * (0.5 if facts.causal else 1.0)
     at_a_time = max(items / sms, 1.0) if facts.causal else rounds(items, sms)
     step = _tcgen05_step if facts.tensor_memory else _step
@@ -60,7 +60,9 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
         return None
     b, h, kv, n, m = shape
     shift = m - n if facts.bottom_right else 0
-    hidden = [max(0, key - shift) if facts.mask == "causal" else 0 for key in range(0, m, facts.keys)]
+    # Of a cluster all CTAs begin where the first does.
+    starts = [key for key in range(0, m, facts.keys * facts.ctas) for _ in range(facts.ctas)]
+    hidden = [max(0, key - shift) if facts.mask == "causal" else 0 for key in starts]
     walked = [max(0, math.ceil(n / facts.queries) - first // facts.queries) for first in hidden]
     return work_of(b * kv, [h // kv * steps for steps in walked])
 
@@ -68,7 +70,7 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
     """Two small problems, whatever the shape, whose items and rounds are not in proportion."""
     facts = cast(BackwardFacts, plan.facts)
-    block = math.lcm(facts.keys, facts.queries)
+    block = math.lcm(facts.keys * facts.ctas, facts.queries)
     return (1, 1, 1, 2 * block, 2 * block), (1, 1, 1, 4 * block, 4 * block)
 
 
@@ -94,7 +96,9 @@ def _tcgen05_step(facts: BackwardFacts, size: dict[str, int]) -> float:
     multiply = 5 * tile * d / Sm100.products
     # Right operands of all products, K and V on the left, dS for dQ and, out of SMEM, for dK; dS stored; dQ on its way.
     read = (3 * queries + 3 * keys) * d + tile * (1 if facts.ds_in_tmem else 2)
-    smem = ((read + tile) * facts.dtype.bytes + 2 * queries * d * 4) / Arch.smem_bytes_per_clock
+    if facts.pair:  # half of each right operand, of dQ half of the rows, and half of dS on its way
+        read += (tile if facts.exchange == "copy" else 0) // 2 - 2 * queries * d
+    smem = ((read + tile) * facts.dtype.bytes + 2 * facts.own * d * 4) / Arch.smem_bytes_per_clock
     weights = tile * (1 / Arch.exponentials_per_clock + WEIGHTS / Arch.instructions_per_clock)
     waits = facts.dq_reuse + (
         facts.order.place(facts.order.product("dq")) > facts.order.place(facts.order.product("dk"))

@@ -30,10 +30,16 @@ class GradientFacts(Weights):
     block: int = 0  # sm90: keys a consumer, queries of a part of a step, rows and columns of a part of dQ
     replicas: int = 1
     rows: int = ROWS
+    ctas: int = 1  # a cluster: they walk the same queries, and multiply together
 
     @property
     def head_dim_v(self) -> int:
         return self.head_dim
+
+    @property
+    def pair(self) -> bool:
+        """Whether two CTAs multiply together."""
+        return self.ctas > 1
 
     @property
     def softmax(self) -> bool:
@@ -51,7 +57,8 @@ class BackwardFacts(GradientFacts):
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     order: Order = Order(())  # sm100: of the products of a step
     ds_in_tmem: bool = False  # the product for dK reads dS out of tensor memory, where it lies over dP
-    dq_reuse: bool = False  # dQ lies where dP and dS lay
+    dq_place: str = "none"  # dQ lies where dP and dS lay, or beside P where S lay
+    exchange: str = ""  # how they send each other dS
     cuts: int = 1  # parts of the columns of scores that a thread has at a time
     parts: int = 1  # of the queries of a step
     dq_slots: int = 0  # buffers a consumer for its parts of dQ
@@ -66,9 +73,18 @@ class BackwardFacts(GradientFacts):
         return "dq" in self.gradients
 
     @property
+    def dq_reuse(self) -> bool:
+        return self.dq_place == "dp"
+
+    @property
     def round(self) -> Round:
         """sm100: what a step's products wait for, publish and release."""
         return Round(self)
+
+    @property
+    def own(self) -> int:
+        """Queries of a step of which a CTA multiplies S and dP, and has dQ."""
+        return self.queries // self.ctas
 
     @property
     def by_thread(self) -> bool:

@@ -34,6 +34,7 @@ def build(spec: KeysSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             possible_roles=roles,
             rings=arch.rings(spec, facts, sizes),
             turns=(),
+            cluster=(facts.ctas, 1, 1),
             parameters=parameters,
             compiler_smem=(Use("captures and alignment", arch.smem(spec)),),
             **arch.arguments(spec, facts),

@@ -12,6 +12,24 @@ from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
 
+class Cluster(SpecModel):
+    """sm100: CTAs that walk the same queries."""
+
+    n: Literal[1, 2] = Field(
+        1,
+        description="CTAs that multiply together, along the keys: each has those of a tile, loads half of what both "
+        "multiply by, and adds up half of the rows of dQ.",
+    )
+    exchange: Literal["copy", "store"] = Field(
+        "copy",
+        description="How two CTAs send each other the half of dS that the other's rows of dQ need.",
+        json_schema_extra=choices(
+            copy="It is stored in shared memory, and copied from there in bulk.",
+            store="Each thread stores its registers into the other CTA: 16 KiB of SMEM less, more instructions.",
+        ),
+    )
+
+
 class Operands(SpecModel):
     """dQ (B, H, Nq, D), dK and dV (B, Hkv, Nk, D) from Q, K, V, O, dO and the log-sum-exp of the scores; Hkv divides H.
 
@@ -84,7 +102,7 @@ class Consumers(SpecModel):
     registers: int | None = Field(
         240,
         description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
-        "task, 40 by default.",
+        "task, 40 by default, 56 of two CTAs.",
     )
     meet: Literal["named", "mbarrier"] = Field(
         "mbarrier",
@@ -182,11 +200,18 @@ class PartRing(SpecModel):
         description="Buffers a consumer. Default: 2 where consumers run ahead and Q and dO have 2 slots. sm100: of 32 "
         "columns of dQ, 2 by default.",
     )
-    reuse: Literal["dp", "none"] | None = Field(
+    columns: Literal[8, 16, 32] | None = Field(
         None,
-        description="sm100: whose columns of tensor memory dQ takes. Default: dp for head_dim 128, none for 64.",
+        description="sm100: columns of a part of dQ. Default: 32, as wide as the widest swizzle of TMA; of two CTAs "
+        "16, or 8 where shared memory is full, for head_dim 128 with dS exchanged by copies.",
+    )
+    reuse: Literal["dp", "s", "none"] | None = Field(
+        None,
+        description="sm100: whose columns of tensor memory dQ takes. Default: for head_dim 128 dp, of two CTAs s; for "
+        "64 none.",
         json_schema_extra=choices(
             dp="dQ lies where dP and dS lay, and the next dP waits until it has been read. For head_dim 128.",
+            s="Two CTAs: dQ lies where S lay, beside P, and the next S waits until it has been read.",
             none="dQ has columns of its own. Choose it where the sums of dK and dV leave room.",
         ),
     )
@@ -264,11 +289,29 @@ class KeysSpec(BackwardSpec):
             return data
         problem = data.get("problem")
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
-        return filled(filled(data, SM100_D64) if small else data, SM100)
+        cluster = data.get("cluster")
+        pair = isinstance(cluster, Mapping) and cluster.get("n") == 2
+        data = filled(data, SM100_D64) if small else filled(data, SM100_D128_PAIR) if pair else data
+        return filled(filled(data, SM100_PAIR) if pair else data, SM100)
 
     @property
     def gradients(self) -> tuple[str, ...]:
         return ("dq", "dk", "dv")
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of a cluster."""
+        return 1
+
+    @property
+    def pair(self) -> bool:
+        """Whether two CTAs multiply together."""
+        return self.ctas > 1
+
+    @property
+    def exchange(self) -> str:
+        """How two CTAs send each other dS."""
+        return ""
 
     @property
     def queries(self) -> int:
@@ -299,9 +342,16 @@ class KeysSpec(BackwardSpec):
         return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
 
     @property
+    def dq_columns(self) -> int:
+        """sm100: columns of a part of dQ."""
+        full = self.problem.head_dim == 128 and self.exchange == "copy"
+        return self.rings.dq.columns or ((8 if full else 16) if self.pair else 32)
+
+    @property
     def dq_place(self) -> str:
         """sm100: whose columns of tensor memory dQ takes."""
-        return self.rings.dq.reuse or ("dp" if self.problem.head_dim == 128 else "none")
+        over = "s" if self.pair else "dp"
+        return self.rings.dq.reuse or (over if self.problem.head_dim == 128 else "none")
 
     def faults(self) -> list[Fault]:
         tasks = self.tasks
@@ -317,6 +367,15 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
+
+    @property
+    def ctas(self) -> int:
+        return self.cluster.n
+
+    @property
+    def exchange(self) -> str:
+        return self.cluster.exchange
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -329,7 +388,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
             ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
             ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
         )
-        return [*super().faults(), *kit.faults.where(*rules)]
+        return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
 
 
 # What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.
@@ -338,6 +397,8 @@ SM100: Mapping[str, Any] = {
     "rings": {"do": {"stages": 1}},
 }
 SM100_D64: Mapping[str, Any] = {"rings": {"do": {"stages": 2}}}
+SM100_PAIR: Mapping[str, Any] = {"tasks": {"mma": {"order": "dk_dp_dq", "registers": 56}}}
+SM100_D128_PAIR: Mapping[str, Any] = {"rings": {"q": {"stages": 1}}}
 
 
 def faults_of(spec: BackwardSpec, registers: int | None, *archs: str) -> list[Fault]:
@@ -360,6 +421,7 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
         ("tasks.mma.order", "order" in mma.model_fields_set, "this is of sm100: on sm90 each consumer has an order"),
         ("rings.ds", "ds" in rings.model_fields_set, tensor_memory),
         ("rings.dq.reuse", rings.dq.reuse is not None, tensor_memory),
+        ("rings.dq.columns", rings.dq.columns is not None, "this is of sm100: on sm90 a consumer has a part of dQ"),
         ("tasks.load.default", not spec.tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.replicate", mma.replicate != 2, "on sm90 two consumers share the keys of a CTA"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
@@ -370,6 +432,34 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
     if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
     return faults
+
+
+def _alone(cluster: Cluster) -> list[Fault]:
+    """What a CTA on sm90 does not do."""
+    why = "this is of sm100: on sm90 a CTA adds up dQ of its keys itself"
+    return kit.faults.foreign(("cluster", bool(cluster.model_fields_set - {"n"}) or cluster.n > 1, why))
+
+
+def _pair(spec: AttentionBwdSpec) -> list[Fault]:
+    """What two CTAs cannot do, and what one alone cannot."""
+    cluster, parts, place = spec.cluster, spec.tasks.compute.parts, spec.rings.dq.reuse
+    alone = cluster.n == 1
+    whole = "a CTA has dS of all queries in tensor memory alone: in shared memory lies that of its own, for all keys"
+    beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
+    return [
+        *kit.faults.foreign(
+            ("cluster.exchange", alone and "exchange" in cluster.model_fields_set, "a CTA alone exchanges nothing")
+        ),
+        *kit.faults.where(
+            ("rings.dq.reuse", alone and place == "s", beside),
+            ("rings.ds.operand", not alone and spec.rings.ds.operand == "smem", whole),
+            (
+                "tasks.compute.parts",
+                not alone and parts != 2,
+                f"a part for each of 2 CTAs, which it is sent to: not {parts}",
+            ),
+        ),
+    ]
 
 
 def _blackwell(spec: KeysSpec) -> list[Fault]:

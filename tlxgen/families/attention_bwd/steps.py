@@ -49,7 +49,11 @@ class RoundFacts(Protocol):
     @property
     def ds_in_tmem(self) -> bool: ...
     @property
-    def dq_reuse(self) -> bool: ...
+    def dq_place(self) -> str: ...
+    @property
+    def pair(self) -> bool: ...
+    @property
+    def exchange(self) -> str: ...
     @property
     def dq_slots(self) -> int: ...
 
@@ -65,11 +69,19 @@ class Round:
         """Whether dS has a barrier of its own by which its slot goes back."""
         return not self.facts.order.free_by("ds", "dp")
 
+    @property
+    def once(self) -> tuple[str, ...]:
+        """Rings that are filled once."""
+        return ("k", "v", "k_columns") if self.facts.pair else ("k", "v")
+
     def load(self) -> tuple[Step, ...]:
-        """K and V once, then Q, for a softmax the numbers of its rows, and dO of each step."""
-        once = ("expect k", "load k", "expect v", "load v")
+        """K and V once, then Q, for a softmax the numbers of its rows, and dO of each step; of two CTAs each loads its
+        rows of Q and dO, which are columns of S and dP, and its columns, which are those of dK and dV."""
+        once = [f"{do} {ring}" for ring in self.once for do in ("expect", "load")]
         numbers = ("acquire numbers", "expect numbers", "load lse", "load delta") if self.facts.softmax else ()
-        return steps(*once, "acquire q", "expect q", "load q", *numbers, "acquire do", "expect do", "load do")
+        more = ("do_columns", "q_columns") if self.facts.pair else ()
+        loads = [f"{do} {ring}" for ring in ("do", *more) for do in ("acquire", "expect", "load")]
+        return steps(*once, "acquire q", "expect q", "load q", *numbers, *loads)
 
     def compute(self) -> tuple[Step, ...]:
         """From scores and their gradient to P and dS."""
@@ -80,38 +92,62 @@ class Round:
         ds = ": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T"
         gradient = ("wait dp", ds, *in_tmem)
         done = "release numbers" if softmax else ""
-        leave = ("acquire ds" if self.ds_acquired else "", "fence", "publish ds", done)
-        return steps(*weights, *gradient, *leave)
+        acquire = "acquire ds" if self.ds_acquired else ""
+        if self.facts.exchange == "copy":
+            leave: tuple[str, ...] = ("fence", "expect ds", "send ds", "publish ds")
+        elif self.facts.exchange:
+            leave = ("expect ds", "send ds", "fence", "publish ds")
+        else:
+            leave = ("fence", "publish ds")
+        return steps(*weights, *gradient, acquire, *leave, done)
+
+    def relay(self) -> tuple[Step, ...]:
+        """Tells the first of two CTAs that both halves of dS are there."""
+        return steps("wait ds", "fence" if self.facts.exchange == "store" else "", "rendezvous ds")
 
     def mma(self) -> tuple[Step, ...]:
         """The products of a round: those of its own step, and those of the step before."""
-        found = ["wait k", "wait v"]
+        found = [f"wait {ring}" for ring in self.once]
+        if self.facts.dq_place == "s":
+            found.append("acquire dq")
         for product in self.facts.order.products:
             found += [f"{do} {ring}" for do, ring in self.before(product)]
             found.append(f"multiply {product.into}")
             found += [f"{do} {ring}" for do, ring in self.done(product)]
+            if self.p_after(product):
+                found.append("wait p")
         return steps(*found, "publish sums")
+
+    def p_after(self, product: Product) -> bool:
+        """Whether P is waited for after a product: S has been read, beside which dQ, the next one, takes its place."""
+        products = self.facts.order.products
+        return self.facts.dq_place == "s" and products.index(product) + 1 == products.index(
+            self.facts.order.product("dq")
+        )
 
     def before(self, product: Product) -> Iterator[tuple[str, str]]:
         """What a product waits for: operands that none of its step has had before it, and where dQ lay, or will lie."""
         for ring in product.reads:
             readers = [p for p in self.facts.order.products if ring in p.reads]
-            if ring not in ("k", "v") and min(readers, key=self.facts.order.place) == product:
-                yield "wait", ring
-        if product.into == ("dp" if self.facts.dq_reuse else "dq"):
+            if ring in self.once or min(readers, key=self.facts.order.place) != product:
+                continue
+            if ring != "p" or self.facts.dq_place != "s":
+                yield "rendezvous" if ring == "ds" and self.facts.pair else "wait", ring
+        if product.into == {"dp": "dp", "none": "dq"}.get(self.facts.dq_place):
             yield "acquire", "dq"
 
     def done(self, product: Product) -> Iterator[tuple[str, str]]:
         """What a product publishes when it is done, but for dV and dK, which come last; and whose slots it releases."""
         if product.into not in ("dv", "dk"):
             yield "publish", product.into
-        back = ("q", "do", "ds") if self.ds_acquired else ("q", "do")
+        back = ("q", "do", "q_columns", "do_columns", *(("ds",) if self.ds_acquired else ()))
         yield from (("release", ring) for ring in self.facts.order.releases(product, back))
 
     def reduce(self) -> tuple[Step, ...]:
         """dQ of each step on its way out, then dV and dK."""
         free = f"store_wait {self.facts.dq_slots - 1}"
-        dq = ("wait dq", free, "fence", "store dq", "release dq")
+        dq_free = f"store_wait {2 * (self.facts.dq_slots - 1)}" if self.facts.pair else free
+        dq = ("wait dq", dq_free, "fence", "store dq", "release dq")
         return steps(*dq, "wait sums", *(free, "fence", "store dv"), *(free, "fence", "store dk"), "store_wait")
 
 

@@ -30,6 +30,7 @@ _WORDS = {
     "copy": "by tcgen05 copies",
     "remote": "by remote stores",
     "gather": "by remote stores",
+    "exchange": "by stores and the other CTA",
     "async": "by cp.async",
     "signal": "without a tile",
 }
