@@ -55,6 +55,7 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "helped": (2500, 500, 6000),
     "mark": (2000, 500, 6000),
     "fix": (60, 15, 240),
+    "beyond": (2.0, 0.2, 8.0),
 }
 ASSUMED = {
     "ghz": 1.98,  # clock_rate of an H200

@@ -98,6 +98,7 @@ class Rates(NamedTuple):
     exchange: float  # bytes a clock that a CTA stores into another's shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
+    beyond: float = 0.0  # times that a row beyond the end of an operand takes, which TMA fills with zeros
 
 
 class Gpu(NamedTuple):
@@ -187,7 +188,8 @@ class Clocks:
         self.rows, self.columns = block_m * cluster_m, block_n * cluster_n
         self.parts = kernel.split * cluster_k
         self.a, self.b = (types.b, types.a) if kernel.swap else (types.a, types.b)
-        self.ctas = gpu.sms // cluster * cluster or gpu.sms
+        # A cluster lies within a GPC, and SMs of a GPC are left over that do not make a whole one.
+        self.ctas = (gpu.sms if cluster <= 2 else gpu.sms * 15 // 16) // cluster * cluster or gpu.sms
         self.group = kernel.group_m * cluster_m
 
         # Of a slot: what tensor cores take for it, each row and column of it from L2, and barriers.
@@ -219,6 +221,10 @@ class Clocks:
         ghz = gpu.ghz or rates.ghz
         self.memory = rates.memory * ((gpu.memory or rates.peak) / rates.peak) / (ghz * 1e3)  # a clock
         self.l2_bytes = rates.l2_bytes if gpu.l2 is None else gpu.l2 * 0.8
+        # Rows of a tile beyond the end of an operand whose rows lie along K, which TMA fills with zeros.
+        self.a_beyond, self.b_beyond = (
+            rates.beyond if x and not any(widths) else 0.0 for x in along_k
+        )
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -271,7 +277,9 @@ class Clocks:
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
         high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
-        fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
+        above, beside = tiles_m * block_m / m * high - high, tiles_n * block_n / n * wide - wide  # beyond M and N
+        fill = self.a_fill * (high + self.a_beyond * above) * a_cost
+        fill += self.b_fill * (wide + self.b_beyond * beside) * b_cost
         loaded = self.a_slot * high + self.b_slot * wide
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k
@@ -437,4 +445,5 @@ RATES = Rates(
     exchange=4,
     pointers=4.5,
     copied=24,
+    beyond=0,
 )

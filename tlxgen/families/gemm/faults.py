@@ -332,7 +332,9 @@ def _cluster(spec: GemmKeys) -> list[Fault]:
     found: list[Fault] = []
     for operand in multicast or ():
         if shared is None:
-            found.append((("cluster", "multicast"), "multicast needs a cluster of several CTAs (cluster.m or cluster.n)"))
+            found.append(
+                (("cluster", "multicast"), "multicast needs a cluster of several CTAs (cluster.m or cluster.n)")
+            )
         elif operand != shared:
             axis = "m" if m > 1 else "n"
             text = f"CTAs along {axis} hold different tiles of {operand}: only {shared} can be multicast"
