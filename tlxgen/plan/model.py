@@ -88,7 +88,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tl.constexpr parameter of the kernel. The source has the value of a baked one in its place, and is then folded."""
+    """A tl.constexpr parameter of the kernel. A baked one is replaced by its value in the source."""
 
     name: str
     value: int | bool

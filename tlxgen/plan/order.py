@@ -46,7 +46,7 @@ class Order:
         return max((p for p in self.products if ring in p.reads), key=self.place)
 
     def held(self, ring: str) -> int:
-        """How many slots of a ring are in use at once. Later steps may read their slot before this step's last reader."""
+        """How many slots of a ring are in use at once: later steps may read theirs before this step's last reader."""
         behind, at = min(self.place(p) for p in self.products if ring in p.reads)
         last, after = self.place(self.last_reader(ring)), itertools.count(1)
         return next(n for n in after if (behind + n, at) > last)

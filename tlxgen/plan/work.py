@@ -81,9 +81,9 @@ class Signal:
     `words` is more than 1, one for each replica of `by` that has rows of the tile. A word is complete after `expected`
     arrivals (an expression of the source).
 
-    A word must be zero when a kernel starts, so the kernel resets it: the only waiter subtracts the arrival, or the last
-    of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no role
-    waits: the CTA that arrives last continues with what all have stored, and resets the word.
+    A word must be zero when a kernel starts, so the kernel resets it: the only waiter subtracts the arrival, or the
+    last of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no
+    role waits: the CTA that arrives last continues with what all have stored, and resets the word.
     """
 
     name: str
