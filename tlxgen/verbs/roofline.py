@@ -1,4 +1,4 @@
-"""`tlxgen show --roofline`: prints what bounds each structure of a spec, in clocks a tile, and problems' least times."""
+"""`tlxgen show --roofline`: prints what bounds each structure of a spec, in clocks a tile, and least times."""
 
 from __future__ import annotations
 
