@@ -248,15 +248,15 @@ class Family:
         return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
     def timed(self, plan: Plan) -> tuple[str, str] | None:
-        """A plan for the family's cost model, as two Python expressions: what all kernels of a function have in common,
-        and the kernel. None for a family whose packages have no cost model; its templates then have `clocks`."""
+        """A plan for the family's model of time, as two Python expressions: what all kernels of a function have in common,
+        and the kernel. None for a family whose packages have no model of time; its templates then have `clocks`."""
         cost = self.part("cost")
         if not hasattr(cost, "kernel_of"):
             return None
         return call_text(cost.types_of(plan)), call_text(cost.kernel_of(plan))
 
     def beside(self) -> Mapping[str, str]:
-        """Name -> text of the files beside a package's modules: the cost model that picks among them."""
+        """Name -> text of the files beside a package's modules: the model of time that picks among them."""
         made: Mapping[str, str] = getattr(self.part("cost"), "beside", dict)()
         return made
 

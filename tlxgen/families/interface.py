@@ -93,16 +93,16 @@ class CountedCostModule(CostModule, Protocol):
 
 
 class ModelCostModule(CountedCostModule, Protocol):
-    """`cost` of a family whose packages pick a kernel by a cost model. A family has all three functions or none."""
+    """`cost` of a family whose packages pick a kernel by a model of time. A family has all three functions or none."""
 
     def types_of(self, plan: Plan) -> Any:
-        """What the kernels of a function have in common: a named tuple of the cost model."""
+        """What the kernels of a function have in common: a named tuple of the model of time."""
 
     def kernel_of(self, plan: Plan) -> Any:
-        """A plan as the cost model sees it: a named tuple, whose call is printed as a row of the table KERNELS."""
+        """A plan as the model of time sees it: a named tuple, whose call is printed as a row of the table KERNELS."""
 
     def beside(self) -> Mapping[str, str]:
-        """Name -> text of files that each generated folder needs, such as the cost model that its modules import."""
+        """Name -> text of files that each generated folder needs, such as the model of time that its modules import."""
 
 
 class BenchmarkModule(Protocol):

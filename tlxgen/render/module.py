@@ -37,8 +37,8 @@ class Module:
     configs: tuple[ConfigRow, ...]
     tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape -> index in CONFIGS
     tuned_on: tuple[str, int] = ("", 0)  # name and number of SMs of the device of the measurement
-    types: str = ""  # what all kernels have in common for the cost model, if the family has one
-    kernels: tuple[str, ...] = ()  # each kernel for the cost model, in the order of CONFIGS
+    types: str = ""  # what all kernels have in common for the model of time, if the family has one
+    kernels: tuple[str, ...] = ()  # each kernel for the model of time, in the order of CONFIGS
     sketch: str = ""  # the pipeline, one path from task to task a line
     asserts: tuple[tuple[str, str], ...] = ()  # (condition, message) of the kernel's parameters
     related: Mapping[str, object] = field(default_factory=dict)  # values that depend on other functions of the package
@@ -94,7 +94,7 @@ def context(
 
 
 def _timed(structure: Structure) -> tuple[str, tuple[str, ...]]:
-    """The kernels of a structure for its family's cost model: what they have in common, and each of them."""
+    """The kernels of a structure for its family's model of time: what they have in common, and each of them."""
     family = families.load(structure.family) if structure.family else None
     told = [family.timed(v.plan) for v in structure.variants if v.plan] if family else []
     kernels = [pair for pair in told if pair]

@@ -1,7 +1,7 @@
 """Classes of shapes that share a winner. Each shape is a class of its own. This module imports nothing of tlxgen.
 
 Two similar shapes can have different winners: one more tile can start another wave, and rows can start at other offsets
-in lines of L2. A cost model can express this, but classes of a table cannot.
+in lines of L2. A model of time can express this, but classes of a table cannot.
 """
 
 from __future__ import annotations
