@@ -248,8 +248,8 @@ class Family:
         return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
     def timed(self, plan: Plan) -> tuple[str, str] | None:
-        """A plan for the family's model of time, as two Python expressions: what all kernels of a function have in common,
-        and the kernel. None for a family whose packages have no model of time; its templates then have `clocks`."""
+        """A plan for the family's model of time, as two Python expressions: what all kernels of a function have in
+        common, and the kernel. None for a family without a model of time, whose templates then have `clocks`."""
         cost = self.part("cost")
         if not hasattr(cost, "kernel_of"):
             return None
