@@ -297,7 +297,7 @@ def load(
     at, kept = addresses(pointer, mask, "tl.load")
     m.memory.observe(pointer.flat, at[kept], m.worker.cta.number, m.here())
     values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
-    # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
+    # Without `other`, masked elements have any value. NaN shows whether that matters.
     fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
     return scalar(torch.where(kept, values, torch.as_tensor(fill).to(values.dtype)))
 
