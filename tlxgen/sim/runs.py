@@ -181,7 +181,7 @@ def _runs(case: Case, way: Way) -> Report:
 
 
 def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
-    """One run, by a director that can be run again."""
+    """The report of one run. `run` has the fields of `Seen` that describe the run."""
     session = case.run(director, seed)
     fields = {"schedule": None, "seed": seed, "case": case, **run}
     found = [Seen(f, steps=session.noticed[f.key], **fields) for f in session.findings.all]
