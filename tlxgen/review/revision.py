@@ -45,7 +45,7 @@ class Repository:
         return self._commit(revision) is not None
 
     def entry(self, revision: str, path: str) -> Entry | None:
-        """The entry of `revision` at `path` (posix, from the top), with symbolic links followed; None if there is none."""
+        """The entry of `revision` at `path` (posix, from the top), links followed; None if there is none."""
         commit = self._commit(revision)
         if commit is None:
             raise ReviewError(f"{revision!r} is not a commit of {self.top}")
