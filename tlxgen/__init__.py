@@ -1,3 +1,3 @@
-"""tlxgen: Triton/TLX kernels generated from YAML specs, and proven before they meet a GPU."""
+"""tlxgen generates Triton/TLX kernels from YAML specs, and verifies them without a GPU."""
 
 __version__ = "0.1.0"

@@ -1,10 +1,10 @@
 """tlxgen from Python: `from tlxgen.api import build, compile, plan, verify`. docs/api.md has examples.
 
-Nothing here prints, ends the process, or changes what a spec's folder holds, but for `build`. What a user can mend is a
-TlxgenError, with `message`, `remedy` and, where there is a file, `location`; several at once are a SpecErrors. A key
-that has another name by now is a Python warning (RenamedWarning).
+No function prints, ends the process, or, except `build`, changes a spec's folder. An error that the user can correct is
+a TlxgenError with `message`, `remedy` and, for a fault in a file, `location`. Several errors at once are a SpecErrors.
+A renamed key gives a Python warning (RenamedWarning).
 
-Torch and Triton are imported by child processes only, so that a program may import this module where they are missing.
+Only child processes import torch and Triton, so a program can import this module without them.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ Source = str | PathLike[str]
 class Compiled:
     """One kernel of one variant, compiled offline.
 
-    `resources`: registers a thread, bytes of SMEM a CTA, spills and the rest; None with an `error` of one line.
-    `findings`: what is not as the plan says, spills among them; empty where all is as planned.
+    `resources`: registers a thread, bytes of SMEM a CTA, spills and other figures; None with an `error` of one line.
+    `findings`: differences from the plan, and spills; empty if the kernel is as planned.
     """
 
     structure: str
@@ -69,14 +69,14 @@ class Compiled:
 
     @property
     def ok(self) -> bool:
-        """Whether it compiled, as planned and without a spill."""
+        """Whether it compiled as planned and without a spill."""
         return self.resources is not None and not self.findings
 
 
 def plan(spec: Source) -> Kernels:
-    """What a spec stands for: structures, each with a plan and its variants, and what was rejected, with reasons.
+    """The kernels of a spec: structures, each with a plan and its variants, and rejected variants with reasons.
 
-    A spec of which nothing fits has no structures. Raises SpecError or SpecErrors for a faulty spec.
+    If no variant fits, there are no structures. Raises SpecError or SpecErrors for a faulty spec.
     """
     return kernels_of(Path(spec))
 
@@ -84,9 +84,9 @@ def plan(spec: Source) -> Kernels:
 def build(spec: Source, *, out: Source | None = None, check: bool = False) -> Built:
     """Writes the modules and the lock of a spec, as `tlxgen build` does; with `check` it only compares.
 
-    `out` is the folder of generated/NAME, by default beside specs/. The result says what was changed, and, with
-    `check`, has the difference as text. Raises SpecError or SpecErrors for a faulty spec, NoVariantError where nothing
-    fits, and TlxgenError for a folder that cannot be written; nothing is written then.
+    `out` is the folder of generated/NAME, by default beside specs/. The result says what was changed and, with `check`,
+    has the difference as text. Raises SpecError or SpecErrors for a faulty spec, NoVariantError if no variant fits, and
+    TlxgenError for a folder that cannot be written. If it raises, nothing is written.
     """
     return _build(Path(spec), out=None if out is None else Path(out), check=check)
 
@@ -101,13 +101,13 @@ def verify(
     timeout_s: float = 300,
     memory_gib: float = 4,
 ) -> list[Result]:
-    """Runs the kernels of a target on the CPU: a result for each structure of a spec, case of a file, or function.
+    """Runs the kernels of a target on the CPU. Each structure of a spec, case of a file, or function has a result.
 
-    `target` is a spec, FILE.py, FILE.py:function or FILE.verify.yaml. A spec's kernels are run as they would be built
-    now, from copies; nothing is written. `config` is an index into CONFIGS, by default the first and the last; `arch`
-    is what a function runs on. A result's `status` is clean, findings or error (it could not be run to its end, and
-    `error` says why). Raises SpecError or SpecErrors for a faulty spec or declaration, ToolchainError without torch
-    or fbtriton, and ValueError for `seeds` or `workers` below 1.
+    `target` is a spec, FILE.py, FILE.py:function or FILE.verify.yaml. A spec's kernels are built into temporary copies
+    and run from there; nothing is written. `config` is an index into CONFIGS; by default, configs that show all
+    constants are run. `arch` is the architecture of a function. A result's `status` is clean, findings or error (the
+    run did not complete, and `error` says why). Raises SpecError or SpecErrors for a faulty spec or declaration,
+    ToolchainError without torch or fbtriton, and ValueError for `seeds` or `workers` below 1.
     """
     if seeds < 1 or (workers is not None and workers < 1):
         raise ValueError("seeds and workers are at least 1")
@@ -128,11 +128,11 @@ def verify(
 
 
 def compile(spec: Source, *, workers: int | None = None, timeout_s: float = 120, cached: bool = True) -> list[Compiled]:
-    """Compiles every kernel of a spec to a cubin, with no GPU, and holds what comes out against its plan.
+    """Compiles every kernel of a spec to a cubin without a GPU, and compares the results with its plan.
 
-    The modules are as they would be built now, from copies; nothing is recorded in the lock. `timeout_s` is for one
-    kernel. With `cached` what was compiled before is known from the cache folder. A kernel that does not compile is a
-    result with an error. Raises SpecError or SpecErrors for a faulty spec, NoVariantError where nothing fits, and
+    The modules are built into temporary copies, and the lock is not changed. `timeout_s` is the limit of one kernel, in
+    seconds. With `cached`, earlier results are taken from the cache folder. A kernel that does not compile is a result
+    with an error. Raises SpecError or SpecErrors for a faulty spec, NoVariantError if no variant fits, and
     ToolchainError without fbtriton.
     """
     check_triton()

@@ -1,7 +1,8 @@
-"""What an architecture is: limits and rules, each with its source. LEAF module: imports nothing of tlxgen.
+"""Architectures: their limits and rules, each with its source. This module imports nothing of tlxgen.
 
-A concept that an architecture lacks is an absent attribute, never a zero or a None: code that asks sm90 for its TMEM
-fails loudly. Sources: [compiler] = fbtriton 3.7.4, third_party/nvidia/backend; [ptx] = PTX ISA; [tlx] = TLX front end.
+A concept that an architecture lacks is an absent attribute, not a zero or None, so code that reads the TMEM of sm90
+raises an error. Sources: [compiler] = fbtriton 3.7.4, third_party/nvidia/backend; [ptx] = PTX ISA; [tlx] = TLX front
+end.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DType:
-    """An element type under its four names. `bits` is the storage width of one element, which holds `values` of them:
-    torch and Triton see bytes where a type is narrower."""
+    """An element type with its four names. `bits` is the width of one stored element, which has `values` numbers: torch
+    and Triton use bytes for a type that is narrower."""
 
     name: str  # in a spec
     triton: str  # in a tl. expression
@@ -71,21 +72,21 @@ class Arch:
     mbarrier_count_max = 2**20 - 1  # [ptx: mbarrier.init]
     tma_min_inner_bytes = 32  # an inner box extent under the narrowest swizzle (32 B) does not compile [compiler]
 
-    # What fbtriton allocates in SMEM beside the rings, in bytes: upper bounds, held against compiles in the tests.
+    # Bytes of SMEM that fbtriton allocates beside the rings. They are upper bounds, which tests compare with compiles.
     captures = 512  # values that tasks capture, and the alignment of barrier arrays
     captures_of_few = 256  # the same, of kernels with few arguments: 112 to 176 measured
     alignment = 128  # of a kernel without tasks: barrier arrays start at multiples of 16
 
-    # What an SM does in a clock, measured on an H200, and taken to be the same elsewhere until that is measured.
+    # Rates of an SM a clock, measured on an H200, and assumed for other GPUs.
     products = 2048  # multiply-adds of tensor cores in 16-bit types
     smem_bytes_per_clock = 128
     instructions_per_clock = 128  # a thread
     exponentials_per_clock = 16  # by MUFU
     alu_per_clock = 64  # comparisons, minima, maxima and selections [CUDA programming guide: throughput of arithmetic]
-    l2_bytes_per_clock = 80  # an SM's share, by what is left of a GEMM's launch at 1024^3 for 16 slots of 64 x 128
+    l2_bytes_per_clock = 80  # an SM's share, derived from a GEMM's launch at 1024^3, with 16 slots of 64 x 128
     dram_bytes_per_clock = 18  # 4.2 TB/s
-    l2_bytes = 40 << 20  # of 50 MB, what operands can count on
-    dram_in_flight = 64 << 10  # bytes on their way to an SM that keep memory busy
+    l2_bytes = 40 << 20  # the part of 50 MB that is available to operands
+    dram_in_flight = 64 << 10  # bytes in flight an SM that saturate memory
     tma_latency = 1500  # clocks from a TMA load to its arrival, L2 missed
 
     @staticmethod

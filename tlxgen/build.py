@@ -1,7 +1,8 @@
-"""Specs to generated modules and locks. A pure function of spec, templates and version; incremental, parallel, atomic.
+"""Builds generated modules and locks from specs, as a pure function of spec, templates and version. Builds are
+incremental, parallel and atomic.
 
-Of a spec `specs/x.yaml` it makes `generated/x/`: one module a structure and `lock.json`. Modules that an earlier build
-made and this one does not are removed; files that no build made are left alone.
+A spec `specs/x.yaml` gives `generated/x/`, with one module for each structure and `lock.json`. Modules of an earlier
+build that are no longer needed are removed. Files that no build has made are left alone.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from tlxgen.project import from_here, real, root_of
 if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure
 
-Step = Callable[[int, int], None]  # told (structures rendered, structures in all)
-PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
+Step = Callable[[int, int], None]  # called with (structures rendered, structures in all)
+PARALLEL_FROM = 8  # least number of structures for which workers are started
 _LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
-CHUNK = 4  # structures a worker takes at a time
-NOT_TOLD = {"description", "variants", "bake", "keep", "tuned"}  # of a variant's spec: no numbers depend on them
+CHUNK = 4  # structures that a worker takes at a time
+NOT_TOLD = {"description", "variants", "bake", "keep", "tuned"}  # keys on which a kernel's results do not depend
 
 
 @dataclass(frozen=True)
 class Built:
-    """The outcome of one spec: its folder, the modules that it made, and what was different before."""
+    """The outcome of one spec's build: its folder, its modules, and the differences from before."""
 
     spec: Path
     folder: Path
@@ -52,11 +53,11 @@ class Built:
     rejected: int
     changed: tuple[str, ...]
     diff: str = ""
-    notes: tuple[str, ...] = ()  # what else there is to say of what lay there
+    notes: tuple[str, ...] = ()  # remarks on the folder's earlier contents
     changes: changes.Changes = changes.Changes()
-    functions: tuple[str, ...] = ()  # what those must know who import some
-    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a check: by structure
-    judged_by: tuple[str, ...] = ()  # of a check: the modules of the family that say what is right
+    functions: tuple[str, ...] = ()  # changes of functions, for those who import them
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # for a check: the lock's, by structure
+    judged_by: tuple[str, ...] = ()  # for a check: the family's modules that decide whether results are right
 
     @property
     def up_to_date(self) -> bool:
@@ -65,18 +66,18 @@ class Built:
 
 @dataclass(frozen=True)
 class Made:
-    """The bytes of a spec's folder, by file name, and what they were made of: digests of texts.
+    """The bytes of a spec's folder, by file name, and the digests of the texts that they depend on.
 
     `modules` are those of its structures.
     """
 
     files: dict[str, bytes]
     modules: tuple[str, ...]
-    lock: lock.Lock  # without what other verbs found out
+    lock: lock.Lock  # without the sections of other verbs
     inputs: dict[Path, str]
     variants: int
     rejected: int
-    judged_by: tuple[str, ...]  # modules of the family that say what is right, by name
+    judged_by: tuple[str, ...]  # names of the family's modules that decide whether results are right
 
 
 def folder_of(spec: Path, out: Path | None) -> Path:
@@ -84,7 +85,7 @@ def folder_of(spec: Path, out: Path | None) -> Path:
 
 
 def refuse_name(spec: Path, folder: Path) -> None:
-    """Raises SpecError for a file name that makes a folder from which nothing can be imported."""
+    """Raises SpecError for a file name whose folder could not be imported as a package."""
     name = spec.stem
     where = Location(spec.as_posix(), 1, 1)
     if not name.isidentifier() or keyword.iskeyword(name):
@@ -98,7 +99,7 @@ def refuse_name(spec: Path, folder: Path) -> None:
 
 
 def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
-    """Raises SpecError for two of the specs that would be built into the same folder."""
+    """Raises SpecError if two of the specs would be built into the same folder."""
     first: dict[Path, Path] = {}
     for spec in specs:
         folder = folder_of(spec, out)
@@ -111,9 +112,9 @@ def refuse_shared(specs: Sequence[Path], out: Path | None) -> None:
 def build(
     spec: Path, *, out: Path | None = None, check: bool = False, force: bool = False, on_step: Step | None = None
 ) -> Built:
-    """Brings the folder of one spec up to date, or, with `check`, says how it differs and writes nothing.
+    """Brings the folder of one spec up to date or, with `check`, reports its differences and writes nothing.
 
-    `force`: also overwrites what somebody edited. `on_step(done, total)` is told of each structure. Raises TlxgenError
+    With `force`, edited files are overwritten. `on_step(done, total)` is called for each structure. Raises TlxgenError
     before anything is written.
     """
     folder = folder_of(spec, out)
@@ -128,7 +129,7 @@ def build(
 
 @dataclass(frozen=True)
 class Prepared:
-    """A spec's folder as it will be, in memory; nothing of it is written yet. `there`: what lies in it."""
+    """A spec's folder after the build, in memory. Nothing is written yet. `there` is the present folder."""
 
     spec: Path
     folder: Path
@@ -146,15 +147,15 @@ class Prepared:
         return tuple(sorted(name for name, old in self.there.files.items() if old != new.get(name)))
 
     def compared(self) -> Built:
-        """How the folder differs from this."""
+        """The differences of the present folder from this one."""
         built = self._built(_diff(self.folder, self.there.files, self.files, self.changed))
         return replace(built, entries=json.loads(self.files[lock.NAME])["structures"], judged_by=self.made.judged_by)
 
     def write(self, *, force: bool = False) -> Built:
-        """Makes the folder so, with the compile results that are there by now.
+        """Writes the folder. The lock keeps the compile results that it has by now.
 
-        Raises EditedError for files that somebody edited, unless `force`, and OvertakenError when the spec has changed
-        since it was read: a build that began later may have written what it says now.
+        Raises EditedError for edited files, unless `force`, and OvertakenError if the spec has changed since it was
+        read, since a later build may have written the newer state.
         """
         try:
             with alone(self.folder):
@@ -170,7 +171,7 @@ class Prepared:
         return now._built("")
 
     def refuse_edited(self) -> None:
-        """Raises EditedError for files that somebody edited."""
+        """Raises EditedError for files that were edited by hand."""
         edited = self.there.edited(self.files)
         if not edited:
             return
@@ -186,7 +187,7 @@ class Prepared:
         raise EditedError(text, location=Location(place.as_posix(), line, 1), remedy=remedy)
 
     def _makes_again(self, name: str) -> bool:
-        """Whether the last build made the same of a file as this one, so that what differs is the edit."""
+        """Whether the last build made the same file as this one, so that the difference is the edit."""
         return any(lock.made(one).get(name) == digest.of_bytes(self.files.get(name, b"")) for one in self.there.locks)
 
     def _refuse_overtaken(self) -> None:
@@ -212,7 +213,7 @@ class Prepared:
 
 
 def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step: Step | None = None) -> Prepared:
-    """What `build` would write, made anew. `force`: whatever the lock is. Raises TlxgenError."""
+    """Makes what `build` would write, without stamps. `force` ignores an invalid lock. Raises TlxgenError."""
     folder = folder_of(spec, out)
     refuse_name(spec, folder)
     made = make(spec, folder, on_step, any_lock=force)
@@ -220,7 +221,7 @@ def prepare(spec: Path, *, out: Path | None = None, force: bool = False, on_step
 
 
 def contents(spec: Path, on_step: Step | None = None) -> dict[str, bytes]:
-    """The files that a build of the spec would write now, by name, but for the lock. Raises TlxgenError."""
+    """Name -> bytes of the files that a build of the spec would write now, without the lock. Raises TlxgenError."""
     folder = folder_of(spec, None)
     if stamp.is_current(spec, folder, stamp.templates()):
         made = lock.made(lock.read(folder))
@@ -236,7 +237,7 @@ def _there(spec: Path, folder: Path, made: Made, any_lock: bool) -> Folder:
 
 
 def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: bool = False) -> Made:
-    """The files of one spec, in memory, that are to lie in `folder`. `any_lock`: also beside a lock that is none."""
+    """Makes the files of one spec for `folder`, in memory. With `any_lock`, an invalid lock there is ignored."""
     from tlxgen import families
     from tlxgen.render.module import shared_files
     from tlxgen.spec import load
@@ -255,14 +256,14 @@ def make(spec: Path, folder: Path, on_step: Step | None = None, *, any_lock: boo
     files |= {name: text.encode() for name, text in context.package().items()}
     entry = context.lock(files)
     files[lock.NAME] = lock.to_bytes(lock.carry_over(entry, locks))
-    # Of the text that was read, not of the file as it is by now: an edit during the build must not pass for built.
+    # The digest is of the text that was read. The file may have been edited since, and that edit is not built.
     inputs = {Path(s.path): digest.of_text(s.text) for s in document.files}
     inputs |= _outside(families.templates(family))
     return Made(files, modules, entry, inputs, len(kernels.kept), kernels.rejections, family.judged_by)
 
 
 def _outside(templates: Path) -> dict[Path, str]:
-    """Digests of a family from outside tlxgen, which the generator's digest leaves out: its templates and modules."""
+    """Digests of a plug-in's templates and modules, which the generator's digest does not include."""
     if templates == stamp.templates():
         return {}
     files = sorted({*templates.glob("**/*.j2"), *templates.parent.glob("*.py")})
@@ -271,7 +272,7 @@ def _outside(templates: Path) -> dict[Path, str]:
 
 @dataclass(frozen=True)
 class _Job:
-    """What a worker needs to render one structure; travels between processes."""
+    """The data that a worker process needs to render one structure."""
 
     structure: Structure
     title: str
@@ -323,12 +324,12 @@ class _Context:
             "roles": family.summary(structure.plan),
         }
         what = next(iter(str(self.kernels.document.data.get("description") or "").strip().splitlines()), family.name)
-        what = what.rstrip(".").replace("\\", "\\\\").replace('"', "'")  # it stands in a docstring
+        what = what.rstrip(".").replace("\\", "\\\\").replace('"', "'")  # it is printed in a docstring
         title = _wrapped(f"{structure.name}: {what}, for {structure.plan.arch.name}.", indent=0)
         return _Job(structure, title, provenance, self.templates, family.template, self.related.get(structure.name, {}))
 
     def package(self) -> dict[str, str]:
-        """The file that makes the folder a package, and those of functions that choose among structures."""
+        """The folder's __init__.py, and the modules of functions that choose among structures."""
         from tlxgen.render import module
 
         kernels, template = self.kernels, self.kernels.family.dispatcher
@@ -379,21 +380,21 @@ class _Context:
 
 
 def _wrapped(text: str, indent: int) -> str:
-    """`text` in lines short enough for a header that indents it so far."""
+    """`text` wrapped for a header with the given indentation."""
     return textwrap.fill(text, 116 - indent, break_long_words=False).replace("\n", "\n" + " " * indent)
 
 
 def plan_digest(structure: Structure) -> str:
-    """Digest of all that the plans of a structure decide: roles, rings, barriers, budgets and every config."""
+    """Digest of the plans of a structure: roles, rings, barriers, budgets and every config."""
     plans = [repr(structure.plan), *(repr((v.plan.parameters, v.plan.budgets)) for v in structure.variants if v.plan)]
     return digest.of_text("\n".join(plans))
 
 
 def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
-    """Digest of all that decides how a structure's module runs in the simulator, but for the simulator itself.
+    """Digest of all that decides how a structure's module runs in the simulator, except the simulator itself.
 
-    That is what its code and the host code beside it do, comments apart, and what their spec says of each variant,
-    which the family's inputs and reference go by. Raises SyntaxError for a module that somebody's edit has made none.
+    It covers the module's code and the host code of its folder, without comments, and the spec's values of each
+    variant, on which the family's inputs and reference depend. Raises SyntaxError for a module that is not Python.
     """
     from tlxgen.families.structure import constants_of
 
@@ -407,12 +408,12 @@ def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _host_code(host: bytes) -> str:
-    """The same host code lies in each folder."""
+    """The digest of the host code, cached, since all folders have the same."""
     return digest.of_python(host.decode())
 
 
 def launches(structure: Structure) -> str:
-    """How the kernels of each of a structure's configs are compiled and launched, without their names."""
+    """A text of how the kernels of each config of a structure are compiled and launched, without their names."""
     told = (
         (
             *((a.name, a.type, a.divisible, a.specialized) for a in x.arguments),
@@ -444,7 +445,7 @@ def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
             texts.append(job.render())
             step(len(texts), len(jobs))
         return texts
-    workers = min(os.cpu_count() or 1, -(-len(jobs) // CHUNK))  # a pool starts all of its workers at once
+    workers = min(os.cpu_count() or 1, -(-len(jobs) // CHUNK))  # a pool starts all of its workers
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for text in pool.map(_Job.render, jobs, chunksize=CHUNK):
             texts.append(text)
@@ -453,7 +454,7 @@ def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
 
 
 def _refuse_foreign(folder: Path, spec: Path, locks: Sequence[lock.Lock]) -> None:
-    """A folder belongs to one spec: two of the same file name cannot share it."""
+    """Raises SpecError if the folder belongs to another spec with the same file name."""
     mine = Path(os.path.relpath(spec.resolve(), root_of(spec))).as_posix()
     for owner in (next(iter(one["spec"]), mine) for one in locks):
         if owner != mine and (root_of(spec) / owner).exists():
@@ -463,7 +464,7 @@ def _refuse_foreign(folder: Path, spec: Path, locks: Sequence[lock.Lock]) -> Non
 
 
 def _refuse_same_name(kernels: Kernels, folder: Path, spec: Path) -> None:
-    """Raises SpecError when another spec in generated/ has the same `name`: their functions could not be told apart."""
+    """Raises SpecError if another spec in generated/ has the same `name`, since their functions would be ambiguous."""
     for path in sorted(folder.parent.glob(f"*/{lock.NAME}")):
         if path.parent.resolve() == folder.resolve():
             continue
@@ -479,7 +480,7 @@ def _refuse_same_name(kernels: Kernels, folder: Path, spec: Path) -> None:
 
 
 def _name_of(spec: Path) -> str:
-    """The `name` that a spec has now; empty if it has none, or cannot be read."""
+    """The present `name` of a spec; empty if it has none, or cannot be read."""
     from tlxgen.spec import load
 
     try:
@@ -489,7 +490,7 @@ def _name_of(spec: Path) -> str:
 
 
 def _digests(path: Path) -> set[str]:
-    """Digests of a file's bytes, and of its text, which does not have the mark that it may begin with."""
+    """Digests of a file's bytes, and of its text without a byte-order mark."""
     try:
         data = read_regular(path)
     except OSError:
@@ -498,13 +499,13 @@ def _digests(path: Path) -> set[str]:
 
 
 def _first_difference(old: bytes, new: bytes) -> int:
-    """The number of the first line in `old` that `new` does not have there."""
+    """The number of the first line of `old` that differs from that of `new`."""
     pairs = itertools.zip_longest(old.splitlines(), new.splitlines())
     return next((i for i, (a, b) in enumerate(pairs, start=1) if a != b), 1)
 
 
 def _write(folder: Path, files: dict[str, bytes], changed: Sequence[str]) -> None:
-    """Modules first, the lock last: a lock never names a module that is not there."""
+    """Writes modules first and the lock last, so that a lock never names a module that does not exist."""
     if not changed:
         return
     folder.mkdir(parents=True, exist_ok=True)

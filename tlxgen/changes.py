@@ -1,7 +1,5 @@
-"""What a build does to a spec's folder, told apart: files that are written, removed, and renamed.
-
-And what happens to the functions that people import: one that is gone, or computes something else than it did.
-"""
+"""Describes what a build does to a spec's folder: files that are written, removed and renamed, and changes of public
+functions, which may be gone or compute something else than before."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-SAME = 0.9  # of the lines of the longer of two modules: the one is the other, renamed
+SAME = 0.9  # share of equal lines, of the longer module, from which on a module counts as renamed
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Names of files: those that are new or differ, those that go, and by its new name what each renamed one was."""
+    """Names of files that are written (new or different), removed and renamed."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -26,7 +24,7 @@ class Changes:
         return self.at("")
 
     def at(self, folder: str) -> str:
-        """How many files are written, renamed and removed, and where, in words."""
+        """A text with the numbers of files that are written, renamed and removed, and the folder."""
         counts = (
             (len(self.written), "{} file{} written", "to"),
             (len(self.renamed), "{} renamed", "in"),
@@ -40,7 +38,7 @@ class Changes:
 
 
 def between(before: Mapping[str, bytes | None], files: Mapping[str, bytes]) -> Changes:
-    """What makes `files` of `before`, which has None for a file that is not there."""
+    """The changes from `before`, which has None for a missing file, to `files`."""
     changed = [name for name, old in before.items() if old != files.get(name)]
     gone = sorted(name for name in changed if name not in files)
     new = sorted(name for name in changed if name in files and before[name] is None)
@@ -55,7 +53,7 @@ def between(before: Mapping[str, bytes | None], files: Mapping[str, bytes]) -> C
 
 
 def _alike(old: bytes | None, old_name: str, new: bytes, new_name: str) -> float:
-    """The share of lines that two modules have in common, the module's own name in them apart."""
+    """The share of lines that two modules have in common, apart from the modules' own names."""
     if old is None or not new_name.endswith(".py"):
         return 0.0
     names = [re.compile(rb"\b%s(?![a-z0-9])" % name.removesuffix(".py").encode()) for name in (old_name, new_name)]
@@ -64,7 +62,7 @@ def _alike(old: bytes | None, old_name: str, new: bytes, new_name: str) -> float
 
 
 def of_functions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What those who import a package must know: `functions` of its lock as it was and as it is."""
+    """Notes for users of a package on changes of its functions, from the old and new `functions` of its lock."""
     told = []
     for name, values in before.items():
         if name not in now:

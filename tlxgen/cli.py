@@ -96,7 +96,7 @@ def build(
 
 
 def _build_instrumented(specs: list[Path], out: Path | None, others: list[bool]) -> None:
-    """`build --instrument`, which goes with --out alone."""
+    """`build --instrument`, which allows no other option than --out."""
     from tlxgen.build import refuse_shared
     from tlxgen.verbs import profile as verb
 
@@ -258,8 +258,8 @@ def export(
     spec: Annotated[Path, typer.Argument(help="Spec file.")],
     definition: Annotated[Path, typer.Option("--definition", help="A Definition of flashinfer-bench, a JSON file.")],
     out: Annotated[Path, typer.Option("--out", help="The Solution to write, a JSON file.")],
-    author: Annotated[str, typer.Option("--author", help="Who it is by.")] = "tlxgen",
-    eps: Annotated[Optional[float], typer.Option(min=0, help="Of a norm whose reference does not name it.")] = None,
+    author: Annotated[str, typer.Option("--author", help="Author of the Solution.")] = "tlxgen",
+    eps: Annotated[Optional[float], typer.Option(min=0, help="Epsilon of a norm, if its reference has none.")] = None,
 ) -> None:
     """Write the function of a spec that solves a Definition of FlashInfer, as a Solution."""
     from tlxgen.verbs import export as verb
@@ -402,7 +402,7 @@ def verify(
 
 
 def _specs_of(target: str) -> list[str]:
-    """The specs of a folder that may have cases besides, or a spec."""
+    """The specs of a folder, which may also have cases, or the one spec."""
     folder = Path(target)
     if os.path.isdir(folder) and any(folder.glob("*.verify.yaml")):
         return [str(p) for p in sorted(folder.glob("*.yaml")) if not p.name.endswith(".verify.yaml")]
@@ -410,7 +410,7 @@ def _specs_of(target: str) -> list[str]:
 
 
 def _require_simulator() -> None:
-    """Raises ToolchainError without torch or a Triton that knows TLX."""
+    """Raises ToolchainError if torch, or a Triton with TLX, is missing."""
     from tlxgen.compile import check_torch, check_triton
 
     check_torch()
@@ -714,7 +714,7 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def _show_note(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-    """Warnings of ours as notes and warnings; all others as Python shows them."""
+    """Shows tlxgen's warnings as notes and warnings, and all others as Python does."""
     if issubclass(category, SpecNote):
         text = printable(f"{category.head}: {message}", keep="\n")
         print(terminal.emphasised(text, sys.stderr), file=sys.stderr)
@@ -726,19 +726,19 @@ _show_warning = warnings.showwarning
 
 
 def main() -> None:
-    """The console script. A user's error is printed without a traceback; exit status 2."""
+    """The console script. A user's error is printed without a traceback, with exit status 2."""
     warnings.showwarning = _show_note
     with streams.errors():
         try:
             with streams.output():
                 app(prog_name="tlxgen")
         except TlxgenError as error:
-            placed = error.location or isinstance(error, SpecErrors)  # such text begins with file:line:column
+            placed = error.location or isinstance(error, SpecErrors)  # its text starts with file:line:column
             if not (isinstance(error, streams.OutputError) and error.is_closed):
                 told = str(error) if placed else f"error: {error}"
                 print(terminal.emphasised(told, sys.stderr), file=sys.stderr)
             sys.exit(error.exit_code)
-        except OSError as error:  # what a path is that no file system has, or a disk that fails
+        except OSError as error:  # an impossible path, or a failing disk
             where = f"{printable(str(error.filename))}: " if error.filename else ""
             print(terminal.emphasised(f"error: {where}{error.strerror or error}", sys.stderr), file=sys.stderr)
             sys.exit(2)

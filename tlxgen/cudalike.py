@@ -1,4 +1,4 @@
-"""Tensors that say they are on a GPU, for host functions that look. LEAF module; imports torch."""
+"""Tensors that claim to be on a GPU, for host functions that check it. It imports torch and nothing of tlxgen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 DEVICE = torch.device("cuda", 0)
-# What says something of a tensor and makes none. Host functions ask for little else, and often.
+# Attributes of tensors that make no tensor. Host functions read little else, and often.
 _FACTS = {
     torch.Tensor.shape.__get__, torch.Tensor.dtype.__get__, torch.Tensor.requires_grad.__get__,
     torch.Tensor.size, torch.Tensor.stride, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.element_size,
@@ -16,7 +16,7 @@ _FACTS = {
 
 
 class CudaLike(torch.Tensor):  # type: ignore[misc]
-    """A tensor that says it is on `cuda:0`, wherever it lies."""
+    """A tensor that claims to be on `cuda:0`, wherever it is."""
 
     @property
     def device(self) -> torch.device:
@@ -31,7 +31,7 @@ class CudaLike(torch.Tensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """As torch has it; but a fact is not searched for tensors that have to be made of this class."""
+        """As in torch, but for speed the results of plain attributes are not searched for tensors to convert."""
         if func not in _FACTS:
             return super().__torch_function__(func, types, args, kwargs)
         with torch._C.DisableTorchFunctionSubclass():

@@ -1,4 +1,4 @@
-"""SHA-256 of texts, Python code, files and trees. LEAF module: imports nothing of tlxgen but files."""
+"""SHA-256 of texts, Python code, files and trees. This module imports nothing of tlxgen but files."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def of_text(text: str) -> str:
 
 
 def of_python(text: str) -> str:
-    """Digest of what Python code does: comments, docstrings, blank lines and line breaks do not count.
+    """Digest of Python code without comments, docstrings, blank lines and line breaks.
 
-    It is the same in every version of Python: newer ones have more fields, and these are empty in older code.
-    Raises SyntaxError.
+    It is the same in every version of Python, since fields of newer versions are empty for older code. Raises
+    SyntaxError.
     """
     return of_code(ast.parse(text))
 
 
 def of_code(tree: ast.AST) -> str:
-    """The same of code that has been parsed."""
+    """The same for code that has been parsed."""
     parts: list[str] = []
     _add_code(tree, parts)
     return of_text("".join(parts))
 
 
 def _add_code(value: object, parts: list[str]) -> None:
-    """Adds what a part of a syntax tree says; without generators, which take three times as long."""
+    """Adds the text of a part of a syntax tree. It uses no generators, which would take three times as long."""
     if isinstance(value, ast.Constant):
         parts.append(f"{value.value!r};")
     elif isinstance(value, ast.AST):
@@ -70,7 +70,7 @@ def of_file(path: Path) -> str | None:
 
 
 def of_files(files: Mapping[str, Path]) -> str:
-    """Digest of the names and the bytes of `files`, whatever their order."""
+    """Digest of the names and the bytes of `files`, in any order."""
     digest = hashlib.sha256()
     for name, path in sorted(files.items()):
         digest.update(name.encode() + b"\0" + of_bytes(path.read_bytes()).encode() + b"\n")

@@ -1,6 +1,6 @@
 """Errors that a user can cause, one class a cause. The command line prints them without a traceback and exits with 2.
 
-What they print does nothing to a terminal: characters of a file that would are escaped. Imports `words` alone.
+Control characters from files are escaped, so that messages cannot affect the terminal. Imports `words` alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Location:
         return f"    {printable(line)}\n    {' ' * len(printable(line[: column - 1]))}^"
 
     def inside(self, text: str, offset: int) -> Location:
-        """The place of `offset` within the scalar `text` that stands here, if the line shows it as it is; else this."""
+        """The location of `offset` in the scalar `text` that is here, if the line has it verbatim; else this one."""
         for quote in (0, 1):
             column = self.column - 1 + quote
             if self.text.startswith(text, column):
@@ -43,25 +43,25 @@ class Location:
 
 
 class SpecNote(UserWarning):
-    """What a spec's author should know of it, though it can be built. The command line prints it after `head`."""
+    """A note for a spec's author on a spec that can be built. The command line prints it after `head`."""
 
     head = "note"
 
 
 class RenamedWarning(SpecNote, FutureWarning):
-    """A file says something by a name that it had once."""
+    """A file uses a former name of a key or value."""
 
 
 class SpecWarning(SpecNote):
-    """Something in a spec has no effect, and was hardly meant so."""
+    """Something in a spec has no effect, which was probably not intended."""
 
     head = "warning"
 
 
 class TlxgenError(Exception):
-    """Base of every error that is the user's to mend.
+    """Base of all errors that the user can correct.
 
-    `location` is where, `remedy` what to do about it (one sentence).
+    `location` is its place in a file, and `remedy` a sentence that says what to do.
     """
 
     exit_code = 2
@@ -102,11 +102,11 @@ class NoVariantError(TlxgenError):
 
 
 class TemplateFault(TlxgenError):
-    """A template failed to render, or rendered what is not Python. A fault of a family, not of a spec."""
+    """A template failed to render, or rendered text that is not Python. It is a fault of a family, not of a spec."""
 
 
 class StepError(TemplateFault):
-    """A task of a rendered kernel does not synchronise as its plan says. A fault of a family, not of a spec."""
+    """A task of a rendered kernel does not synchronise as its plan says. It is a fault of a family, not of a spec."""
 
 
 class ProfileError(TlxgenError):
@@ -118,15 +118,15 @@ class LockError(TlxgenError):
 
 
 class EditedError(TlxgenError):
-    """A build would overwrite or remove what somebody edited."""
+    """A build would overwrite or remove a file that was edited by hand."""
 
 
 class OvertakenError(SpecError):
-    """A file that a build read is another one by now, so that what it made is of the past."""
+    """A file that a build read has changed since, so that the result is out of date."""
 
 
 class FamilyError(TlxgenError):
-    """A kernel family from outside tlxgen does not load. A fault of its package, not of a spec."""
+    """A plug-in does not load. It is a fault of its package, not of a spec."""
 
 
 class ToolchainError(TlxgenError):
@@ -134,7 +134,7 @@ class ToolchainError(TlxgenError):
 
 
 class CacheError(TlxgenError):
-    """The cache folder cannot be written, and the verb cannot do without."""
+    """The cache folder cannot be written, and the verb needs it."""
 
 
 class DeviceError(TlxgenError):

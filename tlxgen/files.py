@@ -1,4 +1,4 @@
-"""Files that are never half-written. LEAF module."""
+"""Reads and writes files, such that no file is ever half-written. This module imports nothing of tlxgen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from .errors import TlxgenError
 
 SUFFIX = ".tlxgen-tmp"
-SOURCES = (".py", ".yaml", ".yml")  # what people write, and no record is
+SOURCES = (".py", ".yaml", ".yml")  # source files, which a record must not overwrite
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -33,7 +33,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a file. OSError also for what is no regular file: reading a pipe would wait for whoever writes."""
+    """The bytes of a file. Raises OSError also if it is not a regular file, since a read from a pipe would block."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
@@ -43,14 +43,14 @@ def read_regular(path: Path) -> bytes:
 
 
 def nearest_folder(path: Path) -> Path:
-    """The folder that `path` would be made in: the nearest above it that exists."""
+    """The nearest existing folder above `path`."""
     return next(folder for folder in path.absolute().parents if folder.exists())
 
 
 def try_to_write(path: Path, size: int = 1) -> None:
-    """Writes so many bytes where the file `path` would be made, and removes them. Raises OSError if that fails.
+    """Writes `size` bytes next to the future file `path`, and removes them. Raises OSError if that fails.
 
-    What exists is not touched, and no folder is left behind.
+    Existing files are not changed, and no new folder stays.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -62,7 +62,7 @@ def try_to_write(path: Path, size: int = 1) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Raises TlxgenError where `write_atomic` could not write, before there is anything to write. Leaves nothing."""
+    """Raises TlxgenError if `write_atomic` could not write `path`, for a check beforehand. It leaves nothing behind."""
     try:
         try_to_write(path)
     except OSError as error:
@@ -70,10 +70,10 @@ def require_writable(path: Path) -> None:
 
 
 def require_outputs(outputs: Mapping[str, Path | None], marks: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Raises TlxgenError, before there is anything to write, unless each option's file can be written and none is lost.
+    """Raises TlxgenError unless each option's file can be written without a loss, for a check beforehand.
 
-    Lost would be the first of two that name one file, and a source. `marks`: what stands near the beginning of a
-    file that an option may overwrite although it is a source.
+    A file would be lost if two options name it, or if it is a source file. `marks` are texts near the beginning of a
+    source file that an option may overwrite.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     first: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""A spec's folder under generated/ as it lies there: what a build made of it, what somebody edited, and who may write.
+"""The present state of a spec's folder under generated/: files of builds, edited files, and the folder's lock file.
 
-A file is known for a build's own by its digest: the lock beside it has that of the last build, and the stamps in the
-user's cache have those of builds on this machine. So neither a fresh clone nor another branch looks like an edit.
+A file of a build is recognised by its digest. The folder's lock has the digests of the last build, and stamps in the
+user's cache have those of builds on this machine. So a fresh clone or another branch does not look like an edit.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tlxgen.project import real
 
 @dataclass(frozen=True)
 class Folder:
-    """What lies in a spec's folder. `locks`: its lock, those of both sides of a merge conflict, or none."""
+    """The contents of a spec's folder. `locks`: its lock, those of both sides of a merge conflict, or none."""
 
     path: Path
-    files: Mapping[str, bytes | None]  # by name, of the names that were asked for and those that a build made
+    files: Mapping[str, bytes | None]  # by name, for requested names and those of builds
     locks: Sequence[lock.Lock]
     known: Mapping[str, frozenset[str]]  # digests of what builds on this machine made, by name
 
     @staticmethod
     def read(spec: Path, path: Path, names: Iterable[str], *, any_lock: bool = False) -> Folder:
-        """Reads the files of `names`, the lock and all that it names. `any_lock`: also beside one that is none.
+        """Reads the files of `names`, the lock and all files that it names. `any_lock` ignores an invalid one.
 
-        Raises LockError, and TlxgenError for what cannot be read.
+        Raises LockError, and TlxgenError for a file that cannot be read.
         """
         locks = locks_of(path, any_lock=any_lock)
         before = {name for one in locks for name in lock.made(one)}
@@ -42,9 +42,9 @@ class Folder:
         return len(self.locks) > 1
 
     def edited(self, new: Mapping[str, bytes]) -> tuple[str, ...]:
-        """The files that are neither what a build made nor what `new` has.
+        """The files that are neither as a build made them nor as in `new`.
 
-        Not those in which a merge left a conflict: their text is nobody's, and each side of it has been committed.
+        Files with a merge conflict do not count, since each of their sides has been committed.
         """
         there = {name: data for name, data in self.files.items() if data is not None and name != lock.NAME}
         return tuple(
@@ -59,14 +59,14 @@ class Folder:
         recorded = [made[name] for one in self.locks if name in (made := lock.made(one))]
         if None in recorded:  # by a version of tlxgen that kept no digest of it
             return True
-        digests = {digest.of_bytes(data), digest.of_bytes(data.replace(b"\r\n", b"\n"))}  # as git may check it out
+        digests = {digest.of_bytes(data), digest.of_bytes(data.replace(b"\r\n", b"\n"))}  # as with CRLF
         return not digests.isdisjoint({*recorded, *self.known.get(name, ())})
 
 
 def locks_of(folder: Path, *, any_lock: bool = False) -> Sequence[lock.Lock]:
     """The lock in `folder`, those of both sides of a merge conflict, or none.
 
-    Raises LockError for what lies there and is no lock, unless `any_lock` has it taken for none.
+    Raises LockError for a file that is not a lock, unless `any_lock`, which ignores it.
     """
     try:
         return lock.sides(folder)
@@ -77,9 +77,9 @@ def locks_of(folder: Path, *, any_lock: bool = False) -> Sequence[lock.Lock]:
 
 
 def alone(folder: Path) -> AbstractContextManager[object]:
-    """Keeps other processes from writing to `folder` meanwhile; does without where the cache cannot hold a lock file.
+    """A context in which no other process writes to `folder`. Without a writable cache there is no lock file.
 
-    Raises OSError when another has it for a minute.
+    Raises OSError if another process holds it for a minute.
     """
     from filelock import FileLock
 

@@ -1,7 +1,7 @@
-"""Imports generated modules and other files by path, each anew. LEAF module: imports nothing of tlxgen.
+"""Imports generated modules and other files by path, a new copy each time. It imports nothing of tlxgen.
 
-A generated module imports `_host.py` from beside it, and `_model.py` where there is one, as a member of the package
-that its folder is. Each load makes a package of its own, so that two loads share no state.
+A generated module is a member of the package of its folder, from which it imports `_host.py` and, in some families,
+`_model.py`. Each load makes a package of its own, so that two loads share no state.
 """
 
 from __future__ import annotations

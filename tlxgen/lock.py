@@ -1,8 +1,10 @@
-"""The lock of a spec: what was generated from what, and what other verbs found out about it. Checked in beside modules.
+"""The lock of a spec, which is checked in beside the modules. It records what was generated from which inputs, and the
+results of other verbs.
 
-`build` writes it; `compile` and `verify` each add a section to a structure, and only for the module that they read. A
-section belongs to what it was made of: `compiled` to the device code, whose digest is `device`, and `verified` to all
-that the simulator runs, whose digest is `subject`. A build keeps a section while that stands and drops it otherwise.
+`build` writes it. `compile` and `verify` each add a section to a structure, for the module that they have read. A
+section is valid for the code that it was made from: `compiled` for the device code, whose digest is `device`, and
+`verified` for all that the simulator runs, whose digest is `subject`. A build keeps a section while that digest is
+unchanged, and drops it otherwise.
 """
 
 from __future__ import annotations
@@ -20,18 +22,18 @@ from tlxgen.loading import HOST
 from tlxgen.project import from_here
 
 NAME = "lock.json"
-PACKAGE = "__init__.py"  # says where the functions are that people import of the folder
+PACKAGE = "__init__.py"  # imports the folder's public functions
 ONE_LINE = 5  # depth of a compiled kernel's figures: structures, name, compiled, kernels, key
 Lock = dict[str, Any]
 
-# What git leaves where both sides of a merge changed a file; the part in the middle, if any, is their common ancestor.
+# A merge conflict as git marks it. The part in the middle, if there is one, is the common ancestor.
 _CONFLICT = re.compile(
     r"^<{7}(?: [^\n]*)?\n(.*?)^(?:\|{7}(?: [^\n]*)?\n.*?^)?={7}\n(.*?)^>{7}(?: [^\n]*)?(?:\n|\Z)", re.M | re.S
 )
 
 
 def read(folder: Path) -> Lock:
-    """The lock in `folder`; an empty one when there is none. Raises LockError for anything else that lies there."""
+    """The lock in `folder`, which is empty if there is none. Raises LockError for a file that is not a lock."""
     found = sides(folder)
     if len(found) > 1:
         where = Location(from_here(folder / NAME).as_posix(), 1, 1)
@@ -41,9 +43,9 @@ def read(folder: Path) -> Lock:
 
 
 def sides(folder: Path) -> tuple[Lock, ...]:
-    """The lock in `folder`: none, one, or those of both sides of a merge that left a conflict in it.
+    """The locks in `folder`: none, one, or those of both sides of a merge conflict.
 
-    Raises LockError for a file that is none of these.
+    Raises LockError for another file.
     """
     path = folder / NAME
     try:
@@ -69,7 +71,7 @@ def sides(folder: Path) -> tuple[Lock, ...]:
 
 
 def parsed(data: bytes) -> Lock:
-    """The lock that a file's bytes are. Raises ValueError for what is none."""
+    """Parses a lock. Raises ValueError if the bytes are not a lock."""
     found = json.loads(data)
     if fault := _fault(found):
         raise ValueError(fault)
@@ -102,7 +104,7 @@ def _error(path: Path, line: int, column: int, what: str) -> LockError:
 
 
 def _fault(lock: Any) -> str:
-    """What keeps a JSON value from having the shape of a lock; empty for nothing."""
+    """Why a JSON value does not have the form of a lock; empty if it has."""
     if not isinstance(lock, dict):
         return "it is not a mapping"
     for key in ("spec", "structures", "rejected"):
@@ -126,7 +128,7 @@ def _fault(lock: Any) -> str:
 
 
 def made(lock: Lock) -> dict[str, str | None]:
-    """The files that a build made, by name, with their digests; None where an older lock does not say."""
+    """Name -> digest of the files that a build made; None where an older lock has no digest."""
     files: dict[str, str | None] = {f"{name}.py": entry["source"] for name, entry in lock.get("structures", {}).items()}
     if lock:
         files[HOST] = lock.get("host")
@@ -137,7 +139,7 @@ def made(lock: Lock) -> dict[str, str | None]:
 
 
 def to_bytes(lock: Lock) -> bytes:
-    """The lock's text: keys in the order given and a compiled kernel on one line, so that its diff reads well."""
+    """The lock's text. Keys keep their order, and a compiled kernel is on one line, so that diffs are readable."""
     return (_text(lock, 0) + "\n").encode()
 
 
@@ -154,16 +156,16 @@ def write(folder: Path, lock: Lock) -> None:
 
 
 def sealed(entry: Mapping[str, Any], found: Mapping[str, Any], section: str = "compiled") -> dict[str, Any]:
-    """Results about a structure, with a seal: a digest of them and of the digest of what they are of.
+    """Results about a structure with a seal, which is a digest of the results and of their code's digest.
 
-    A merge of two locks may put lines of both into one structure without a conflict. The seal is broken then.
+    A merge of two locks may mix lines of both in one structure without a conflict. The seal is invalid then.
     """
     plain = {key: value for key, value in found.items() if key != "seal"}
     return {**plain, "seal": digest.of_text(json.dumps([entry.get(_SECTIONS[section]), plain]))}
 
 
 def put(entry: dict[str, Any], section: str, result: Mapping[str, Any] | None) -> None:
-    """Puts a result into a structure's entry, or takes it out: sections come last, in the order that builds have."""
+    """Puts a result into a structure's entry, or removes it. Sections come last, in a fixed order."""
     found = {name: entry.pop(name) for name in _SECTIONS if name in entry}
     found.pop(section, None)
     if result is not None:
@@ -172,14 +174,14 @@ def put(entry: dict[str, Any], section: str, result: Mapping[str, Any] | None) -
 
 
 def holds(entry: Mapping[str, Any], old: Mapping[str, Any], section: str) -> bool:
-    """Whether a section of the entry `old` is as it was written, and is of what the structure `entry` has."""
+    """Whether a section of the entry `old` is unchanged, and is about the same code as the entry `entry`."""
     found, of = old[section], _SECTIONS[section]
     whole = found == sealed(old, found, section) or (section == "compiled" and "seal" not in found)  # of an older lock
     return bool(whole and of in entry and old.get(of) == entry[of])
 
 
 def carry_over(new: Lock, old: Sequence[Lock]) -> Lock:
-    """`new` with the sections of `old` (of the first lock that has them) that are of what `new` has, too."""
+    """`new` with the sections of `old` (of the first lock that has them) that are about the same code."""
     structures = {name: dict(entry) for name, entry in new["structures"].items()}
     for name, entry in structures.items():
         for section in _SECTIONS:
@@ -189,11 +191,11 @@ def carry_over(new: Lock, old: Sequence[Lock]) -> Lock:
     return {**new, "structures": structures}
 
 
-_SECTIONS = {"compiled": "device", "verified": "subject"}  # and the digest of what each is of
+_SECTIONS = {"compiled": "device", "verified": "subject"}  # section -> key of the digest of its code
 
 
 def dropped(new: Lock, old: Sequence[Lock], section: str = "compiled") -> list[str]:
-    """The structures of `new` whose results in `old` could not be kept though what they are of stands."""
+    """The structures of `new` whose results in `old` could not be kept, although their code is the same."""
     lost, of = [], _SECTIONS[section]
     for name, entry in new["structures"].items():
         before = [e for lock in old if (e := lock.get("structures", {}).get(name, {})).get(section)]

@@ -1,4 +1,4 @@
-"""Folders in generated/ whose spec is gone: `build` names them, and removes them when it is told to."""
+"""Folders in generated/ whose spec is gone. `build` names them, and removes them with --prune."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class Orphan:
-    """A folder that a build made of a spec that is not there any more."""
+    """A folder that a build made of a spec that no longer exists."""
 
     folder: Path
     spec: Path
 
     def remove(self, *, force: bool = False) -> tuple[str, ...]:
-        """Removes what builds made, and the folder if nothing else is in it; the names of what is left.
+        """Removes the files of builds, and the folder if it is then empty. Returns the names of files that are left.
 
-        Raises EditedError, before anything is removed, for files that somebody edited, unless `force`.
+        Raises EditedError, before anything is removed, for edited files, unless `force`.
         """
         try:
             with alone(self.folder):
@@ -49,7 +49,7 @@ class Orphan:
 
 
 def orphans(roots: Iterable[Path]) -> list[Orphan]:
-    """Those in the folders generated/ of projects, in order."""
+    """The orphans in the folders generated/ of projects, in order."""
     found = (_orphan(root, path) for root in roots for path in _folders(root / "generated"))
     return [orphan for orphan in found if orphan is not None]
 
@@ -59,13 +59,13 @@ def _folders(generated: Path) -> list[Path]:
 
 
 def _orphan(root: Path, folder: Path) -> Orphan | None:
-    """A folder as an orphan; None if its spec is there. A folder has its spec's name, so that few locks are read."""
+    """A folder as an orphan; None if its spec exists. The spec is first looked for by name, so few locks are read."""
     beside = (root / place / f"{folder.name}{suffix}" for place in ("specs", ".") for suffix in SUFFIXES)
     if any(path.exists() for path in beside):
         return None
     try:
         owners = [root / owner for one in lock.sides(folder) for owner in list(one["spec"])[:1]]
-    except LockError:  # nobody's that we know
+    except LockError:  # the owner of the folder is unknown
         return None
     if not owners or any(owner.exists() for owner in owners):
         return None

@@ -1,4 +1,4 @@
-"""The root of a project: what its `generated/` and `tuned/` are relative to; and paths in messages. LEAF module."""
+"""The root of a project, to which `generated/` and `tuned/` are relative, and paths in messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def real(path: Path) -> Path:
-    """The absolute path without symbolic links, also of one that goes in a circle, where Path.resolve raises."""
+    """The absolute path without symbolic links. Unlike Path.resolve it does not raise for a cycle of links."""
     return Path(os.path.realpath(path))
 
 
@@ -18,6 +18,6 @@ def root_of(spec: Path) -> Path:
 
 
 def from_here(path: Path) -> Path:
-    """A path as people in the current folder call it: relative when it lies below."""
+    """A path for messages: relative if it is below the current folder."""
     absolute, here = real(path), Path.cwd()
     return absolute.relative_to(here) if absolute.is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""What every JSON record of a verb begins with. LEAF module."""
+"""The first keys of every JSON record of a verb."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from tlxgen import __version__
 
 
 def head(verb: str, version: int = 1) -> dict[str, Any]:
-    """The first keys of a record: `version` is another when a key of it changes its meaning or goes."""
+    """The first keys of a record. `version` is raised when a key is removed or changes its meaning."""
     return {"version": version, "tlxgen": __version__, "verb": verb}

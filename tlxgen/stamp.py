@@ -1,7 +1,8 @@
-"""What the last build of a spec read and wrote, so that the next one can tell at once that nothing changed.
+"""Stamps record what the last build of a spec read and wrote, so that the next build sees at once if nothing changed.
 
-A stamp lives in the user's cache folder (or $TLXGEN_CACHE_DIR), never in the repository. It is believed only if every
-file that it names still has its digest and the generator is the same; a broken one is ignored. Imports nothing slow.
+A stamp is in the user's cache folder (or $TLXGEN_CACHE_DIR), never in the repository. It is valid only if every file
+that it names still has its digest and the generator is the same; a damaged one is ignored. This module imports nothing
+slow.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from tlxgen.project import real
 
 PACKAGE = Path(__file__).resolve().parent
 GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "families/**/*.json", "render/**/*.py")
-KEPT = 8  # of the digests that builds gave a file, the last ones
-CACHE_BYTES = 4 << 20  # that a verb which cannot do without its cache wants to find room for
+KEPT = 8  # number of a file's last digests that are kept
+CACHE_BYTES = 4 << 20  # free bytes that a verb needs in its cache
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
 
 
@@ -39,7 +40,7 @@ def shipped() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where stamps and compile results are kept."""
+    """The folder of stamps and compile results."""
     if folder := os.environ.get("TLXGEN_CACHE_DIR"):
         return Path(folder)
     import platformdirs
@@ -62,7 +63,7 @@ def require_cache() -> None:
 
 @functools.cache
 def generator() -> str:
-    """Digest of everything of tlxgen that a build's bytes can depend on, templates apart."""
+    """Digest of all parts of tlxgen, except templates, that a build's bytes can depend on."""
     versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES]
     return digest.of_text("\n".join([__version__, digest.of_tree(PACKAGE, GENERATOR), *versions]))
 
@@ -80,10 +81,10 @@ def is_current(spec: Path, out: Path, templates: Path) -> bool:
 
 
 def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], outputs: Mapping[Path, str]) -> None:
-    """Remembers a build. A cache folder that cannot be written costs time later, nothing else.
+    """Records a build. If the cache folder cannot be written, the next build is only slower.
 
-    Before its files are written: it is believed once all of them are there, and a build that is killed between two of
-    them has still said what it made.
+    It is called before the build's files are written. The stamp is valid when all of them exist, and after a killed
+    build it still says what the build made.
     """
     history = _made(_read(spec, out))
     for path, new in outputs.items():
@@ -99,7 +100,7 @@ def write(spec: Path, out: Path, templates: Path, inputs: Mapping[Path, str], ou
 
 
 def made(spec: Path, out: Path) -> dict[str, frozenset[str]]:
-    """The digests of what builds of `spec` into `out` made here, by file name; empty when nothing is remembered."""
+    """File name -> digests of what builds of `spec` into `out` made on this machine; empty without stamps."""
     return {name: frozenset(digests) for name, digests in _made(_read(spec, out)).items()}
 
 
@@ -117,7 +118,7 @@ def _read(spec: Path, out: Path) -> Any:
 
 
 def renew(spec: Path, out: Path, changed: Path) -> None:
-    """Tells the last build's stamp that `changed`, one of its outputs, has been rewritten on purpose."""
+    """Updates the last build's stamp after one of its outputs, `changed`, was rewritten on purpose."""
     try:
         stamp = json.loads(_path(spec, out).read_bytes())
         if str(real(changed)) in stamp["outputs"]:

@@ -1,4 +1,4 @@
-"""Standard streams that may be full, closed, or not there: one error, and no second one as Python ends.
+"""Standard streams that may be full, closed or missing. A failure gives one error, and no second one at Python's exit.
 
 LEAF module: imports nothing of tlxgen but its errors.
 """
@@ -16,7 +16,7 @@ from tlxgen.errors import TlxgenError
 
 
 class OutputError(TlxgenError):
-    """What a verb prints could not be written. `is_closed`: its reader has ended, as `head` does, and wants no more."""
+    """The output of a verb could not be written. `is_closed`: its reader has ended, as `head` does."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"cannot write the output: {error.strerror or error}")
@@ -24,7 +24,7 @@ class OutputError(TlxgenError):
 
 
 def _write(stream: TextIO, text: str) -> int:
-    """Writes, with a question mark for what the stream's encoding does not have."""
+    """Writes, with question marks for characters that the stream's encoding does not have."""
     try:
         return stream.write(text)
     except UnicodeEncodeError as error:
@@ -32,7 +32,7 @@ def _write(stream: TextIO, text: str) -> int:
 
 
 class Output:
-    """A text stream whose writes raise OutputError, so that no library takes their failure for one of its own."""
+    """A text stream whose writes raise OutputError, so that no library handles their failure."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -58,7 +58,7 @@ class Output:
 
 
 class Errors:
-    """A text stream for messages: those that cannot be written are lost, and the exit status still tells."""
+    """A text stream for messages. A message that cannot be written is lost, but the exit status is kept."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -78,10 +78,9 @@ class Errors:
 
 @contextlib.contextmanager
 def errors() -> Iterator[None]:
-    """Puts an Errors in the place of sys.stderr, and the null device in those of standard streams that are not there.
+    """Replaces sys.stderr by an Errors, and missing standard streams by the null device.
 
-    A stream that is not there leaves its number to the next file that is opened, and a child's prints would go into
-    that file.
+    Otherwise the next file that is opened would get the number of a missing stream, and a child would print into it.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(number, True)
@@ -96,7 +95,7 @@ def errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def output() -> Iterator[None]:
-    """Puts an Output in the place of sys.stdout, and flushes it at the end.
+    """Replaces sys.stdout by an Output, and flushes it at the end.
 
     Raises OutputError, and TlxgenError when the process was started without a standard output.
     """
@@ -117,7 +116,7 @@ def output() -> Iterator[None]:
 
 
 def _give_up(stdout: TextIO) -> None:
-    """Lets nothing more be written: what is left in the buffer would fail again as Python ends."""
+    """Discards further output, since the rest of the buffer would fail again at Python's exit."""
     with contextlib.suppress(OSError, ValueError):  # a stream in memory has no number
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())

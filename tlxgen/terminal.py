@@ -1,4 +1,4 @@
-"""Colour for severity, on a terminal that is not asked to go without (https://no-color.org). LEAF module."""
+"""Colours for severities, on a terminal without NO_COLOR (https://no-color.org)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _CARET = re.compile(r"^( +)\^$", re.MULTILINE)
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """Whether to colour what is printed there: on a terminal, unless NO_COLOR is set and not empty, or TERM is dumb."""
+    """Whether output is coloured: on a terminal, unless NO_COLOR is set and not empty, or TERM is dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def emphasised(text: str, stream: TextIO) -> str:
-    """The text of messages: severities in their colours, places in bold, as far as the stream is coloured."""
+    """A message with coloured severities and bold places, if the stream is coloured."""
     if not is_coloured(stream):
         return text
     text = _HEAD.sub(lambda found: f"{found[1]}{COLOURS[found[2]]}{found[2]}{END}", text)

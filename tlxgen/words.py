@@ -1,12 +1,11 @@
-"""Text for people: characters that do nothing to a terminal, counts with their nouns. LEAF module."""
+"""Text for output: printable characters, and counts with their nouns. This module imports nothing of tlxgen."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Not printed as they are: control and format characters (which colour a terminal, or turn the order of letters round),
-# halves of surrogate pairs (a path that is not UTF-8 has them), separators that look like a space and are none, and
-# what has no meaning yet.
+# Escaped in output: control and format characters, which can colour a terminal or reverse text, halves of surrogate
+# pairs, which a path that is not UTF-8 has, separators that look like a space, and unassigned characters.
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 
 

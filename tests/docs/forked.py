@@ -19,10 +19,13 @@ from pathlib import Path
 
 VERBS = ("build", "diff", "explain", "list", "show")
 SERVER = """
-import json, os, sys, traceback
+import contextlib, json, os, sys, traceback
 import tlxgen.api, tlxgen.build, tlxgen.cli, tlxgen.review.diff, tlxgen.review.listing, tlxgen.review.show
 import tlxgen.verbs.build, tlxgen.verbs.explain
 import tlxgen.render.module
+import black, tlxgen.lock  # what a build imports; together with networkx, for pictures, half a second a command
+with contextlib.suppress(ImportError):
+    import networkx, tlxgen.review.picture.draw
 from tlxgen import stamp
 from tlxgen.families import loaded
 from tlxgen.render import environment

@@ -187,7 +187,9 @@ def main() -> None:
     named = [Path(name).resolve() for name in sys.argv[1:]]
     for path in named or PAGES:
         renew(path)
-    tutorial = {step.command: step for step in steps((DOCS / "first-spec.md").read_text())}
+    tutorial: dict[str, Step] = {}
+    for step in steps((DOCS / "first-spec.md").read_text()):
+        tutorial.setdefault(step.command, step)  # the first run of a command, before the tutorial changes the spec
     README.write_text(BLOCK.sub(lambda found: _again(found, tutorial), README.read_text()))
 
 

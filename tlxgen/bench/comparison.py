@@ -1,6 +1,6 @@
 """Times one problem: every candidate of a comparison on the same inputs, in one interleaved run.
 
-Knows no family and no GPU: a `Case` makes the calls, and the device is whatever has the methods of `gpu.Gpu`.
+This module knows no family and no GPU. A `Case` makes the calls, and the device is an object with `gpu.Gpu`'s methods.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .timing import TURNS, Figure, Timer, interleave
 
 Run = Callable[[], Any]
 Tensors = dict[str, Any]
-SHORT_US = 8.0  # below it, times in a chain are compared with the rest of the chain in them
-ROUGH_US = 30.0  # at least, when sizing a replay: an eager launch cannot be measured to be shorter than the host takes
+SHORT_US = 8.0  # below it, times in a chain are compared without subtracting the rest of the chain
+ROUGH_US = 30.0  # least time for sizing a replay: an eager launch cannot be measured below the host's time
 
 
 class Device(Protocol):
-    """What `time_problem` asks of a device; see `gpu.Gpu`."""
+    """The methods of a device that `time_problem` uses; see `gpu.Gpu`."""
 
     name: str
     device: Any
@@ -35,7 +35,7 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """A candidate: `make(tensors)` gives the call to time. `check` says what is wrong with what the call returned."""
+    """A candidate. `make(tensors)` returns the call to time, and `check` says what is wrong with the call's results."""
 
     name: str
     make: Callable[[Tensors], Run]
@@ -48,10 +48,10 @@ class Row:
     """A candidate's figures on one shape; `error` in place of figures if it failed. Metric names follow TritonBench.
 
     `latency` is in ms, `gbps` in 1e9 bytes/s, `speedup` over the first baseline of the same run; `host_us` is the
-    host's time for an eager launch. These are of launches back to back, where a kernel may overlap its own like.
-    `chain` is ms in a chain, with another small kernel after each launch, less the chain without; `chain_speedup` is
-    over the same baseline, and below SHORT_US it compares the chains themselves. `spread` is of `latency` and
-    `chain_spread` of `chain_speedup`, both relative standard deviations of one replay.
+    host's time for an eager launch. These are of launches back to back, where a kernel may overlap its own next launch.
+    `chain` is the time in ms in a chain, with a small kernel after each launch, less the time of the small kernels.
+    `chain_speedup` is over the same baseline; below SHORT_US it compares whole chains. `spread` is of `latency` and
+    `chain_spread` of `chain_speedup`; both are relative standard deviations of one replay.
     """
 
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """One shape of one kernel: fresh inputs, the work in them, and whether an output is right ("" if so)."""
+    """One shape of one kernel: fresh inputs, their work, and a check that says what is wrong with an output, or ""."""
 
     shape: tuple[int, ...]
     flops: float
@@ -86,7 +86,7 @@ class Problem:
 
 
 def _silent(step: str) -> None:
-    """Nobody is watching."""
+    """Does nothing with the name of a step."""
 
 
 def time_problem(
@@ -99,10 +99,10 @@ def time_problem(
     chain: bool = True,
     on_step: Callable[[str], None] = _silent,
 ) -> list[Row]:
-    """A row for each case, in their order. A case that fails is a row with an error, and the others are timed.
+    """A row for each case, in their order. A case that fails has a row with an error, and the others are timed.
 
-    All are timed back to back and, with `chain`, in a chain with another kernel, in the same turns. `on_step` hears of
-    what comes next: each case before it is first called, which may compile, and then the timing.
+    All are timed back to back and, with `chain`, also in a chain with another kernel, in the same turns. `on_step` is
+    called before each step: before the first call of each case, which may compile, and before the timing.
     """
     tensors = [problem.inputs() for _ in range(device.sets(problem.bytes_moved))]
     timers: dict[str, Timer] = {}
@@ -120,7 +120,7 @@ def time_problem(
             if chain:
                 timers[_chained(case.name)] = device.chain(runs, us)
             hosts[case.name] = device.host_us(runs[0])
-        except Exception as error:  # a candidate's own: whatever it is, it is this candidate's result
+        except Exception as error:  # any error of a candidate is its result
             errors[case.name] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     on_step(f"timing {len(hosts)} in turns")
     if timers and chain:
@@ -165,7 +165,7 @@ def _row(
 
 
 def _with_chain(row: Row, figures: Mapping[str, Figure], first: str | None) -> Row:
-    """The row with its figures in a chain; as it is where it has none."""
+    """The row with its figures in a chain, or unchanged if it has none."""
     whole = figures.get(_chained(row.name))
     if whole is None or row.latency is None:
         return row

@@ -1,7 +1,4 @@
-"""What CUDA's driver says of the first GPU that this process may use, in the time that it takes to import nothing.
-
-A process that imports torch to ask needs seconds for it, and more while others import it too.
-"""
+"""Queries CUDA's driver about the first GPU of this process without an import of torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ SMS, MAJOR, MINOR = 16, 75, 76  # CUdevice_attribute: MULTIPROCESSOR_COUNT, COMP
 
 
 def describe() -> dict[str, Any] | None:
-    """Name, SMs, capability and versions as `tune.child` says them; None where driver or torch do not answer."""
+    """Name, SMs, capability and versions as `tune.child` reports them; None if the driver or torch is missing."""
     cuda = _toolkit()
     try:
         driver = ctypes.CDLL("libcuda.so.1")
@@ -42,7 +39,7 @@ def _attribute(driver: ctypes.CDLL, which: int, gpu: ctypes.c_int) -> int:
 
 
 def _toolkit() -> str:
-    """The CUDA version that torch was built for, from the file in which it says so; empty without one."""
+    """The CUDA version that torch was built for, from torch's version file; empty without one."""
     spec = importlib.util.find_spec("torch")
     if not spec or not spec.origin:
         return ""

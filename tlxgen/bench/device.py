@@ -1,6 +1,6 @@
-"""What a figure was measured on: versions, and the clocks, power and temperature of the GPU at the time.
+"""The circumstances of a measurement: versions, and the clocks, power and temperature of the GPU.
 
-Asks nvidia-smi, which comes with every driver; what it does not know is absent, never guessed.
+They come from nvidia-smi, which is part of every driver. A value that it does not report is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from tlxgen import __version__
 
-FIELDS = {  # of nvidia-smi --query-gpu -> our name
+FIELDS = {  # field of nvidia-smi --query-gpu -> our name
     "clocks.current.sm": "sm_mhz",
     "clocks.current.memory": "memory_mhz",
     "power.draw": "power_w",
@@ -26,7 +26,7 @@ PACKAGES = ("fbtriton", "torch", "quack-kernels")
 
 
 def conditions(gpu: str = "0") -> dict[str, float]:
-    """Clocks in MHz, power in W and temperature in degrees C of the GPU of that index or UUID; empty if unknown."""
+    """Clocks in MHz, power in W and temperature in degrees C of the GPU with an index or UUID; empty if unknown."""
     command = ["nvidia-smi", f"--id={gpu}", f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
     try:
         run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10)
@@ -54,7 +54,7 @@ class Listed:
 
 @functools.cache
 def listed() -> tuple[Listed, ...]:
-    """The GPUs of this machine, visible to CUDA or not. Asked once a process: nvidia-smi can take a second."""
+    """The GPUs of this machine, visible to CUDA or not. The result is cached, since nvidia-smi can take a second."""
     command = ["nvidia-smi", "--query-gpu=index,uuid,name,driver_version", "--format=csv,noheader"]
     try:
         run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
@@ -64,7 +64,7 @@ def listed() -> tuple[Listed, ...]:
 
 
 def parse_list(text: str) -> tuple[Listed, ...]:
-    """What `listed` asks for, a line a GPU; other lines are left out."""
+    """Parses the lines that `listed` asks for, one a GPU. Other lines are ignored."""
     rows = ([cell.strip() for cell in line.split(",")] for line in text.splitlines())
     return tuple(Listed(*row) for row in rows if len(row) == 4 and row[0].isdecimal())
 
@@ -75,13 +75,13 @@ def driver() -> str:
 
 
 def gpu_name(which: str) -> str:
-    """The name of the GPU of that index, or of that UUID or the beginning of one; empty if unknown."""
+    """The name of the GPU with an index, a UUID, or the beginning of a UUID; empty if unknown."""
     found = (gpu.name for gpu in listed() if which == gpu.index or (which and gpu.uuid.startswith(which)))
     return next(found, "")
 
 
 def versions() -> dict[str, str]:
-    """Versions of all that a figure depends on. Imports nothing."""
+    """The versions of all software that a measurement depends on. It imports nothing."""
     found = {"tlxgen": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -92,12 +92,12 @@ def versions() -> dict[str, str]:
 
 
 def slug(device: str) -> str:
-    """The name of a folder for a device: "NVIDIA H200" is h200, "NVIDIA H100 80GB HBM3" is h100_80gb_hbm3."""
+    """The folder's name for a device: h200 for "NVIDIA H200", h100_80gb_hbm3 for "NVIDIA H100 80GB HBM3"."""
     words = re.findall(r"[a-z0-9]+", device.lower())
     return "_".join(word for word in words if word != "nvidia") or "unknown"
 
 
 def describe(readings: dict[str, Any]) -> str:
-    """Readings in words, for a line of a report."""
+    """The readings as text for a line of a report."""
     units = {"sm_mhz": "MHz", "power_w": "W", "temperature_c": "C"}
     return ", ".join(f"{readings[name]:g} {unit}" for name, unit in units.items() if name in readings)

@@ -1,6 +1,6 @@
-"""Random shapes by the distribution that a family declares, and which of a spec's problems each is of.
+"""Draws random shapes by the distribution that a family declares, and assigns each to one of a spec's problems.
 
-A seed gives the same ones to everybody.
+The result depends on the seed only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tlxgen.errors import TlxgenError
 
 from .spec import Bench, Shape
 
-TRIES = 1000  # for each shape: a distribution may draw what is too large, or what it drew before
+TRIES = 1000  # limit for each shape, as a draw may be too large, or a repetition
 
 
 def shapes(bench: Bench, count: int, seed: int) -> list[Shape]:
@@ -35,11 +35,11 @@ def shapes(bench: Bench, count: int, seed: int) -> list[Shape]:
 
 
 def dealt(parts: Sequence[Bench], count: int, seed: int) -> list[Bench]:
-    """For each of `count` shapes the part of a bench, which has a problem of its own, that is timed on it.
+    """For each of `count` shapes, the part of a bench (with a problem of its own) that is timed on it.
 
-    Parts come equally often: each round has all of them, in an order of its own.
+    All parts are used equally often: each round has all of them, in a random order.
     """
-    rng = random.Random(f"{seed}: parts")  # shapes are drawn as they would be for a single part
+    rng = random.Random(f"{seed}: parts")  # its own generator, so that the shapes are those of a bench with one part
     return list(itertools.islice(_rounds(parts, rng), count))
 
 

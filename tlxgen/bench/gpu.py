@@ -1,4 +1,4 @@
-"""Timers on a GPU: CUDA graphs over rotated inputs, and the host's time a launch. The one module here with torch."""
+"""Timers on a GPU: CUDA graphs over rotated inputs, and the host's time for a launch. This module imports torch."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ import torch
 from . import device as readings
 
 Run = Callable[[], Any]
-COLD_BYTES = 160 << 20  # a rotation reads more than three times an H200's L2 before an input comes again
-MEMORY_BYTES = 8 << 30  # of all copies of the inputs together
+COLD_BYTES = 160 << 20  # bytes read before an input is reused: more than three times an H200's L2
+MEMORY_BYTES = 8 << 30  # limit of all copies of the inputs together
 MOST_SETS = 64
-REPLAY_US = 2000.0  # of one replay: long against the launch of a graph, short against a change of clocks
-MOST_LAUNCHES = 256  # in one graph
-LINK_ELEMENTS = 1 << 16  # of the small kernel between two launches of a chain
-LINK_US = 3.0  # about what it takes
-HOST_CALLS = 40  # launches in a burst that host time is averaged over; far fewer than a stream can queue
-HOST_LEAD = 4  # calls before a burst is timed: the thread comes from waiting, and the first takes up to 200 us
+REPLAY_US = 2000.0  # length of a replay: long compared with a graph's launch, short compared with changes of clocks
+MOST_LAUNCHES = 256  # limit of the launches in one graph
+LINK_ELEMENTS = 1 << 16  # elements of the small kernel between two launches of a chain
+LINK_US = 3.0  # its approximate time
+HOST_CALLS = 40  # launches in a burst over which host time is averaged; far fewer than a stream can queue
+HOST_LEAD = 4  # untimed calls before a burst: a thread that has just waited needs up to 200 us for its first call
 HOST_BURSTS = 9
 
 
 class Replay:
-    """A CUDA graph of several launches of one candidate, its inputs in turns; a call gives microseconds a launch."""
+    """A CUDA graph of several launches of one candidate on rotated inputs. A call returns microseconds a launch."""
 
     def __init__(self, runs: Sequence[Run], launches: int) -> None:
         self.launches = launches
-        self.runs = runs  # a replay writes to their tensors, and a capture gives back memory that nobody holds
-        for run in runs:  # compiles, loads and autotunes whatever needs it: none of that may happen in a capture
+        self.runs = runs  # keeps the tensors that a replay writes: a capture frees unreferenced memory
+        for run in runs:  # compiles, loads and autotunes, which must not happen during a capture
             run()
         torch.cuda.synchronize()
         self.graph = torch.cuda.CUDAGraph()
@@ -59,7 +59,7 @@ class Replay:
 
 
 class Gpu:
-    """The GPU of this process: what `bench` and `tune` ask of a device."""
+    """The GPU of this process, with the methods that `bench` and `tune` need."""
 
     def __init__(self, index: int = 0) -> None:
         self.device = torch.device("cuda", index)
@@ -70,21 +70,21 @@ class Gpu:
         self.capability: tuple[int, int] = torch.cuda.get_device_capability(self.device)
 
     def sets(self, bytes_moved: float) -> int:
-        """How many copies of the inputs keep L2 cold from one launch to the next."""
+        """How many copies of the inputs are needed to keep L2 cold from one launch to the next."""
         wanted = math.ceil(COLD_BYTES / max(1.0, bytes_moved)) + 1
         return max(1, min(wanted, MOST_SETS, int(MEMORY_BYTES // max(1.0, bytes_moved))))
 
     def launches(self, sets: int, us: float) -> int:
-        """Launches of about `us` microseconds each that make up a replay: whole rotations of the inputs."""
+        """How many launches of about `us` microseconds make up a replay. It is a whole number of rotations."""
         rotations = math.ceil(REPLAY_US / max(us, 0.1) / sets)
         return sets * max(1, min(rotations, MOST_LAUNCHES // sets))
 
     def timer(self, runs: Sequence[Run], us: float) -> Replay:
-        """A timer of `runs`, one a copy of the inputs, each a launch of about `us` microseconds."""
+        """A timer of `runs`, which are one launch for each copy of the inputs, of about `us` microseconds each."""
         return Replay(runs, self.launches(len(runs), us))
 
     def chain(self, runs: Sequence[Run], us: float) -> Replay:
-        """As `timer`, with a small kernel of torch after each launch: one that cannot overlap its own like."""
+        """As `timer`, with a small torch kernel after each launch, so that the candidate cannot overlap itself."""
         link = self._link()
 
         def linked(run: Run) -> Run:
@@ -106,7 +106,7 @@ class Gpu:
         return lambda: torch.add(given, 1, out=out)
 
     def roughly(self, run: Run) -> float:
-        """Microseconds of a launch, once warm: enough to choose how many make a replay."""
+        """Approximate microseconds of a warm launch, by which the length of a replay is chosen."""
         run()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
@@ -117,9 +117,9 @@ class Gpu:
         return float(begin.elapsed_time(end)) * 1e3 / 3
 
     def host_us(self, run: Run, lead: int = HOST_LEAD) -> float:
-        """Microseconds that the host spends on an eager launch, while the GPU's queue takes all that it is given.
+        """Microseconds that the host spends on an eager launch, while the GPU's queue is not full.
 
-        A burst of calls follows on `lead` that are not timed; 0 of them also times a thread that has just been woken.
+        `lead` untimed calls precede the burst. With 0 of them, the time includes the wake-up of the thread.
         """
         run()
         bursts = []
@@ -135,7 +135,7 @@ class Gpu:
         return statistics.median(bursts)
 
     def dead(self) -> bool:
-        """Whether the CUDA context is beyond use: after an illegal access, say, every call fails."""
+        """Whether the CUDA context is unusable, so that every call fails, as after an illegal access."""
         try:
             torch.cuda.synchronize()
             torch.zeros(1, device=self.device)
@@ -144,11 +144,11 @@ class Gpu:
         return False
 
     def release(self) -> None:
-        """Gives back the memory of graphs and inputs that nobody holds any more."""
+        """Frees the memory of graphs and inputs that are no longer referenced."""
         torch.cuda.empty_cache()
 
     def conditions(self) -> dict[str, float]:
-        """Clocks, power and temperature now. nvidia-smi does not know of CUDA_VISIBLE_DEVICES: we translate."""
+        """Present clocks, power, temperature. nvidia-smi ignores CUDA_VISIBLE_DEVICES, so the index is translated."""
         visible = [v for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v]
         index = self.device.index or 0
         return readings.conditions(visible[index] if index < len(visible) else str(index))

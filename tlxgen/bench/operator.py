@@ -1,4 +1,4 @@
-"""An operator file for TritonBench: the generated kernels beside their baselines, in its harness and by its metrics.
+"""Writes an operator file for TritonBench, which times the generated kernels and their baselines by its own harness.
 
 TritonBench finds an operator by the folder `tritonbench/operators/NAME/`; the file is that folder's `__init__.py`. It
 imports tlxgen for inputs, work and baselines, so that both harnesses time the same thing.
@@ -62,7 +62,7 @@ METHOD = """
 def source(
     name: str, spec: Path, folder: Path, shapes: Sequence[tuple[int, ...]], cases: Sequence[tuple[str, bool]]
 ) -> str:
-    """The operator's text. `cases` are names as `Bench.cases` gives them, and whether each is a baseline."""
+    """The operator's source. `cases` are names as `Bench.cases` gives them, and whether each is a baseline."""
     import black
 
     baseline = next((name for name, is_baseline in cases if is_baseline), None)

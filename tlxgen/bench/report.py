@@ -1,4 +1,4 @@
-"""The record of a run as JSON, CSV, a markdown table and a plot."""
+"""Writes the record of a run as JSON, CSV, a markdown table and a plot."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Record:
-    """Rows, and what they were measured with: command, device, versions, conditions before and after."""
+    """Rows, and the circumstances of the measurement: command, device, versions, conditions before and after."""
 
     head: Json
     rows: tuple[Row, ...]
 
     def write(self, *, json_path: Path | None, csv_path: Path | None, markdown: Path | None, plot: Path | None) -> None:
-        """Writes what is asked for. Raises ToolchainError for a plot without matplotlib."""
+        """Writes the files whose paths are given. Raises ToolchainError for a plot without matplotlib."""
         if json_path:
             write_atomic(json_path, self.as_json().encode())
         if csv_path:
@@ -95,11 +95,11 @@ def _rounded(row: Json) -> Json:
     return {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
 
 
-MOST_BARS = 16  # groups that a reader can tell apart
+MOST_BARS = 16  # limit of the groups in a bar chart
 
 
 def _scatter(record: Record, path: Path) -> None:
-    """Speed over the baseline against arithmetic intensity, a point a shape."""
+    """Plots the speed relative to the baseline against arithmetic intensity, with one point a shape."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
@@ -119,12 +119,12 @@ def _scatter(record: Record, path: Path) -> None:
 
 
 def ratio(row: Row) -> float | None:
-    """What a row claims: its speed over the baseline in a chain, or back to back where no chain was timed."""
+    """The speed of a row relative to the baseline: in a chain or, if no chain was timed, back to back."""
     return row.speedup if row.chain_speedup is None else row.chain_speedup
 
 
 def require_plot(path: Path) -> None:
-    """Raises ToolchainError without matplotlib, and for a kind of file that it does not write."""
+    """Raises ToolchainError if matplotlib is missing, or cannot write this kind of file."""
     try:
         import matplotlib
     except ImportError:
@@ -138,7 +138,7 @@ def require_plot(path: Path) -> None:
 
 
 def _plot(record: Record, path: Path) -> None:
-    """Bars of TFLOP/s, a group a shape; of many shapes a point each."""
+    """Plots TFLOP/s as bars, one group a shape. Many shapes are plotted as one point each."""
     require_plot(path)
     from matplotlib import pyplot
 

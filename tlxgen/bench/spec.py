@@ -1,4 +1,4 @@
-"""What there is to time of a spec: its modules' host functions, and the baselines that its family names."""
+"""The candidates of a spec's benchmark: the host functions of its modules, and the baselines of its family."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A generated kernel that a case launches: its module, and the variant that it is `chosen` to be, or may be."""
+    """A generated kernel that a case launches: its module, and its variant, which is `chosen` or one of several."""
 
     name: str
     path: Path
@@ -35,24 +35,24 @@ class Kernel:
 class Bench:
     """The cases and problems of a spec, whose modules are in `folder`.
 
-    `baselines`: names of those to keep, None for all that are quick to set up. `every_config`: time each config, not
-    only the one that a module picks for a shape.
+    `baselines` are the names of those to time; None means all that are quick to set up. With `every_config` each config
+    is timed, not only the one that a module picks for a shape.
     """
 
     def __init__(
         self, spec: Path, folder: Path, *, baselines: Sequence[str] | None = None, every_config: bool = False
     ) -> None:
         self.spec, self.folder, self.every_config = spec, folder, every_config
-        self.picks_only = False  # a function that chooses stands for its structures
+        self.picks_only = False  # if a function chooses among structures, only its picks are timed
         document = load(spec)
         self.family = families.of(document)
         self.kernels: Kernels = self.family.kernels(document).some()
-        self.functions = families.functions(self.kernels)  # of all structures, also where this is a part of them
+        self.functions = families.functions(self.kernels)  # of all structures, even if this bench has a part of them
         self._wanted = baselines
-        self.label = ""  # of the baselines, where a spec's structures compute different things
+        self.label = ""  # label of the baselines, if a spec's structures compute different things
 
     def apart(self) -> tuple[Bench, ...]:
-        """One for each set of structures that compute the same, so that each is held against its own baselines."""
+        """One bench for each set of structures that compute the same thing, with baselines of its own."""
         sets = by_problem(self.kernels.structures, self.family.computed)
         return tuple(self._of(found, len(sets) > 1) for found in sets)
 
@@ -71,7 +71,7 @@ class Bench:
 
     @cached_property
     def first(self) -> Any:
-        """The spec of the first variant: the work and the inputs are the same for all of a structure."""
+        """The spec of the first variant. The work and the inputs are the same for all variants."""
         return self.kernels.structures[0].variants[0].spec
 
     @property
@@ -79,7 +79,7 @@ class Bench:
         return self.family.shapes
 
     def problem(self, shape: Shape, device: Any) -> Problem:
-        """One shape on `device`: inputs are fresh at each call; the reference is that of the inputs it is given."""
+        """The problem of a shape on `device`. Inputs are fresh at each call; the reference is that of given inputs."""
         spec, problem = self.first, self.family.problem()
 
         def wrong(tensors: Tensors, out: Any) -> str:
@@ -104,7 +104,7 @@ class Bench:
 
     @cached_property
     def baselines(self) -> dict[str, Callable[[Tensors], Any]]:
-        """Raises TlxgenError for a name that is none of them."""
+        """The baselines by name. Raises TlxgenError for an unknown name."""
         found = dict(self.how.baselines(self.first))
         for name in self._wanted or ():
             if name not in found:
@@ -113,7 +113,7 @@ class Bench:
         return {n: b for n, b in found.items() if n not in slow and (self._wanted is None or n in self._wanted)}
 
     def cases(self, shape: Shape) -> list[Case]:
-        """Baselines first, then the structures, each with its own pick or with every config."""
+        """The cases: baselines first, then the structures, each with its own pick or with every config."""
         made = [Case(name + self.label, make, baseline=True) for name, make in self.baselines.items()]
         names = {structure.name for structure in self.kernels.structures}
         for function in self.functions:
@@ -125,7 +125,7 @@ class Bench:
         return made + [case for structure in kept for case in self._structure(structure, shape)]
 
     def _choosing(self, function: Function, shape: Shape) -> Case:
-        """The function that chooses among structures, as people call it."""
+        """The case of the public function that chooses among structures."""
         module, spec = self._module(function.module), function.structures[0].variants[0].spec
         return Case(function.name, lambda tensors: self.how.call(module, spec, shape, tensors))
 

@@ -1,4 +1,4 @@
-"""Many shapes in a few figures, and a record beside an earlier one."""
+"""Summarises the rows of many shapes, and compares a record with an earlier one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tlxgen.review.tables import Table
 from .comparison import Row
 from .report import ratio, text
 
-NOISE = 0.02  # by which torch differs from itself in the turns of one run
-SPREADS = 3  # standard deviations of a ratio that count as noise, where that is more
+NOISE = 0.02  # relative difference between two timings of torch in one run
+SPREADS = 3  # so many standard deviations of a ratio also count as noise
 
 
 def of_rows(rows: Sequence[Row], together: Sequence[str] = ()) -> Table:
-    """For each candidate its ratios to the baseline over all shapes, and for those that are named `together`."""
+    """A table of the ratios to the baseline over all shapes, for each candidate and for those `together`."""
     table = Table(
         "Speed over the baseline of each shape, in a chain",
         ("kernel", "shapes", "geometric mean", "5th percentile", "least", "at least 1.0", "failed"),
@@ -40,7 +40,7 @@ def of_rows(rows: Sequence[Row], together: Sequence[str] = ()) -> Table:
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """Of ordered figures, by linear interpolation."""
+    """A percentile of ordered figures, by linear interpolation."""
     at = (len(ordered) - 1) * percent / 100
     low = math.floor(at)
     high = min(low + 1, len(ordered) - 1)
@@ -62,7 +62,7 @@ def read(path: Path) -> list[Row]:
 
 
 def fallen(before: Sequence[Row], now: Sequence[Row]) -> Iterator[tuple[Row, float, float, float]]:
-    """Rows whose ratio to the baseline is less than it was by more than the noise: (row, was, is, noise)."""
+    """Rows whose ratio to the baseline fell by more than the noise: (row, ratio before, ratio now, noise)."""
     known = {(row.name, tuple(row.shape)): row for row in before}
     for row in now:
         earlier = known.get((row.name, tuple(row.shape)))
@@ -80,7 +80,7 @@ def _spread(row: Row) -> float:
 
 
 def against(before: Sequence[Row], now: Sequence[Row]) -> tuple[Table, bool]:
-    """The rows that fell, and whether any did. Raises TlxgenError where the two have no row in common."""
+    """A table of the rows that fell, and whether any did. Raises TlxgenError if the records have no common row."""
     common = {(r.name, tuple(r.shape)) for r in before} & {(r.name, tuple(r.shape)) for r in now}
     if not common:
         raise TlxgenError("the two records have no kernel and shape in common")

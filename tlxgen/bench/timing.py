@@ -1,12 +1,13 @@
-"""How a kernel is timed: to steady state, interleaved, in a rotated order, as a median with its spread.
+"""The timing method: candidates are warmed up to a steady state and interleaved in random order. Each gets a median
+and a spread.
 
-A `Timer` replays a short CUDA graph of one candidate and says how long a launch took. All candidates of a comparison,
-the baseline among them, are replayed in turns: clocks and temperature drift over seconds and so meet all alike. A
-figure of another run, another day or another set of candidates is not comparable, a ratio to the baseline of the same
-run is. Knows no GPU: the timers are the caller's.
+A `Timer` replays a short CUDA graph of one candidate and returns the time of a launch. All candidates of a comparison,
+including the baseline, are replayed in turns, so that the drift of clocks and temperature affects all of them equally.
+Figures of different runs, days or sets of candidates are not comparable; ratios to the baseline of the same run are.
+This module knows no GPU: the caller supplies the timers.
 
-A GPU that waits for the host between two replays runs at other clocks than a busy one, and ranks candidates otherwise:
-the next replay is queued before the last one's time is asked for.
+A GPU that waits for the host between two replays runs at other clocks than a busy one, and may rank candidates
+differently. So the next replay is queued before the time of the last one is read.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 METHOD = 3  # part of every cache key: raise it when a change makes old figures incomparable
-WARM_WINDOW = 4  # turns whose medians are compared to tell that the clocks have settled
-WARM_TURNS = 40  # at most: a GPU that has not settled by then will not, and the figures are flagged
-SETTLED = 0.01  # relative change between two windows
-NOISY = 0.03  # relative spread, or drift from the first half of the turns to the second
+WARM_WINDOW = 4  # turns in a window; the medians of two windows show whether the clocks have settled
+WARM_TURNS = 40  # limit of the warm-up; if the GPU has not settled by then, the figures are marked as noisy
+SETTLED = 0.01  # limit of the relative change between two windows of a settled GPU
+NOISY = 0.03  # limit of the relative spread, and of the drift from the first half of the turns to the second
 TURNS = 30
 
-# Gives microseconds a launch, of one replay. One that has a method `start` can be queued: called then, it only waits.
+# Runs one replay and returns microseconds a launch. A method `start`, if there is one, queues the replay beforehand.
 Timer = Callable[[], float]
 
 
@@ -33,7 +34,7 @@ class Figure:
     """One candidate's time: median microseconds a launch over `turns` replays.
 
     `spread` is the median absolute deviation scaled to a standard deviation, `drift` the change of the median from the
-    first half of the turns to the second; both relative to the median. `noisy` tells that one of them is too large.
+    first half of the turns to the second; both are relative to the median. `noisy`: one of them is too large.
     """
 
     us: float
@@ -56,9 +57,9 @@ class Figure:
 
 
 def interleave(timers: Mapping[str, Timer], *, turns: int = TURNS, seed: int = 0) -> dict[str, Figure]:
-    """The figures of all timers, replayed in turns. Each turn has another order, drawn from `seed`.
+    """The figures of all timers, replayed in turns. Each turn has a random order, drawn from `seed`.
 
-    Warms up first, all of them in turns too, until the total of a turn stays within SETTLED, or for WARM_TURNS.
+    The warm-up also replays all of them in turns, until the total of a turn stays within SETTLED, or for WARM_TURNS.
     """
     order, rng = list(timers), random.Random(seed)
     totals: list[float] = []
@@ -71,7 +72,7 @@ def interleave(timers: Mapping[str, Timer], *, turns: int = TURNS, seed: int = 0
 
 
 def _queued(timers: Mapping[str, Timer], names: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Each timer's time, in this order; the next one is started before."""
+    """Yields each timer's time, in this order. The next timer is started before a time is read."""
     starts = [getattr(timers[name], "start", _nothing) for name in names]
     for start in starts[:1]:
         start()
@@ -81,11 +82,11 @@ def _queued(timers: Mapping[str, Timer], names: Sequence[str]) -> Iterator[tuple
 
 
 def _nothing() -> None:
-    """How a timer is started that cannot be queued."""
+    """The `start` of a timer that cannot be queued."""
 
 
 def _rotated(names: Sequence[str], rng: random.Random) -> list[str]:
-    """A random order: who runs after whom changes, so nobody always follows the candidate that heats most."""
+    """A random order, so that no candidate always runs after the one that heats the GPU most."""
     return rng.sample(names, len(names))
 
 

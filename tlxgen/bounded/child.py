@@ -1,4 +1,5 @@
-"""The parent's side: a child process in a session of its own, asked one thing at a time, killed with all it started."""
+"""The parent's side of a child process. It has a session of its own, answers one request at a time, and is killed
+together with all processes that it started."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from .nursery import Forked, Nursery, command
 
 START_LIMIT_S = 300.0  # imports of torch and triton: 2 s, and more than a minute from a cold disk
 TICK_S = 0.05  # how often a child is looked at that says nothing
-DUMP_S = 0.5  # what a child gets to say where it hangs
-LOG_BYTES = 64 * 1024  # kept of what a child prints
-MESSAGE_BYTES = 16 * 1024 * 1024  # a child that answers more than this is out of order
+DUMP_S = 0.5  # time for a child to print where it hangs
+LOG_BYTES = 64 * 1024  # bytes of a child's output that are kept
+MESSAGE_BYTES = 16 * 1024 * 1024  # a child with a longer answer is killed
 LOG_FILE = "stderr.log"  # in a scratch folder
 
 _FRAME = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
@@ -42,10 +43,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a child said to a request. `fate` is how it came to a bad end, in a few words; empty when it did not.
+    """A child's answer to a request. `fate` says in a few words how the child was lost; it is empty if it was not.
 
-    `stack` is where it was then, the innermost frame first, when it could still say so. `log` is the end of what it
-    printed. `seconds` is wall time from the request on.
+    `stack` is where it was then, the innermost frame first, if it could still report it. `log` is the end of its
+    output. `seconds` is wall time from the request on.
     """
 
     messages: list[Message]
@@ -113,7 +114,7 @@ class Child:
 
     @property
     def stopped(self) -> bool:
-        """Whether whoever asks has given up: nothing is answered any more."""
+        """Whether the caller has stopped it, so that no request is answered any more."""
         return self._stop.is_set()
 
     def kill(self) -> None:
@@ -241,7 +242,7 @@ class Child:
             return _text(file.read())
 
     def _bury(self, lost: _Lost) -> tuple[tuple[Frame, ...], str, str]:
-        """Kills what is left of a child that is lost; where it was, what it printed last, and how it ended."""
+        """Kills the rest of a lost child. Returns where it was, the end of its output, and how it ended."""
         process = self._process
         if process is None:  # interrupted before it was one
             return (), "", lost.fate
@@ -252,7 +253,7 @@ class Child:
             while time.monotonic() < until and not (_FRAME.search(self._logged()) and not self._read(TICK_S)):
                 self._read(TICK_S)
         ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-        self.kill()  # nobody writes to the log any more
+        self.kill()  # afterwards no process writes to the log
         log = self._logged()
         self.close()
         stack = tuple(Frame(m["path"], int(m["line"]), m["function"]) for m in _FRAME.finditer(log))

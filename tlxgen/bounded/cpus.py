@@ -1,4 +1,4 @@
-"""How many things may run at a time. LEAF module."""
+"""The number of CPUs, that is, of processes to run at a time. It imports nothing of tlxgen."""
 
 from __future__ import annotations
 

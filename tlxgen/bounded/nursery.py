@@ -79,7 +79,7 @@ class Nursery:
         return Forked(pid, write, read, log)
 
     def close(self) -> None:
-        """Ends the process that forks; whoever waits for it gets an OSError. Its children live on."""
+        """Ends the process that forks. A thread that waits for it gets an OSError. Its children continue."""
         self._closed = True
         if self._process:
             self._process.kill()

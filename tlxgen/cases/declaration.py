@@ -1,4 +1,4 @@
-"""What a case says, as its file spells it. LEAF module beside the spec's bases: needs no torch."""
+"""The model of a case file. It imports no torch, and only the bases of spec models."""
 
 from __future__ import annotations
 

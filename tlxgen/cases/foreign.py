@@ -111,7 +111,7 @@ def _is_of_cuda(error: BaseException) -> bool:
 
 
 def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Where an exception passed through what is neither ours nor a library, outermost first."""
+    """The frames of an exception that belong neither to tlxgen nor to a library, outermost first."""
     return [f for f in traceback.extract_tb(error.__traceback__) if not _is_library(f.filename)]
 
 

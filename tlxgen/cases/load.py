@@ -83,7 +83,7 @@ def _case(path: Path, name: str, document: Document, faults: list[TlxgenError]) 
 
 
 class _Values:
-    """Evaluates what is text among sizes, scalars and constexprs, in whatever order they need each other."""
+    """Evaluates the expressions among sizes, scalars and constexprs, in the order of their dependencies."""
 
     def __init__(self, document: Document, declared: Declaration) -> None:
         self._document = document

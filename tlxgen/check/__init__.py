@@ -1,4 +1,4 @@
-"""Numerics on a GPU: every config of a spec on every shape, each structure in a child process with a time limit."""
+"""Checks numerics on a GPU: all configs of a spec on all shapes, with a child process and time limit a structure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """One structure to check. `shapes` empty: the family's. `peers`: beside torch's own kernels."""
+    """One structure to check. Empty `shapes` mean the family's. With `peers`, torch's own kernels are run, too."""
 
     spec: Path
     folder: Path
@@ -51,7 +51,7 @@ def require_device(arch: str, capability: tuple[int, int], verb: str = "check") 
 def check_all(
     jobs: Sequence[Job], *, workers: int, timeout_s: float, on_done: Callable[[list[Result]], None]
 ) -> list[Result]:
-    """Results of all jobs, in their order; a job that hangs or crashes is a failed case, and the others go on."""
+    """The results of all jobs, in their order. A job that hangs or crashes is a failed case; the others continue."""
     done: list[Result] = []
     results = run_all(CHILD, jobs, lambda child, job: _run(child, job, timeout_s), workers=workers, alone=_always)
     with contextlib.closing(results):
@@ -62,7 +62,7 @@ def check_all(
 
 
 def _always(job: Job) -> bool:
-    """Each job has a process of its own: what a kernel leaves behind on the GPU must not reach the next one."""
+    """Always true: each job has a new process, so that what a kernel leaves on the GPU cannot affect the next job."""
     return True
 
 

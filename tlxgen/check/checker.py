@@ -1,7 +1,7 @@
 """`python -m tlxgen.check.checker`: checks one structure of a spec on the GPU, in a process that may be killed.
 
-A request is a job: {spec, folder, structure, repeats, seed, shapes, peers}. The answer is one message a case, before it
-({"begin": ...}) and after it, so that whoever kills a hanging run knows which case it was.
+A request is a job: {spec, folder, structure, repeats, seed, shapes, peers}. The answer is one message before each case
+({"begin": ...}) and one after it, so that the parent knows which case was running if it kills the process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def check(job: dict[str, Any], say: Say) -> None:
             try:
                 seed = job["seed"] + 1000 * i + j
                 result = on_gpu.run(problem, module, variant.spec, shape, config, job["repeats"], seed, peers)
-            except Exception as error:  # the kernel's: whatever it is, it is this case's result
+            except Exception as error:  # any error of the kernel is the result of this case
                 text = f"{type(error).__name__}: {error}".splitlines()
                 result = {"passed": False, "error": None, "worst": None, "text": " ".join(text)[:500]}
             say({**head, **result, "repeats": job["repeats"]})

@@ -1,4 +1,4 @@
-"""Compares one output with its reference: how far off, where, and whether anything was left unwritten or overrun."""
+"""Compares an output with its reference: the error, the worst block, and elements that were not written."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import torch
 
-TILE = 64  # rows and columns of the blocks among which the worst is named
-WORST_FACTOR = 8.0  # a block's error may exceed the norm's bound by this: few elements average less
+TILE = 64  # rows and columns of the blocks of which the worst is reported
+WORST_FACTOR = 8.0  # factor on the tolerance for a block, since few elements average less
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`error` is ||out - ref|| / scale; `worst` the block with the largest share of it, `worst_error` relative to the
-    norm of an average block."""
+    """`error` is ||out - ref|| / scale, and `worst` is the block with the largest error. `worst_error` is its error
+    relative to the norm of an average block."""
 
     passed: bool
     error: float
@@ -23,9 +23,9 @@ class Verdict:
 
 
 def compare(out: torch.Tensor, ref: torch.Tensor, scale: float, tolerance: float) -> Verdict:
-    """Holds `out` (..., N) against `ref` (..., N) float64; errors are relative to `scale`.
+    """Compares `out` (..., N) with `ref` (..., N), which is float64. Errors are relative to `scale`.
 
-    NaN never passes; infinities only where the reference has the same ones. Places are given in rows of N.
+    NaN never passes. An infinity passes only where the reference has the same one. Positions are in rows of N elements.
     """
     if bool(torch.isnan(ref).any()):
         raise ValueError("the reference has NaN: the inputs are at fault")
@@ -49,7 +49,7 @@ def compare(out: torch.Tensor, ref: torch.Tensor, scale: float, tolerance: float
 
 
 def distance(out: torch.Tensor, ref: torch.Tensor, scale: float) -> float:
-    """||out - ref|| / scale where the reference is finite; `out` has its elements in the same order."""
+    """||out - ref|| / scale over the elements whose reference is finite. `out` has them in the same order."""
     finite = torch.isfinite(ref)
     return float(torch.where(finite, out.double().reshape(ref.shape) - ref, 0.0).norm()) / (scale or 1.0)
 

@@ -1,8 +1,8 @@
-"""One case on a GPU: fresh inputs, poisoned output, a float64 reference, and every repeat the same bits.
+"""Checks one case on a GPU: fresh inputs, poisoned outputs, a float64 reference, and equal bits in every repeat.
 
-An output that is added up in no fixed order need only be right in every repeat.
-Knows no family: `problem` is a family's module of inputs, reference, tolerance and launch, and of what is reproducible,
-if not all of it is; `peers`, from its benchmark, are torch's own kernels for the same arguments.
+An output that is summed in no fixed order must be correct in every repeat, but its bits may differ. This module knows
+no family: `problem` is a family's module with inputs, reference, tolerance, launch and, optionally, `reproducible`;
+`peers`, from the family's benchmark, are torch's own kernels for the same arguments.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from . import numerics
 
 Outputs = Mapping[str, torch.Tensor]
 Peers = Callable[[Any, tuple[int, ...], Any], Mapping[str, Callable[[], Outputs]]]
-FACTOR = 2.0  # an error may be this many times that of the most exact peer
-SMALL = 1e-2  # of what is right: a peer's error counts as no less, where its own fp32 sums come to nearly nothing
+FACTOR = 2.0  # limit of our error over that of the most exact peer
+SMALL = 1e-2  # share of the tolerance that a peer's error counts for at least, as fp32 sums may cancel to almost 0
 
 
 def run(
@@ -31,8 +31,8 @@ def run(
     seed: int,
     peers: Peers | None = None,
 ) -> dict[str, Any]:
-    """Runs the case `repeats` times; returns {passed, error, worst, text}, and {peers} where there are any, the errors
-    of an output by whose they are. Errors of the kernel are the caller's."""
+    """Runs the case `repeats` times. Returns {passed, error, worst, text} and, with peers, {peers}: the errors of each
+    output by peer. Exceptions of the kernel are not caught."""
     device = torch.device("cuda", torch.cuda.current_device())
     torch.manual_seed(seed)
     tensors = problem.inputs(spec, shape, device)
@@ -75,10 +75,10 @@ def _beside(
     reference: Mapping[str, tuple[torch.Tensor, float]],
     least: Mapping[str, float],
 ) -> dict[str, dict[str, float]]:
-    """For each output that a peer has, too: our error, each peer's, and ours over the least of theirs.
+    """For each output that a peer also has: our error, each peer's error, and the ratio of ours to the least of theirs.
 
-    None counts as less than `least` and than that of the reference rounded to the output's type. A peer that refuses
-    the arguments is left out.
+    A peer's error counts for at least `least`, and at least the error of the reference rounded to the output's dtype. A
+    peer that refuses the arguments is left out.
     """
     found: dict[str, dict[str, float]] = {}
     for peer, call in peers.items():

@@ -1,6 +1,6 @@
-"""What runs of kernels have exercised: gathered by the simulator, told by `verify`. LEAF: imports nothing of tlxgen.
+"""Coverage of kernels' runs. The simulator counts it, and `verify` reports it. It imports nothing of tlxgen.
 
-`seen` is what is counted while kernels run, `gaps` what has not been seen by then, `summary` the short form of both.
+`seen` has the counters, `gaps` finds what has not been exercised, and `summary` is the short form of both.
 """
 
 from .gaps import Gap, Waiver, points, summary_of, waived

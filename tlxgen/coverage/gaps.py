@@ -1,4 +1,4 @@
-"""What runs have not exercised, one thing at a time, and in words."""
+"""Gaps: what runs have not exercised, as data and in words."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PART = re.compile(r"^(full|empty)_|_(full|empty|fulls|empties|tiles|buffers?|bu
 
 @dataclass(frozen=True)
 class Waiver:
-    """Why something need not be seen: gaps of these kinds whose subject the pattern matches, from its beginning. The
-    subject is the text of a loop or a condition, the name of a ring, or the name of a kernel."""
+    """A reason why gaps of some kinds are allowed, for subjects whose beginning matches the pattern. A subject is the
+    text of a loop or a condition, the name of a ring, or the name of a kernel."""
 
     kinds: tuple[Kind, ...]
     subject: str
@@ -39,15 +39,15 @@ class Waiver:
 
 @dataclass(frozen=True)
 class Gap:
-    """One thing that no run has exercised. `missing` is false where it was seen: gaps and what is none are counted
-    together. `reason`: why it need not be, if a waiver says so."""
+    """One thing that runs can exercise. `missing`: no run has exercised it. `reason` is that of a waiver, if one covers
+    it."""
 
     kind: Kind
     path: str
     line: int
     subject: str
     missing: bool
-    end: int = 0  # of lines, the last
+    end: int = 0  # the last line
     extra: str = ""
     reason: str = ""
 
@@ -60,7 +60,7 @@ class Gap:
 
 
 def points(coverage: Coverage) -> Iterator[Gap]:
-    """Everything that there is to see, and whether it is missing."""
+    """Everything that runs can exercise, and whether it is missing."""
     for function in coverage.live():
         yield from _of_function(function)
     for uses in coverage.uses.values():
@@ -75,7 +75,7 @@ def points(coverage: Coverage) -> Iterator[Gap]:
 
 
 def waived(found: Iterable[Gap], waivers: Sequence[Waiver]) -> list[Gap]:
-    """The same; what is missing, and a waiver covers, has its reason."""
+    """The same gaps. Missing ones that a waiver covers have its reason."""
     made = []
     for gap in found:
         reasons = [w.reason for w in waivers if gap.missing and w.covers(gap)]
@@ -107,7 +107,7 @@ def _of_function(function: Function) -> Iterator[Gap]:
     for branch in outline.branches:
         if came(branch.statement) and not function.decided(branch, False):
             false, true = function.taken(branch)
-            if true and not function.decided(branch, True):  # one that was never true has lines that never ran
+            if true and not function.decided(branch, True):  # a condition that was never true is reported by its lines
                 extra = "signal" if branch.signals else ""
                 yield Gap("branch", outline.path, _line(outline.statements, branch.statement), branch.text, not false,
                           extra=extra)  # fmt: skip
@@ -150,7 +150,7 @@ def _line(statements: Sequence[Statement], number: int) -> int:
 
 
 def _words(found: Sequence[Gap]) -> Iterator[str]:
-    """What is missing, one entry a kind."""
+    """Texts about what is missing, one a kind."""
     files = {gap.path for gap in found if gap.missing and not gap.reason}
     for kind in KINDS:
         some = [gap for gap in found if gap.kind == kind and gap.missing and not gap.reason]

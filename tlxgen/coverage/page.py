@@ -1,4 +1,4 @@
-"""What was seen of targets as a page: their source with what ran, by itself, for a light screen and a dark one."""
+"""The page of coverage: the source of targets with what ran, self-contained, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _function(number: int, function: Seen, seen: Seen, source: Sequence[str]) ->
 
 
 def _notes(function: Seen, seen: Seen) -> dict[int, list[str]]:
-    """What there is to say beside a line."""
+    """Line -> notes beside it."""
     notes: dict[int, list[str]] = defaultdict(list)
     for loop in function["loops"]:
         if not loop["fixed"] and any(loop["rounds"]):

@@ -1,4 +1,4 @@
-"""What was seen of a target, as data: for records and pages. docs/verify.md describes the keys."""
+"""The coverage of a target as data, for records and pages. docs/verify.md describes the keys."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from .gaps import Waiver, points, summary_of, waived
 from .seen import Coverage, Function
 
-Shown = Callable[[str], str]  # a path, as people are shown it
+Shown = Callable[[str], str]  # a path -> the path to show
 
 
 def to_json(coverage: Coverage, waivers: Sequence[Waiver], shown: Shown) -> dict[str, Any]:
-    """All of it, paths as `shown` says."""
+    """The whole coverage as data, with paths replaced by `shown`."""
     found = waived(points(coverage), waivers)
     functions = sorted(coverage.live(), key=lambda f: (f.outline.path, f.outline.line))
     return {

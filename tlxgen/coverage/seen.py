@@ -1,4 +1,4 @@
-"""What is counted while kernels run, over all runs of one target."""
+"""The counters of coverage, over all runs of one target."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Place = tuple[str, int]  # path and line
-# Whether constexprs alone decide a condition, or a part of it, joined so to the rest.
+# Whether constexprs alone decide a condition, or a part of it that is joined to the rest by `and` or `or`.
 Fixed = Literal["", "yes", "and", "or"]
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Where a statement stands: in a branch, or in a loop, of which constants of the config decide whether it is there.
+    """The branch or loop around a statement, where constants of the config decide whether it is executed.
 
     `branch` and `loop` count those of the outline; the other is -1."""
 
@@ -24,7 +24,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Statement:
-    """Lines that run together. `names`: what it mentions, in its first lines where it is a block."""
+    """Lines that run together. `names` are those in it or, for a block, in its first lines."""
 
     line: int
     end: int
@@ -42,13 +42,13 @@ class Branch:
     fixed: Fixed
     parts: tuple[int, ...]  # predicates that are the constant parts of the condition
     text: str
-    signals: bool  # it decides on a wait or an arrival
+    signals: bool  # whether it decides on a wait or an arrival
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop: its statement, the first one of its block, and its first and last line. `items`: a round is an item of
-    the CTA's work."""
+    """A loop: its statement, the first one of its block, and its first and last line. `items`: an iteration is a work
+    item of the CTA."""
 
     statement: int
     body: int
@@ -61,7 +61,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Predicate:
-    """What an operation is predicated with (`pred=`), or a constant part of a condition (`operation` is empty)."""
+    """The predicate of an operation (`pred=`), or a constant part of a condition (`operation` is empty)."""
 
     statement: int
     line: int
@@ -71,7 +71,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Outline:
-    """What there is to see of a function of a source."""
+    """The countable parts of a function's source."""
 
     path: str
     name: str
@@ -84,8 +84,8 @@ class Outline:
 
 @dataclass(eq=False)
 class Function:
-    """What was seen of a function: how often each statement ran; of each loop how often it ran 0, 1 and more rounds; of
-    each predicate how often it was false and true. `mentions`: the functions that its names stand for."""
+    """The counts of a function: how often each statement ran, how often each loop had 0, 1 and more iterations, and how
+    often each predicate was false and true. `mentions` are the functions that its names refer to."""
 
     outline: Outline
     counts: list[int]
@@ -100,7 +100,7 @@ class Function:
         )
 
     def add(self, other: Function) -> None:
-        """Takes in what else was seen of the same function."""
+        """Adds other counts of the same function."""
         for mine, its in ((self.counts, other.counts), (self.trips, other.trips), (self.outcomes, other.outcomes)):
             mine[:] = _sum(mine, its)
         self.mentions |= other.mentions
@@ -115,17 +115,17 @@ class Function:
         return (self.counts[branch.orelse] if branch.orelse >= 0 else max(0, came - true)), true
 
     def decided(self, branch: Branch, outcome: bool) -> bool:
-        """Whether constants keep a condition, which was looked at, from ever being `outcome`."""
+        """Whether constants prevent a condition, which was evaluated, from being `outcome`."""
         if not branch.fixed or not self.counts[branch.statement] or self.taken(branch)[outcome]:
             return False
         if branch.fixed == "yes":
             return True
-        needed = branch.fixed == "and"  # what each part must be for the rest to decide
+        needed = branch.fixed == "and"  # the value of all constant parts for which the rest decides
         stuck = any(self.outcomes[2 * p + (not needed)] and not self.outcomes[2 * p + needed] for p in branch.parts)
         return stuck and outcome is needed
 
     def baked_out(self, statement: Statement) -> bool:
-        """Whether the constants of all configs that ran leave a statement out."""
+        """Whether a statement is dead for the constants of all configs that ran."""
         guard = statement.guard
         if guard is None:
             return False
@@ -140,8 +140,8 @@ class Function:
 
 @dataclass(eq=False)
 class Uses:
-    """A ring of buffers, or an array of barriers: how often each slot was used, at most, by one CTA of one launch (a
-    phase of a barrier, a fill of a buffer). `looped`: it is used in a loop whose rounds no constant decides."""
+    """A ring of buffers or an array of barriers: the largest number of uses of each slot by one CTA of one launch (a
+    phase of a barrier, a fill of a buffer). `looped`: it is used in a loop whose trip count is not constant."""
 
     kind: Literal["ring", "barrier"]
     name: str
@@ -152,11 +152,11 @@ class Uses:
 
     @property
     def wrapped(self) -> bool:
-        """Whether some slot was used again."""
+        """Whether a slot was used more than once."""
         return max(self.slots, default=0) > 1
 
     def add(self, other: Uses) -> None:
-        """Takes in what else was seen of the same one."""
+        """Adds other uses of the same one."""
         size = max(len(self.slots), len(other.slots))
         mine, its = ([*u.slots, *[0] * (size - len(u.slots))] for u in (self, other))
         self.slots = [max(pair) for pair in zip(mine, its, strict=True)]
@@ -165,8 +165,8 @@ class Uses:
 
 @dataclass(eq=False)
 class Kernel:
-    """What was seen of a kernel's launches: CTAs by how many items each took (0, 1, more), requests of cluster launch
-    control that were refused and granted, and by the size of a cluster how many CTAs of each rank had work."""
+    """The counts of a kernel's launches: CTAs by their number of items (0, 1, more), requests of cluster launch control
+    that were refused and granted, and, by cluster size, the CTAs of each rank that had work."""
 
     name: str
     place: Place
@@ -180,7 +180,7 @@ class Kernel:
     accesses: bool = False
 
     def add(self, other: Kernel) -> None:
-        """Takes in what else was seen of the same kernel."""
+        """Adds other counts of the same kernel."""
         self.launches += other.launches
         self.ctas += other.ctas
         self.has_items |= other.has_items
@@ -193,9 +193,9 @@ class Kernel:
 
 @dataclass(eq=False)
 class Coverage:
-    """What runs of one target have exercised. `tiles`: by the line of an access to global memory, how often what it
-    moves lay inside of the tensor (or of the mask), across its edge, and wholly outside. `sms`: of the GPUs that it ran
-    on; `asked`: whether anything of it depends on their number."""
+    """The coverage of one target's runs. `tiles` has, by the line of an access to global memory, how often the accessed
+    tile was inside of the tensor (or mask), across its edge, and wholly outside. `sms` are the numbers of SMs of its
+    GPUs, and `asked` says whether the target depends on that number."""
 
     functions: dict[Place, Function] = field(default_factory=dict)
     kernels: dict[Place, Kernel] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Coverage:
     _in_loop: dict[Place, bool] = field(default_factory=dict)
 
     def function(self, outline: Outline) -> Function:
-        """Where to count what runs of a function."""
+        """The counters of a function."""
         place = outline.path, outline.line
         known = self.functions.get(place)
         if known is None or known.outline is not outline:
@@ -214,11 +214,11 @@ class Coverage:
         return known
 
     def kernel(self, name: str, place: Place) -> Kernel:
-        """Where to count launches of a kernel."""
+        """The counters of a kernel's launches."""
         return self.kernels.setdefault(place, Kernel(name, place))
 
     def use(self, uses: Uses) -> None:
-        """Takes in what a CTA used of a ring."""
+        """Adds a CTA's uses of a ring."""
         key = uses.kind, uses.path, uses.line, uses.name
         if key in self.uses:
             self.uses[key].add(uses)
@@ -226,7 +226,7 @@ class Coverage:
             self.uses[key] = uses
 
     def add(self, other: Coverage) -> None:
-        """Takes in what other runs of the target have exercised."""
+        """Adds the coverage of other runs of the target."""
         for place, function in other.functions.items():
             mine = self.function(function.outline)
             if mine is not function:
@@ -242,7 +242,7 @@ class Coverage:
         self.asked |= other.asked
 
     def in_loop(self, path: str, line: int) -> bool:
-        """Whether a line lies in a loop whose rounds no constant decides."""
+        """Whether a line is in a loop whose trip count is not constant."""
         key = path, line
         if key not in self._in_loop:
             self._in_loop[key] = any(
@@ -254,7 +254,7 @@ class Coverage:
         return self._in_loop[key]
 
     def live(self) -> Iterable[Function]:
-        """The functions that ran, and those that a statement mentions which is not baked out."""
+        """The functions that ran, and those to which a statement refers that is not dead."""
         mentioned = {
             function.mentions[name]
             for function in self.functions.values()

@@ -1,4 +1,4 @@
-"""What was seen of a target and what was not, short enough for a lock and for one line of text."""
+"""A summary of a target's coverage, for a lock and for one line of text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-SHOWN = 6  # parts of the line; the record has all
+SHOWN = 6  # limit of the parts of the line; the record has all
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Of all runs of one target together. `counts`: by kind (lines, rings, loops, branches, predicates, items, steals,
-    ranks, tiles), how many there are to be seen and how many of these were; a kind that the target does not have is not
-    there. `missing`: what was not seen, in words, the worst first, one entry a kind. `excepted`: how many things were
-    not seen for a reason that the family gives; they are not counted in `counts`. `reasons`: these, each once.
+    """The summary of all runs of one target.
+
+    `counts` has, by kind (lines, rings, loops, branches, predicates, items, steals, ranks, tiles), the number of things
+    that were exercised, and of all; kinds that the target does not have are left out. `missing` describes what was not
+    exercised, the worst first, with one entry a kind. `excepted` is the number of things that were not exercised and
+    that waivers cover; `counts` does not include them. `reasons` are those of the waivers, each once.
 
     As JSON, for locks and records: {"counts": {"lines": [211, 212], ...}, "missing": ["line 88 never ran"],
-    "excepted": 3, "reasons": ["..."]}, the number seen before the number there. The same runs give the same summary on
-    every machine.
+    "excepted": 3, "reasons": ["..."]}. The same runs give the same summary on every machine.
     """
 
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -28,12 +29,12 @@ class Summary:
 
     @property
     def full(self) -> bool:
-        """Whether all was seen that there is to see."""
+        """Whether everything was exercised."""
         return not self.missing
 
     @property
     def line(self) -> str:
-        """What was not seen, in one line; empty where nothing is missing."""
+        """One line about what was not exercised; empty if nothing is missing."""
         if not self.missing:
             return ""
         more = len(self.missing) - SHOWN
@@ -48,7 +49,7 @@ class Summary:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Summary:
-        """The inverse of `to_json`. KeyError, TypeError, ValueError: it is none."""
+        """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
         counts = {str(kind): (int(seen), int(there)) for kind, (seen, there) in data["counts"].items()}
         reasons = data.get("reasons", ())  # which records had none of once
         return cls(counts, tuple(map(str, data["missing"])), int(data["excepted"]), tuple(map(str, reasons)))

@@ -22,7 +22,7 @@ kernel: {kernel}
 name: {name}
 arch: {arch}
 """
-PROBLEM = "problem"  # the key that every family has for what is computed: not in a comment
+PROBLEM = "problem"  # the key for what is computed, which is not printed as a comment
 WIDTH = 112
 _OWN = ("kernel", "name", "arch", "variants")  # what is not printed from the model
 _SENTENCE = re.compile(r"^(.*?[.])(?=\s|$)")
@@ -75,7 +75,7 @@ def _axes(family: Family) -> Iterator[str]:
 
 
 def _block(family: Family, arch: str, keys: Mapping[str, Key], path: str, value: Any) -> Iterator[str]:
-    """The lines of a key, and of what is in it. Nothing of what the architecture does not have."""
+    """The lines of a key and of the keys below it, without keys that the architecture does not have."""
     key, depth = keys.get(path), "  " * path.count(".")
     name = path.rpartition(".")[2]
     if isinstance(value, dict) and key and key.inside:

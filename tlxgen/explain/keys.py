@@ -41,7 +41,7 @@ class Key:
 
 @functools.cache
 def keys_of(family: Family) -> tuple[Key, ...]:
-    """Every key of the family's specs, a mapping before what is in it."""
+    """All keys of the family's specs. A mapping comes before its keys."""
     schema = family.model.model_json_schema()
     defaults = dict(_defaults(family))
     return tuple(_key(family, path, node, schema, defaults) for path, node in _walk(schema, schema, "", ()))

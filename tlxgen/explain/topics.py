@@ -26,7 +26,7 @@ class Found:
 
 
 def find(text: str, families: Mapping[str, Family]) -> Found:
-    """All that `text` may mean. A path as it stands in a spec means that key alone."""
+    """All meanings of `text`. A full path of a spec means that key alone."""
     wanted = normal(text)
     keys = [key for family in families.values() for key in keys_of(family)]
     exact = tuple(key for key in keys if normal(key.path) == wanted)

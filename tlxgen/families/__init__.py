@@ -1,7 +1,8 @@
-"""The kernel families. One from outside is a package with an entry point in the group `tlxgen.families`.
+"""The registry of kernel families, which are those of tlxgen and plug-ins.
 
-The entry point names a Family; its templates lie in a folder `templates` beside the module of its class, or, for the
-families here, in the project's templates. One that does not load harms nothing but itself: whatever needs it says so.
+A plug-in is a package with an entry point in the group `tlxgen.families`. The entry point names a Family. The templates
+of a plug-in are in a folder `templates` beside the module of its class; those of tlxgen's families are in the project's
+templates. A plug-in that fails to load does not affect other families; only a use of it raises FamilyError.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ def names() -> list[str]:
 
 
 def plug_ins() -> list[str]:
-    """The names of the families from outside, sorted."""
+    """The names of the families that are plug-ins, sorted."""
     return sorted({e.name for e in _plug_ins()} - set(BUILT_IN))
 
 
 def load(name: str) -> Family:
-    """The family of that name. Raises KeyError when there is none, FamilyError for one from outside that is broken."""
+    """The family of that name. Raises KeyError when there is none, and FamilyError for a plug-in that fails to load."""
     if name in BUILT_IN:
         return _made(_attribute(BUILT_IN[name]))
     point = next((e for e in _plug_ins() if e.name == name), None)
@@ -58,7 +59,7 @@ def load(name: str) -> Family:
     try:
         family = _made(point.load())
         _check(family, name)
-    except (Exception, SystemExit) as error:  # whatever the package does as it is imported
+    except (Exception, SystemExit) as error:  # a package's import may raise anything
         package = f" of {point.dist.name}" if point.dist else ""
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message = f"the kernel family {name!r}{package} does not load: {' '.join(text.split())}"
@@ -67,7 +68,7 @@ def load(name: str) -> Family:
 
 
 def loaded() -> tuple[dict[str, Family], dict[str, FamilyError]]:
-    """The families that load, by name, and what is wrong with the others, by theirs."""
+    """The families that load, by name, and the errors of those that do not, by name."""
     good: dict[str, Family] = {}
     broken: dict[str, FamilyError] = {}
     for name in names():
@@ -93,7 +94,7 @@ def _made(found: Any) -> Family:
 
 
 def _check(family: Any, name: str) -> None:
-    """Raises TypeError for what an entry point may not name."""
+    """Raises TypeError for an object that an entry point must not name."""
     if not isinstance(family, Family):
         raise TypeError(f"the entry point names {type(family).__name__}, which is not a tlxgen.families.Family")
     model = getattr(family, "model", None)

@@ -1,4 +1,4 @@
-"""What a kernel family is, and how the points of a spec's axes become structures with tables of configs."""
+"""The base class of kernel families, which turns the points of a spec's axes into structures with tables of configs."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tu
 
 @dataclass(frozen=True)
 class Kernels:
-    """All that one spec stands for."""
+    """All structures and variants of one spec."""
 
     document: Document
     family: Family
     structures: tuple[Structure, ...]
     expansion: Expansion
-    unfit: tuple[Variant, ...]  # those that have a plan, which cannot be
-    left_out: int = 0  # variants that fit, of which the tuned file has not made one to be generated
+    unfit: tuple[Variant, ...]  # variants whose plan has reasons against them
+    left_out: int = 0  # variants that fit but are not generated, since the tuned file does not name them
 
     @functools.cached_property
     def rejected(self) -> tuple[Variant, ...]:
-        """Every variant that was rejected: of a large product of axes tens of thousands, so count before you ask."""
+        """All rejected variants. A large product of axes has tens of thousands, so look at `rejections` first."""
         return _rejected(self.expansion, self.unfit)
 
     @property
@@ -55,22 +55,22 @@ class Kernels:
 
     @functools.cached_property
     def rules(self) -> Mapping[str, int]:
-        """Rule -> how many variants it rejects; one that several rules reject counts for each.
+        """Rule -> how many variants it rejects. A variant that several rules reject counts for each of them.
 
-        Those of the spec (a condition, or keys that do not go together) come first, then the plan's, by their ids.
+        The rules of the spec (conditions, and combinations of keys) come first, then those of the plan, by their ids.
         """
         of_plan = Counter(r.rule for v in self.unfit if v.plan for r in v.plan.reasons)
         return {**self.expansion.rules, **of_plan}
 
     def rules_of(self, variant: Variant) -> list[str]:
-        """The rules that a rejected variant breaks."""
+        """The ids of the rules that a rejected variant breaks."""
         if variant.plan:
             return [reason.rule for reason in variant.plan.reasons]
         return [self.expansion.sieve.rule(*each) for each in zip(variant.reasons, variant.blamed, strict=True)]
 
     @property
     def rule_counts(self) -> dict[str, int]:
-        """`rules` by what stands before the colon, as it is recorded: `require`, `smem`."""
+        """`rules` summed by the part before the colon (`require`, `smem`), as the lock records them."""
         counts: Counter[str] = Counter()
         for rule, count in self.rules.items():
             counts[rule.partition(":")[0]] += count
@@ -81,7 +81,7 @@ class Kernels:
         return str(self.document.data["name"])
 
     def some(self) -> Kernels:
-        """Itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
+        """Returns itself. Raises NoVariantError, with the reasons, when every variant was rejected."""
         if not self.structures:
             raise refusal.nothing_left(self.family, self.document, self.rejected)
         return self
@@ -100,22 +100,22 @@ class Kernels:
 
 
 class Family:
-    """A template and its parameter model, and modules that are found by their names.
+    """A kernel family: a template, a parameter model, and modules that are found by their names.
 
-    They lie beside the class, in its package or in that of a class that it inherits from: `plan`, `problem`, and, to be
-    timed and tuned, `cost` and `benchmark`. The protocols of `families.interface` say what each has.
+    The modules are in the package of the class, or in that of a class that it inherits from. Every family has `plan`
+    and `problem`; one that can be timed and tuned has `cost` and `benchmark`. `families.interface` has their protocols.
     """
 
     name: ClassVar[str]
     template: ClassVar[str] = ""  # by default NAME/module.py.j2
     model: ClassVar[type[CommonSpec]]
-    axes: ClassVar[tuple[Axis, ...]]  # those that only change constants, and others that rules are broken by
+    axes: ClassVar[tuple[Axis, ...]]  # axes that only change constants, and other axes that rules depend on
     dispatcher: ClassVar[str | None] = "lib/dispatcher.py.j2"  # chooses among structures that compute the same
-    extents: ClassVar[tuple[Extent, ...]] = ()  # of a problem: their names, in the order of a shape
-    shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # problems to time when nobody names any
-    renamed: ClassVar[tuple[Renamed, ...]] = ()  # keys and values of specs and tuned files that had other names once
-    first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of the spec that `tlxgen init` writes
-    computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths that say what is computed; all others, only how
+    extents: ClassVar[tuple[Extent, ...]] = ()  # extents of a problem, in the order of a shape
+    shapes: ClassVar[tuple[tuple[int, ...], ...]] = ()  # default problems of `bench` and `tune`
+    renamed: ClassVar[tuple[Renamed, ...]] = ()  # former names of keys and values in specs and tuned files
+    first_axes: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # axes of the spec that `tlxgen init` writes
+    computes: ClassVar[tuple[str, ...]] = ("problem",)  # paths of the keys that decide what is computed
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -123,27 +123,27 @@ class Family:
 
     @functools.cached_property
     def config_axes(self) -> dict[str, str]:
-        """The spec paths that only change constants, and the constexpr parameters that they become."""
+        """Spec path -> constexpr parameter, for the axes that only change constants."""
         return config_axes(self.axes)
 
     @functools.cached_property
     def blame(self) -> dict[str, str]:
-        """The spec path that a rule is most likely broken by."""
+        """Rule -> the spec path that most likely breaks it."""
         return blame(self.axes)
 
     @functools.cached_property
     def problem_extents(self) -> tuple[Extent, ...]:
-        """`extents`; for a family that does not name its, as many as its `shapes` have; none if those differ."""
+        """`extents`. A family without them has as many as each of its `shapes`, or none if those lengths differ."""
         ranks = {len(shape) for shape in self.shapes}
         count = ranks.pop() if len(ranks) == 1 else 0
         return self.extents or tuple(Extent(f"x{i}", f"extent {i}") for i in range(count))
 
     def wrong_shape(self, shape: Sequence[int]) -> str:
-        """What is wrong with the shape of a problem, in a sentence; nothing if it is one."""
+        """A sentence that says what is wrong with the shape of a problem; empty if nothing is."""
         return extents.wrong(self.problem_extents, shape) if self.problem_extents else ""
 
     def read_shapes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Shapes as the command line has them, "4096x4096x4096,1024x8192x8192". Raises TlxgenError for what is none."""
+        """Parses shapes such as "4096x4096x4096,1024x8192x8192". Raises TlxgenError for a text that is not a shape."""
         found = []
         remedy = extents.example(self.problem_extents, self.shapes)
         for text in (part for given in texts for part in given.replace(",", " ").split()):
@@ -159,22 +159,22 @@ class Family:
         return found
 
     def part(self, name: str) -> Any:
-        """The family's module of that name; None if there is none. Raises FamilyError for one that does not import."""
+        """The family's module of that name; None if there is none. Raises FamilyError if it cannot be imported."""
         found = self.where(name)
         return _imported(found) if found else None
 
     @property
     def judged_by(self) -> tuple[str, ...]:
-        """The modules, by their full names, that say what is right for a kernel: its problem, and its spec's model."""
+        """Full names of the modules that decide whether results are right: the problem, and the spec's model."""
         problem = self.where("problem")
         return (problem, self.model.__module__) if problem else ()
 
     def where(self, name: str) -> str | None:
-        """The full name of the family's module of that name, which is not imported; None if there is none."""
+        """The full name of the family's module of that name; None if there is none. The module is not imported."""
         return _where(self._packages, name)
 
     def _needed(self, name: str) -> Any:
-        """A module that every family has. Raises FamilyError for one that is missing, or lacks what is needed."""
+        """A module that every family has. Raises FamilyError if it is missing, or lacks a function of its protocol."""
         module = self.part(name)
         lacking = [f for f in NEEDED[name] if not callable(getattr(module, f, None))]
         if lacking:
@@ -184,17 +184,17 @@ class Family:
 
     @functools.cached_property
     def _packages(self) -> tuple[str, ...]:
-        """Those of its class and of what that inherits from."""
+        """The packages of its class and of that class's bases."""
         return tuple(c.__module__ for c in type(self).__mro__ if issubclass(c, Family) and c is not Family)
 
     def computed(self, spec: Any) -> dict[str, Any]:
-        """What a spec computes: the values at the paths of `computes`, None at one that its model does not have."""
+        """What a spec computes: the values at the paths of `computes`, and None at a path that its model lacks."""
         return {
             path: functools.reduce(lambda v, k: getattr(v, k, None), path.split("."), spec) for path in self.computes
         }
 
     def related(self, function: Any, functions: Sequence[Any]) -> Mapping[str, object]:
-        """What the templates of a function's module are told of the package's other functions (`families.Function`)."""
+        """Values for the templates of a function's module that depend on the package's other functions."""
         return {}
 
     def guards(self, spec: Any) -> tuple[str, ...]:
@@ -202,11 +202,11 @@ class Family:
         return ()
 
     def common(self, specs: Sequence[Any]) -> Mapping[str, Any]:
-        """What all variants of a structure decide together; passed to `plan` as keyword arguments."""
+        """Decisions that depend on all variants of a structure; `plan` receives them as keyword arguments."""
         return {}
 
     def fullest(self, specs: Sequence[Any]) -> Any:
-        """Of the variants of a structure the one whose plan has all that the source has, guarded tasks apart."""
+        """The variant of a structure whose plan has everything in the source but guarded tasks."""
         return specs[0]
 
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
@@ -215,48 +215,48 @@ class Family:
         return plan
 
     def problem(self) -> Any:
-        """The module of the family's inputs, reference, tolerance and launch; importing it imports torch."""
+        """The module with the family's inputs, reference, tolerance and launch. It imports torch."""
         return self._needed("problem")
 
     def benchmark(self) -> Any:
-        """The module of the family's calls and baselines; importing it imports torch.
+        """The module with the family's calls and baselines. It imports torch.
 
-        It has call(module, spec, shape, tensors, config) and baselines(spec). If there are such, SLOW_BASELINES are the
-        names of those that take minutes to set up, and peers(spec, shape, tensors) gives torch's own kernels by name,
-        each a call that returns outputs by name. Raises TlxgenError for a family that has none.
+        It has call(module, spec, shape, tensors, config) and baselines(spec). It may have SLOW_BASELINES, the names of
+        baselines that take minutes to set up, and peers(spec, shape, tensors), which gives torch's own kernels by name,
+        each as a call that returns outputs by name. Raises TlxgenError for a family without this module.
         """
         if module := self.part("benchmark"):
             return module
         raise TlxgenError(f"the family {self.name} does not say how its kernels are timed")
 
     def flops(self, spec: Any, shape: tuple[int, ...]) -> float:
-        """Floating-point operations of a problem, a multiply-add as two."""
+        """Floating-point operations of a problem. A multiply-add counts as two."""
         return self._cost("flops", spec, shape)
 
     def bytes_moved(self, spec: Any, shape: tuple[int, ...]) -> float:
-        """Bytes of a problem's operands and results, each once."""
+        """Bytes of a problem's operands and results, each counted once."""
         return self._cost("bytes_moved", spec, shape)
 
     def cost(self, plan: Plan, shape: tuple[int, ...], sms: int) -> float:
-        """An estimate of the clocks of one launch, by arithmetic, to rank variants with; equal: no opinion."""
+        """An estimate of one launch in clocks, which ranks variants. A family without a model gives all the same."""
         return self.costs(plan, [shape], sms)[0]
 
     def costs(self, plan: Plan, shapes: Sequence[tuple[int, ...]], sms: int) -> list[float]:
-        """`cost` of one plan on each shape; at once, where a family works out first what shapes do not change."""
+        """`cost` of one plan on each shape. A family may first compute the terms that do not depend on shapes."""
         if estimate := getattr(self.part("cost"), "estimate", None):
             return list(map(estimate(plan, sms), shapes))
         return [self._cost("clocks", plan, shape, sms) for shape in shapes]
 
     def timed(self, plan: Plan) -> tuple[str, str] | None:
-        """A plan as the family's model of time knows it, in Python's words: what all kernels of a function have in
-        common, and the kernel. None of a family that has no such model: then its templates have `clocks`."""
+        """A plan for the family's model of time, as two Python expressions: what all kernels of a function have in
+        common, and the kernel. None for a family without a model of time, whose templates then have `clocks`."""
         cost = self.part("cost")
         if not hasattr(cost, "kernel_of"):
             return None
         return call_text(cost.types_of(plan)), call_text(cost.kernel_of(plan))
 
     def beside(self) -> Mapping[str, str]:
-        """Files that lie beside the modules of a folder, by name: the model of time that picks among them."""
+        """Name -> text of the files beside a package's modules: the model of time that picks among them."""
         made: Mapping[str, str] = getattr(self.part("cost"), "beside", dict)()
         return made
 
@@ -265,16 +265,17 @@ class Family:
         return found(*arguments) if found else 0.0
 
     def summary(self, plan: Plan) -> str:
-        """One line about the tasks, for headers."""
+        """One line about the tasks, for the header of a module."""
         return "; ".join(_task(r) for r in plan.roles)
 
     def kernels(
         self, document: Document, on_structure: Callable[[Structure], object] = lambda structure: None
     ) -> Kernels:
-        """Expands, plans and groups; nothing that fits, no structures. Raises SpecErrors for a faulty spec.
+        """Expands the axes, plans the variants and groups them. If no variant fits, there are no structures.
 
-        `on_structure` is told of each structure as soon as it is there, before a tuned file is looked at. What a file
-        says by an old name is a RenamedWarning, what a parent's arch has other defaults for is a SpecNote.
+        `on_structure` is called with each structure as soon as it is complete, before the tuned file is read. An old
+        name in a file is a RenamedWarning. A default that differs from that of the parent spec's arch is a SpecNote.
+        Raises SpecErrors for a faulty spec.
         """
         document = retargeted(renamed.current(document, self.renamed), self.model)
         with _uncollected():
@@ -308,7 +309,7 @@ class Family:
         return Kernels(document, self, tuple(structures), expansion, tuple(unfit), left_out)
 
     def own(self, document: Document) -> Callable[[str], Any]:
-        """What a spec says at a dotted path without its axes, by itself or by the default of the model."""
+        """A function of a dotted path: the spec's value there without axes, or the model's default."""
         return functools.cache(lambda path: own(self.model, document.data, path.split(".")))
 
     def _structure(self, name: str, points: Sequence[Any]) -> tuple[Structure, list[Variant]]:
@@ -319,7 +320,7 @@ class Family:
         bake = {axis.parameter: axis.of(first) for axis in self.axes if axis.parameter and _is_baked(axis, specs)}
         settings = {g: first.guards.get(g, True) for g in guards}
         bake |= {g: v for g, v in settings.items() if v != "keep"}
-        # A guard that is kept is one more axis of constants: on and off.
+        # A kept guard is one more axis that only changes constants, with the values on and off.
         open_guards = [g for g, v in settings.items() if v == "keep"]
         fixed = {g: bool(v) for g, v in settings.items() if v != "keep"}
         good: list[Variant] = []
@@ -337,7 +338,7 @@ class Family:
 
 
 def _named(plan: Plan, module: str) -> Plan:
-    """The plan, its kernels named after their module, so that a profiler tells those of a spec apart."""
+    """The plan with its kernels named after their module, so that a profiler can distinguish the kernels of a spec."""
     return replace(plan, launches=tuple(replace(x, kernel=f"{module}_{x.kernel}") for x in plan.launches))
 
 
@@ -351,7 +352,7 @@ def _where(packages: tuple[str, ...], name: str) -> str | None:
 
 
 def _imported(name: str) -> Any:
-    """The module. Raises FamilyError, for one from outside tlxgen, whatever it does as it is imported."""
+    """Imports a module. Raises FamilyError for any error in the import of a module from outside tlxgen."""
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
@@ -363,7 +364,7 @@ def _imported(name: str) -> Any:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Nothing of an enumeration is garbage: walking 50,000 points again and again would take as long as making them."""
+    """Pauses garbage collection. An enumeration makes no garbage, and scans of 50,000 points double its time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -381,7 +382,7 @@ def _task(role: Role) -> str:
 
 
 def _expanded(family: Family, document: Document) -> Expansion:
-    """The points of a document's axes. Raises SpecErrors for all that is wrong with it."""
+    """The points of a document's axes. Raises SpecErrors with all faults of the document."""
     faults = [*_wrong_constants(family, document), *_wrong_shapes(family, document)]
     try:
         expansion = expand(document, family.model)
@@ -393,7 +394,7 @@ def _expanded(family: Family, document: Document) -> Expansion:
 
 
 def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
-    """An error for each of `check.shapes` that is no problem of the family; the spec's model knows them as numbers."""
+    """An error for each of `check.shapes` that is not a problem of the family; the model only checks for numbers."""
     check = document.data.get("check")
     shapes = check.get("shapes") if isinstance(check, dict) else None
     for i, shape in enumerate(shapes if isinstance(shapes, list) else ()):
@@ -404,7 +405,7 @@ def _wrong_shapes(family: Family, document: Document) -> Iterator[SpecError]:
 
 
 def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
-    """An error for each entry of `bake` or `keep` that names no axis of constants, or one that is there already."""
+    """An error for each entry of `bake` or `keep` that names no axis of constants, or names one twice."""
     for key in ("bake", "keep"):
         given = document.data.get(key)
         for i, path in enumerate(given if isinstance(given, list) else ()):
@@ -433,7 +434,7 @@ def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:
 
 
 def structure_key(family: Family, spec: CommonSpec) -> str:
-    """Everything of a spec that changes the program, as text."""
+    """A text of all values of a spec that change the program."""
     data = spec.model_dump(exclude=NOT_STRUCTURE)
     forms = {axis.path: axis.form for axis in family.axes}
     for path in family.config_axes:
@@ -447,7 +448,7 @@ def structure_key(family: Family, spec: CommonSpec) -> str:
 
 
 def _is_baked(axis: Axis, specs: Sequence[Any]) -> bool:
-    """Whether the source of these specs holds an axis of constants as the constant that it is."""
+    """Whether an axis of constants is baked into the source of these specs."""
     first = specs[0]
     if axis.path in first.bake:
         return True
@@ -456,7 +457,7 @@ def _is_baked(axis: Axis, specs: Sequence[Any]) -> bool:
 
 
 def _apart(point: Any, family: Family) -> dict[str, Any]:
-    """The values of the axes, key by key, that are not constants only; of some constants, the form."""
+    """The values of the axes that change the program, key by key; of some constants, the form (`plan.pieces.form`)."""
     given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
     forms = {axis.path: axis.form for axis in family.axes if axis.path in family.config_axes}
     constant = {p: forms[p](v) for p, v in given.items() if p in forms and p not in point.spec.bake}

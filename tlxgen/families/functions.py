@@ -1,8 +1,8 @@
-"""The functions that people import of a spec's package: one for each thing that the spec's structures compute.
+"""The public functions of a spec's package: one for each thing that the spec's structures compute.
 
-Their names stay as they are while the spec's axes grow. A name says what sets a function apart from what the spec says
-without its axes, by what `computes` of the family names and by nothing else; so neither another value nor another axis
-changes it. Structures that compute the same are one function, which chooses among them.
+Structures that compute the same thing share one function, which chooses among them. A function's name is that of the
+spec, and the values at the paths of the family's `computes` in which the function differs from the spec without its
+axes. So a name does not change when the spec gets another axis or another value.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from .structure import Structure, by_problem, slug, text_of
 if TYPE_CHECKING:
     from .base import Family, Kernels
 
-ARCH = "arch"  # a kernel of another architecture is another function: no device can launch both
+ARCH = "arch"  # kernels of two architectures are two functions, since no device can launch both
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a package, and the structures that compute what it computes.
+    """A function of a package, and the structures that it chooses among.
 
-    `suffix` follows the spec's name, and whatever else the module of the function has for people; `others` are
-    suffixes under which it goes, too.
+    `suffix` is appended to the spec's name and to the names of other public objects of the function's module. `others`
+    are suffixes of aliases.
     """
 
     spec: str
     suffix: str
     others: tuple[str, ...]
     structures: tuple[Structure, ...]
-    values: Mapping[str, str]  # what it computes, where an axis decides it
+    values: Mapping[str, str]  # the values of axes that decide what it computes
 
     @property
     def name(self) -> str:
@@ -49,12 +49,12 @@ class Function:
 
     @property
     def module(self) -> str:
-        """The module that has it: that of the only structure, or the one that chooses."""
+        """The module that defines it: that of its only structure, or the one that chooses among several."""
         return f"_{self.name}" if self.chooses else self.structures[0].name
 
     @property
     def exported(self) -> Iterator[tuple[str, str]]:
-        """Names in the package, and the module's own names of what they are."""
+        """Pairs of a name in the package and the module's own name of the same object."""
         host = self.structures[0].plan.host
         for suffix in (self.suffix, *self.others):
             for name in (self.spec, *host.companions):
@@ -62,10 +62,10 @@ class Function:
 
 
 def functions(kernels: Kernels) -> tuple[Function, ...]:
-    """The functions of a spec, in the order of its structures. Raises SpecError where two would have one name.
+    """The functions of a spec, in the order of its structures. Raises SpecError if two of them had the same name.
 
-    The function of what the spec says without its axes has the spec's name, and so has the only one there is. Where
-    several are left and none of them is that one, the name alone belongs to none.
+    The function that computes what the spec says without its axes has the spec's name, and so has an only function. If
+    several functions are left and none of them is that one, no function has the spec's name alone.
     """
     words = Words.of(kernels.family)
     groups = by_problem(kernels.structures, kernels.family.computed)
@@ -92,10 +92,10 @@ def _function(kernels: Kernels, words: Words, structures: Sequence[Structure], *
 
 @dataclass(frozen=True)
 class Words:
-    """What the values of the keys that say what is computed are called in a name: never two of them the same.
+    """Unique words, for use in names, for the values of the keys that decide what is computed.
 
-    A value is called by itself where no other of those keys of the family can have it; else its key, or what the key
-    lies in, stands before it. `texts`: by path, in the order of the model, the texts that a key can have as values.
+    The word of a value is the value itself if no other such key of the family can have it. Otherwise the key, or the
+    key's parent, is put in front. `texts` has, by path and in the order of the model, the texts of a key's values.
     """
 
     texts: Mapping[str, frozenset[str]]
@@ -109,7 +109,7 @@ class Words:
         return self.place(path) < len(self.texts)
 
     def place(self, path: str) -> int:
-        """Where a path stands in the order of the model."""
+        """The position of a path in the order of the model."""
         found = (i for i, known in enumerate(self.texts) if f"{path}.".startswith(f"{known}."))
         return next(found, len(self.texts))
 
@@ -121,7 +121,7 @@ class Words:
 
 
 def _called(path: str, value: Any) -> list[str]:
-    """What a value may be called in a name, the shortest first."""
+    """The words that a value may have in a name, the shortest first."""
     word, keys = slug(path, value), path.split(".")
     if not isinstance(value, str) or word == f"no_{keys[-1]}":
         longer = [".".join(keys[i:]) for i in range(len(keys) - 2, -1, -1)]
@@ -130,7 +130,7 @@ def _called(path: str, value: Any) -> list[str]:
 
 
 def _leaves(model: type[CommonSpec], path: str) -> Iterator[tuple[str, Iterator[str]]]:
-    """The keys at and under a path of a model, and the texts that each can have as values."""
+    """The keys at and below a path of a model, and the texts of each key's possible values."""
     here: type[BaseModel] | None = model
     annotation: Any = model
     for key in path.split("."):

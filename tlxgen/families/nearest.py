@@ -1,6 +1,6 @@
-"""The changes nearest to a variant that does not fit, with which it does: found by planning them, one after the other.
+"""Finds the smallest changes with which a rejected variant fits, by planning them one after the other.
 
-A search takes up to a second, so that nobody begins one whose result is not printed.
+A search takes up to a second, so it is started only if its result is printed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tlxgen.spec.validate import collect
 from .kit import Axis
 from .structure import Value, Variant
 
-PAIRS = 400  # of two changed keys that are tried, where no single one helps
-COUNT = 64  # the largest value of a key that counts; larger ones are extents, of which powers of two are tried
-UNIT = 64  # and multiples of this,
-EXTENT = 512  # if they are no larger
-SHOWN = 2  # changes that are proposed
+PAIRS = 400  # limit of the pairs of changed keys that are tried where no single change helps
+COUNT = 64  # up to this value a key is taken for a count, of which every value is tried; above, for an extent
+UNIT = 64  # of an extent, powers of two are tried, and the multiples of UNIT
+EXTENT = 512  # up to EXTENT
+SHOWN = 2  # limit of the changes that are proposed
 
 
 class Planner(Protocol):
-    """What of a family is needed: see `base.Family`."""
+    """The part of `base.Family` that a search needs."""
 
     @property
     def model(self) -> type[CommonSpec]: ...
@@ -64,10 +64,10 @@ class Change:
 
 
 def changes(family: Planner, document: Document, variant: Variant, *, pairs: bool = True) -> list[Change]:
-    """For each key the nearest change that alone makes a rejected variant fit; else, with `pairs`, that of two keys.
+    """For each key the nearest value with which a rejected variant fits; with `pairs`, else the values of two keys.
 
-    Of the keys that the family's table of axes names. Those that the spec gives come first, and of these those that the
-    plan's rules are blamed on. Empty for a variant that has no plan: what its keys say does not go together.
+    The keys are those of the family's table of axes. Keys that the spec gives come first, and among these the keys that
+    the plan's rules blame. The result is empty for a variant without a plan, whose keys contradict each other.
     """
     if variant.plan is None or variant.spec is None:
         return []
@@ -77,7 +77,7 @@ def changes(family: Planner, document: Document, variant: Variant, *, pairs: boo
 
 
 def proposal(found: Sequence[Change]) -> str:
-    """'rings.ab.stages: 2 fits; so does tile.n: 128', or nothing."""
+    """A text such as 'rings.ab.stages: 2 fits; so does tile.n: 128'; empty without changes."""
     texts = [f"so does {change}" if i else f"{change} {_fit(change)}" for i, change in enumerate(found[:SHOWN])]
     return "; ".join(texts)
 
@@ -87,7 +87,7 @@ def _fit(change: Change) -> str:
 
 
 def unusual(family: Planner, document: Document, variant: Variant) -> Iterator[str]:
-    """The keys that the spec gives and without which, at its default, the variant would fit."""
+    """The keys that the spec gives, without which (at their defaults) the variant would fit."""
     if variant.plan is None or variant.spec is None:
         return
     search = _Search(family, document, variant)
@@ -97,7 +97,7 @@ def unusual(family: Planner, document: Document, variant: Variant) -> Iterator[s
 
 
 class _Search:
-    """Plans a variant with other values."""
+    """Plans a variant with changed values."""
 
     def __init__(self, family: Planner, document: Document, variant: Variant) -> None:
         assert variant.plan and variant.spec
@@ -114,7 +114,7 @@ class _Search:
         self.paths = [path for path, near in self.near.items() if near]
 
     def _means_something(self, path: str) -> bool:
-        """Whether another value computes something else."""
+        """Whether the key decides what is computed."""
         return any(f"{path}.".startswith(f"{key}.") for key in self.family.computes)
 
     def _gives(self, path: str) -> bool:
@@ -135,11 +135,11 @@ class _Search:
         return next((Change(values) for _, values in nearest if self._fits(values)), None)
 
     def _fits(self, values: Mapping[str, Any]) -> bool:
-        """Whether the variant with these values is legal, what the spec's conditions take, and within all budgets."""
+        """Whether the variant with these values is legal, satisfies the spec's conditions and is within all budgets."""
         return self._plans(at_point(self.document, {**self.values, **values}))
 
     def fits_without(self, keys: Sequence[str]) -> bool:
-        """Whether the variant does if the spec leaves out a key."""
+        """Whether the variant fits if the spec leaves out the keys."""
         data = copy.deepcopy(at_point(self.document, self.values))
         parent = functools.reduce(lambda node, key: node[key], keys[:-1], data)
         del parent[keys[-1]]
@@ -161,7 +161,7 @@ class _Search:
 
 
 def _leaves(data: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The keys of a spec's data that are no mappings, as paths."""
+    """The paths of the keys of a spec's data whose values are not mappings."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, (*above, key))
@@ -170,7 +170,7 @@ def _leaves(data: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def _field(model: type[SpecModel], path: str) -> FieldInfo | None:
-    """The field of a dotted path; None below a key that is no mapping of its own."""
+    """The model's field at a dotted path; None below a key whose value is not a model."""
     *parents, last = path.split(".")
     here: Any = model
     for key in parents:
@@ -181,7 +181,7 @@ def _field(model: type[SpecModel], path: str) -> FieldInfo | None:
 
 
 def _near(field: FieldInfo | None, path: str, now: Any) -> list[Any]:
-    """Other values of a key, nearest first; of two that are as near, the one that needs less."""
+    """Other values of a key, the nearest first. Of two that are equally near, the smaller comes first."""
     if field is None:
         return []
     values = [value for value in _values(field, path) if value != now or type(value) is not type(now)]
@@ -192,7 +192,7 @@ def _near(field: FieldInfo | None, path: str, now: Any) -> list[Any]:
 
 
 def _values(field: FieldInfo, path: str) -> list[Any]:
-    """The values that a key may have, as far as they are few: those listed, true and false, counts and extents."""
+    """The values of a key that are tried: listed values, true and false, counts, and extents."""
     kinds = list(_kinds(field.annotation))
     listed = [value for kind in kinds if get_origin(kind) is Literal for value in get_args(kind) if value is not None]
     if bool in kinds:
@@ -210,7 +210,7 @@ def _values(field: FieldInfo, path: str) -> list[Any]:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The members of a union; a type alone is one."""
+    """The members of a union, or the type itself."""
     if get_origin(annotation) is Literal or not get_args(annotation):
         yield annotation
         return
@@ -223,10 +223,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _distance(value: int, now: int) -> float:
-    """How many times one is the other, as a logarithm; a value of 0 is as far as can be."""
+    """The absolute logarithm of the ratio of two values; infinite if one of them is 0."""
     return abs(math.log2(value / now)) if value > 0 and now > 0 else math.inf
 
 
 def _spelt(value: Any) -> str:
-    """A value as a spec has it."""
+    """A value as text of a spec."""
     return str(value).lower() if isinstance(value, bool) else str(value)

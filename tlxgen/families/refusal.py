@@ -1,4 +1,4 @@
-"""Why nothing is left of a spec, or of a value of an axis: reasons in numbers, where they come from, and what helps."""
+"""Errors and warnings for a spec, or an axis value, that has no variant left: reasons in numbers, places, remedies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .nearest import Planner
 from .structure import Structure, Variant
 from .structure import text_of as spelt
 
-RULES = 3  # that a warning names, those first that reject most
+RULES = 3  # limit of the rules that a warning names; those that reject most variants come first
 
 
 def nothing_left(family: Planner, document: Document, rejected: Sequence[Variant]) -> NoVariantError:
-    """Why no variant is left, once if all have the same reasons; placed where the numbers come from."""
+    """The error that says why no variant is left. Variants with the same reasons share one text."""
     name, first = document.data["name"], rejected[0]
     found = nearest.changes(family, document, first)
     where = _where(family, document, rejected, found)
@@ -35,10 +35,10 @@ def nothing_left(family: Planner, document: Document, rejected: Sequence[Variant
 def _where(
     family: Planner, document: Document, rejected: Sequence[Variant], found: Sequence[nearest.Change]
 ) -> Location:
-    """The key that all rejected variants are blamed on, else that of the name.
+    """The location of the key that all rejected variants are blamed on, or that of `name`.
 
-    That is, of the keys that alone make the first variant fit, one that the spec gives; if none does, the key that a
-    rule is most likely broken by.
+    The blamed key is one that the spec gives and whose change alone makes the first variant fit. If there is none, it
+    is the key that most likely breaks the rule.
     """
     first, blamed = rejected[0], [_blamed(family, variant) for variant in rejected]
     common = [path for path in blamed[0] if all(path in others for others in blamed)]
@@ -54,7 +54,7 @@ def _where(
 
 
 def _blamed(family: Planner, variant: Variant) -> list[DataPath]:
-    """What brought each of the reasons of a rejected variant."""
+    """For each reason of a rejected variant, the path of the key that is blamed."""
     if variant.plan is None:
         axes = ("variants", "axes")
         return [path[:3] if path[:2] == axes else path for path in variant.blamed]
@@ -62,7 +62,7 @@ def _blamed(family: Planner, variant: Variant) -> list[DataPath]:
 
 
 def _examples(family: Planner, document: Document, rejected: Sequence[Variant], most: int = 8) -> Iterator[str]:
-    """The rejected variants, those with the same reasons together."""
+    """Lines about the rejected variants. Variants with the same reasons share a line."""
     alike: dict[tuple[str, ...], list[Variant]] = {}
     for variant in rejected:
         alike.setdefault(variant.reasons, []).append(variant)
@@ -80,9 +80,9 @@ def warn_of_unused(
     structures: Sequence[Structure],
     rejected: Callable[[], Sequence[Variant]],
 ) -> None:
-    """A SpecWarning for each value of an axis of which no variant is left, while there are variants of others.
+    """Issues a SpecWarning for each axis value of which no variant is left, while other values have variants.
 
-    `rejected` is asked only where there is such a value.
+    `rejected` is called only if there is such a value.
     """
     unused = {(path, i): value for path, values in axes.items() for i, value in enumerate(values)}
     if not structures:
@@ -102,7 +102,7 @@ def warn_of_unused(
 
 
 def _why(rejected: Sequence[Variant]) -> str:
-    """The reason that all have, else how many are rejected by which rule."""
+    """The reason that all rejected variants have, or how many of them each rule rejects."""
     reasons = Counter(reason for variant in rejected for reason in variant.reasons)
     if len(reasons) == 1:
         return next(iter(reasons))

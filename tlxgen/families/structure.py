@@ -1,4 +1,4 @@
-"""Structures and their variants, and what they are called after: the values that set them apart."""
+"""Structures, their variants, and their names, which are made from the values in which structures differ."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Value = int | bool
 
 @dataclass(frozen=True)
 class Variant:
-    """One point of a spec's axes: the values of the axes and guards, its spec and plan, and why it cannot be, if so.
+    """One point of a spec's axes: the values of axes and guards, its spec and plan, and the reasons against it.
 
-    `blamed`: of one without a plan, for each of the reasons the path of what brought it, in the document.
+    `blamed` has, for a variant without a plan, the path in the document of the key that caused each reason.
     """
 
     values: Mapping[str, Any]
@@ -33,21 +33,21 @@ class Variant:
 
 @dataclass(frozen=True)
 class Structure:
-    """The variants that share one source, which differs among them only in the values of constexpr parameters."""
+    """The variants that share one source. They differ only in the values of constexpr parameters."""
 
-    name: str  # of the module
-    values: Mapping[str, Any]  # of the axes that set it apart
-    plan: Plan  # what the source is rendered from: every guard on, so that every role is there
-    baked: Mapping[str, Value]  # parameters that the source holds as constants
-    variants: tuple[Variant, ...] = field(repr=False)  # those that fit, in the order of the axes
-    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape -> the variant that was fastest on it
-    tuned_on: tuple[str, int] = ("", 0)  # name and SMs of the device that this was measured on
+    name: str  # the module's name
+    values: Mapping[str, Any]  # values of the axes in which it differs from other structures
+    plan: Plan  # the plan that the source is rendered from; every guard is on, so it has all roles
+    baked: Mapping[str, Value]  # parameters that are constants of the source
+    variants: tuple[Variant, ...] = field(repr=False)  # the variants that fit, in the order of the axes
+    tuned: Mapping[tuple[int, ...], int] = field(default_factory=dict)  # shape -> index of its fastest variant
+    tuned_on: tuple[str, int] = ("", 0)  # name and number of SMs of the device of the measurement
     family: str = ""
 
     def variant_of(self, constants: Mapping[str, Value]) -> tuple[Variant, bool]:
-        """The variant of a row of CONFIGS, and whether it has just these constants.
+        """The variant of a row of CONFIGS, and whether it has exactly these constants.
 
-        For a row that somebody wrote by hand it is the variant that has most in common with it.
+        For a row that was written by hand, the variant is the one with the most constants in common.
         """
 
         def alike(variant: Variant) -> int:
@@ -59,8 +59,10 @@ class Structure:
 
 
 def by_problem(structures: Sequence[Structure], computed: Callable[[Any], Any]) -> list[list[Structure]]:
-    """Structures that compute the same, by what `computed` says of their specs, together, in the order in which they
-    come. A kernel of another architecture computes something else: no device can launch both."""
+    """Groups structures that compute the same thing (for which `computed` returns the same), in their order.
+
+    Structures of two architectures are never in one group, since no device can launch both.
+    """
     sets: dict[str, list[Structure]] = {}
     for structure in structures:
         spec = structure.variants[0].spec
@@ -70,12 +72,12 @@ def by_problem(structures: Sequence[Structure], computed: Callable[[Any], Any]) 
 
 
 def constants_of(variant: Variant) -> dict[str, Value]:
-    """What a variant's row of CONFIGS says."""
+    """The constants in a variant's row of CONFIGS."""
     return {p.name: p.value for p in variant.plan.parameters if not p.baked} if variant.plan else {}
 
 
 def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A module name for each structure: the spec's name, and what sets the structure apart."""
+    """A module name for each structure: the spec's name, and the values in which the structure differs."""
     varying = {p for values in apart for p in values if len({text_of(v.get(p)) for v in apart}) > 1}
     made = ["_".join([name, *(slug(p, v) for p, v in values.items() if p in varying)]) for values in apart]
     taken: set[str] = set()
@@ -87,7 +89,7 @@ def names(name: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def slug(path: str, value: Any) -> str:
-    """What a value is called in a name."""
+    """The word for a value in a name."""
     last = path.rsplit(".", 1)[-1]
     if isinstance(value, bool):
         return last if value else f"no_{last}"
@@ -100,7 +102,7 @@ def slug(path: str, value: Any) -> str:
 
 
 def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A value of an axis, key by key: one that is a mapping sets several."""
+    """The keys and values that an axis value sets. A value that is a mapping sets several keys."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from leaves(f"{path}.{key}", inner)

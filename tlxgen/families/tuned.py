@@ -1,6 +1,6 @@
-"""What a tuned file makes of a spec's kernels: the variants that were fastest on a shape, and a few for all others.
+"""Selects variants by a tuned file: those that were fastest on a shape, and a few general ones for all other shapes.
 
-The file is that of `tlxgen tune`; here it is only read, so that `build` stays a pure function of checked-in files.
+`tlxgen tune` writes the file. This module only reads it, so that `build` stays a pure function of checked-in files.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tlxgen.spec.renamed import values as values_now
 
 from .structure import Structure, Variant, by_problem
 
-SMS, MOST_SMS = 132, 10_000  # of an H200, if a table does not say; of any device
-GENERAL = 8  # variants at most that are kept for shapes outside of the table
-NEAR = 1.02  # how close to the best estimate for each shape those must come, on the geometric mean
-EXTENTS = (64, 256, 1024, 4096, 16384)  # of the shapes that they are chosen by
+SMS, MOST_SMS = 132, 10_000  # SMs of an H200, for a table that does not say; limit of what a table may say
+GENERAL = 8  # limit of the general variants, which are for shapes outside of the table
+NEAR = 1.02  # their estimates over the best ones, as a geometric mean, at which no more are added
+EXTENTS = (64, 256, 1024, 4096, 16384)  # extents of the shapes that they are chosen by
 
 Shape = tuple[int, ...]
 
@@ -38,11 +38,12 @@ def keep(
     own: Callable[[str], Any],
     renamed: Sequence[Renamed] = (),
 ) -> list[Structure]:
-    """`structures` with the winners of the table, those that the spec always wants, and the general variants alone;
-    without those that have none left. General variants are chosen for each thing that structures compute.
+    """Returns `structures` with only the table's winners, the spec's `variants.always`, and the general variants.
 
-    `document` is the spec; `shapes`, `usual`, `costs`, `computed` and `renamed` are its family's, and `own` is what the
-    spec says at a path without its axes. Raises SpecError where the table names what the spec does not have.
+    Structures without a variant left are dropped. General variants are chosen for each function, that is, among the
+    structures that compute the same thing. `document` is the spec; `shapes`, `usual`, `costs`, `computed` and `renamed`
+    are its family's; `own` gives the spec's value at a path without its axes. Raises SpecError if the table names a
+    key or value that the spec does not have.
     """
     if table.data.get("kernel") != document.data["name"]:
         text = f"this is the table of {table.data.get('kernel')}, not of {document.data['name']}"
@@ -79,8 +80,11 @@ def _winners(
     own: Callable[[str], Any],
     renamed: Sequence[Renamed],
 ) -> Iterator[tuple[Shape, tuple[Structure, Variant]]]:
-    """Shape -> the structure and the variant that was fastest on it. The table of a run that rounded shapes up to
-    classes says which shapes it measured; what it says of several together comes before what it says of one."""
+    """Yields a shape, and the structure and variant that were fastest on it.
+
+    The table of a run that rounded shapes up to classes says which shapes it measured; rows for several shapes come
+    before rows for one.
+    """
     remedy = f"the spec has changed since: run tlxgen tune {document.path}"
     rows, won = table.data.get("classes"), []
     for i, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -103,7 +107,7 @@ def _winners(
 
 
 def _always(structures: Sequence[Structure], document: Document) -> Iterator[tuple[Structure, Variant]]:
-    """The variants that `variants.always` names. Raises SpecError for an entry that no variant is."""
+    """The variants that `variants.always` names. Raises SpecError for an entry that matches no variant."""
     for i, asked in enumerate(document.data.get("variants", {}).get("always", ())):
         wanted = {(path, str(_plain(value))) for path, value in asked.items()}
         found = [(s, v) for s in structures for v in s.variants if wanted <= _items(v.values)]
@@ -118,9 +122,9 @@ def _items(values: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def same(values: Mapping[str, Any], given: Any, own: Callable[[str], Any]) -> bool:
-    """Whether a variant's axis values are those of a table, where tuples are lists.
+    """Whether a variant's axis values are those of a table, which has lists in place of tuples.
 
-    Of an axis that is newer than the table the value is what the spec has without it, `own`.
+    For an axis that is newer than the table, the value is the spec's own without the axis (`own`).
     """
     mine, there = _plain(dict(values)), _plain(given)
     if not isinstance(there, dict) or not there.keys() <= mine.keys():
@@ -142,7 +146,8 @@ def _general(
 ) -> list[tuple[Structure, Variant]]:
     """The variants to add to the winners for shapes outside of the table, by the family's estimate.
 
-    One at a time, the one that helps most over `shapes`, until NEAR the best of all or until there are GENERAL.
+    The variant that helps most over `shapes` is added, again and again, until the estimates are within NEAR of the best
+    ones or there are GENERAL variants.
     """
     if not shapes:
         return []
@@ -160,7 +165,7 @@ def _general(
 
 
 def _grid(shapes: Sequence[Shape]) -> list[Shape]:
-    """Small and large extents in all combinations, of a family whose shapes have as many as these."""
+    """Shapes of small and large extents in all combinations, with as many extents as `shapes` have."""
     ranks = {len(shape) for shape in shapes}
     return list(itertools.product(EXTENTS, repeat=ranks.pop())) if len(ranks) == 1 else []
 
@@ -170,7 +175,7 @@ def _lower(a: list[float], b: list[float]) -> list[float]:
 
 
 def _behind(reached: list[float], best: list[float]) -> float:
-    """Geometric mean of reached over best."""
+    """The geometric mean of reached over best."""
     if math.inf in reached:
         return math.inf
     return math.exp(sum(math.log(r / b) for r, b in zip(reached, best, strict=True)) / len(best))

@@ -1,4 +1,4 @@
-"""Kernels that somebody wrote, compiled as their own host code launches them: `tlxgen compile` of what has no plan.
+"""Compiles hand-written kernels as their own host code launches them: `tlxgen compile` without a plan.
 
 A child process runs the host code with the simulator's tensors, records each launch instead of executing it, and
 compiles what is distinct among them.

@@ -1,4 +1,4 @@
-"""What hand-written files launch, and what came of it. LEAF module beside `tlxgen.verify`'s jobs: needs no torch."""
+"""The kernels that hand-written files launch, and their compile results. It imports no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Spec variant to plan: rings, roles, derived barriers, budgets and reasons. Pure: no I/O, no clock, no environment."""
+"""Turns a spec variant into a plan: roles, rings, derived barriers, budgets and reasons.
+
+The package is pure: it does no I/O and reads neither the clock nor the environment.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from .work import Signal, Work
 
 
 def complete(plan: Plan) -> Plan:
-    """`plan` with everything that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
+    """Returns `plan` with all that follows from its roles and rings: barriers, turns, columns, budgets, reasons."""
     roles = {r.name: r for r in plan.roles}
     rings, work = tuple(barriers.derive(r, roles) for r in plan.rings), plan.work
     if work.clc:

@@ -1,8 +1,8 @@
-"""Arguments as data: those of a kernel, and those of the host function that people call.
+"""Arguments as data: those of a kernel, and those of the host function that users call.
 
-One list a kernel gives its signature, the types of an offline compile, what the host launches it with and what the
-simulator calls; one list a host function gives its signature, docstring, checks, table key and operator of torch.
-LEAF of the plan: imports nothing of tlxgen but sizes.
+A kernel has one list of arguments. Its signature, the types of an offline compile, the host's launch and the
+simulator's call are all made from that list. A host function also has one list, from which its signature, docstring,
+checks, table key and torch operator are made. This module imports nothing of tlxgen but sizes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ class KernelArgument:
     """A run-time argument of a kernel. A kernel has its descriptors first, then addresses, then scalars.
 
     `type` is Triton's: "tensordesc<bf16[64, 64]>", "*bf16", "i32", "fp32". `of` is the host tensor that a descriptor or
-    an address belongs to, `view` what is meant of that tensor `t`, `box` its extents in the host's names,
-    `describe` the host function that makes it. `value` is the host's expression for a scalar. `specialized`: the
-    compiler may make something of its value; `divisible`: an aligned problem passes a multiple of 16.
+    an address belongs to, and `view` is an expression for the part of that tensor `t` that is passed. `box` holds the
+    extents of a descriptor's block, in the host's names; `describe` is the host function that makes the descriptor.
+    `value` is the host's expression for a scalar. If `specialized`, the compiler may specialise the kernel on the
+    argument's value. If `divisible`, the value is a multiple of 16 for an aligned problem.
     """
 
     name: str
@@ -58,14 +59,14 @@ def descriptor(
 
 
 def address(name: str, element: str, of: str, *, view: str = "t") -> KernelArgument:
-    """The address of the host tensor `of`, or of a part of it."""
+    """The address of the host tensor `of`, or of the part of it that `view` selects."""
     return KernelArgument(name, f"*{element}", of, view)
 
 
 def scalar(
     name: str, value: str, type: str = "i32", *, specialized: bool = True, divisible: bool = False
 ) -> KernelArgument:
-    """A number, by the host's expression for it."""
+    """A scalar argument; `value` is the host's expression for it."""
     return KernelArgument(name, type, value=value, specialized=specialized, divisible=divisible and specialized)
 
 
@@ -73,12 +74,14 @@ def scalar(
 class HostArgument:
     """An argument of a host function.
 
-    `meaning` is its part of the docstring, empty where another one's lines tell of it. `schema` is its type in an
-    operator's schema. `default` is a text; None: it must be given. `shape` is the host's expression of the shape that
-    a tensor must have, `dtypes` the torch types that it may have, and `wants` what else the kernel needs of it, in the
-    words of `check`. A `result` is made where it is not given, with rows of whole chunks of 16 bytes if `padded`. An
-    operator of torch is handed `encoded`, and hands on `decoded`, where these are not the argument itself. `general`:
-    it is taken with more strides than by other structures of the spec, and a function that chooses says so.
+    `meaning` is its part of the docstring; it is empty where the lines of another argument describe both. `schema` is
+    its type in the schema of a torch operator. `default` is source text; an argument without one is required. `shape`
+    is the host's expression for the shape that a tensor must have, `dtypes` are the torch types that it may have, and
+    `wants` names the layout that the kernel needs, in the words of the host's `check`. The host allocates a `result`
+    that the caller does not pass; the rows of a `padded` one start at multiples of 16 bytes. `encoded` is the
+    expression that a torch operator receives, and `decoded` the one that it passes on, where these differ from the
+    argument itself. A `general` argument may have more strides than in other structures of the spec; the docstring of
+    a function that chooses among structures then uses this argument's `meaning`.
     """
 
     name: str
@@ -102,10 +105,11 @@ class HostArgument:
 
 @dataclass(frozen=True)
 class Host:
-    """The host function of a module: its arguments, and the extents that a config is picked by.
+    """The host function of a module: its arguments, and the extents by which it picks a config.
 
-    `varying` scalars are handed on at each launch and make no difference to a layout. `variables` of the host function
-    stand for the name of a tensor, which it decides. `companions` are other functions of the module for people.
+    `varying` scalars may change from launch to launch and do not affect the launch's layout. `variables` are local
+    names of the host function that refer to one tensor or another, as the function decides. `companions` are other
+    public functions of the module.
     """
 
     arguments: tuple[HostArgument, ...] = ()
@@ -115,11 +119,11 @@ class Host:
     companions: tuple[str, ...] = ()
 
     def among(self, others: Iterable[Host]) -> Host:
-        """The same, as a function has it that chooses among this one's module and others: what any takes, it takes."""
+        """The host of a function that chooses among this module and `others`: it accepts what any of them accepts."""
         return self.told({a.name: a.meaning for host in others for a in host.arguments if a.general})
 
     def told(self, meanings: Mapping[str, str]) -> Host:
-        """The same, with other meanings of the arguments that are named."""
+        """A copy in which the named arguments have the given meanings."""
         arguments = tuple(replace(a, meaning=meanings.get(a.name, a.meaning)) for a in self.arguments)
         return replace(self, arguments=arguments)
 
@@ -129,15 +133,15 @@ class Host:
 
     @property
     def inputs(self) -> tuple[HostArgument, ...]:
-        """All that is no result, in order: what an operator of torch takes."""
+        """All arguments but the results, in order: the inputs of a torch operator."""
         return tuple(a for a in self.arguments if not a.result)
 
     @property
     def pads(self) -> bool:
-        """Whether rows of a result that it makes are padded."""
+        """Whether the host pads the rows of a result that it allocates."""
         return any(a.padded for a in self.results)
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """Names of the tensors that come in, and of the results."""
+        """Names of the input tensors, then of the results."""
         return tuple(a.name for a in (*self.inputs, *self.results) if a.is_tensor)

@@ -1,9 +1,9 @@
-"""Derives the barriers of a ring from who fills and who drains it: the only place that knows an arrive count.
+"""Derives the barriers of a ring from the roles that fill and drain it. No other module computes an arrive count.
 
-Facts from TLX: `alloc_barriers(n, arrive_count)` counts calls of barrier_arrive by tasks (the compiler elects a leader
-after a task-wide sync), `barrier_expect_bytes` and a tcgen05 commit count as one such call; `alloc_warp_barrier(n,
-num_warps, num_arrivals)` counts every thread, needs no sync, and must never be the target of a TMA load or a commit.
-A commit for two CTAs arrives once in each of them.
+Rules of TLX (reference: tlx-language.md): `alloc_barriers(n, arrive_count)` counts calls of barrier_arrive by tasks, as
+the compiler elects a leader after a task-wide sync; `barrier_expect_bytes` and a tcgen05 commit count as one call each.
+`alloc_warp_barrier(n, num_warps, num_arrivals)` counts every thread and needs no sync, but must not be the target of a
+TMA load or a commit. A commit for two CTAs arrives once in each of them.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ WARP = 32
 
 
 def derive(ring: Ring, roles: Mapping[str, Role]) -> Ring:
-    """`ring` with its full, empty and ready barriers.
+    """Returns `ring` with its full, empty and ready barriers.
 
-    A ring that nobody drains is filled once, or its filler also reads it: nobody waits for a slot of it, and only for
-    TMA loads, MMAs and the stores of several replicas does somebody wait on a barrier until they are complete.
+    A ring without drains is filled once, or its filler is also its reader. Such a ring has no empty barrier. It has a
+    full barrier only if TMA loads, MMAs or the stores of several replicas fill it, since these must be waited for.
     """
-    if ring.over:  # on the barriers of the ring whose slots it uses, with bytes of its own
+    if ring.over:  # it uses the barriers of the ring whose slots it takes, with a byte count of its own
         shared = derive(replace(ring, name=str(ring.alias), over=""), roles)
         return replace(shared, name=ring.name, over=ring.over)
-    read = ring.drains and ring.fill.kind != "copy"  # what is copied, the task that copies reads, in order
+    read = ring.drains and ring.fill.kind != "copy"  # the task that issues a copy is its reader
     full = _full(ring, roles) if read or ring.fill.kind not in ("store", "copy", "async") else None
     empty = _empty(ring, roles) if ring.drains else None
     return replace(ring, full_barrier=full, empty_barrier=empty, ready_barrier=_ready(ring, roles))
 
 
 def consumers(work: Work, roles: Sequence[Role], parameters: Sequence[Parameter]) -> Size:
-    """How many tasks read each answer of cluster launch control: all of them, in all CTAs of the cluster.
+    """How many tasks read each response of cluster launch control: all tasks, in all CTAs of the cluster.
 
-    `roles` are those of the structure. Tasks whose guard is a constant of the source are counted or not; an open guard
-    counts as the number that it is.
+    `roles` are those of the structure. A task whose guard is baked is counted if the guard is true. A guard that stays
+    a constexpr parameter is added to the count by its name, as 0 or 1.
     """
     guards = {p.name: p for p in parameters}
     count = Size.literal(sum(r.replicas for r in roles if r.guard is None or _always(guards[r.guard])))
@@ -53,7 +53,7 @@ def _always(guard: Parameter) -> bool:
 
 
 def hand_out(work: Work) -> tuple[Barrier, ...]:
-    """The barriers of cluster launch control: 16 bytes a response, which each of `work.consumers` tasks reads."""
+    """The barriers of cluster launch control. A response has 16 bytes, and each of `work.consumers` tasks reads it."""
     if not work.clc:
         return ()
     one, count = Size.literal(1), work.consumers.value

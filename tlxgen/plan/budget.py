@@ -1,4 +1,4 @@
-"""Sums over the plan against the limits of its architecture, each with the reason a variant over it is rejected for."""
+"""Compares sums over the plan with the limits of its architecture; a variant over a limit is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from .model import Budget, Columns, Meeting, Plan, Reason, Role, Turn, Use
 from .registers import RegisterSplit, split_registers
 from .rings import Ring
 
-# Named barriers that the compiler takes: 0 is the default task's, 1 the switch loop's, 2 + i that of partition i.
+# The compiler uses named barrier 0 for the default task, 1 for the switch loop and 2 + i for partition i.
 # Source: fbtriton, ConvertWarpSpecializeToLLVM.cpp.
 COMPILER_BARRIERS = 2
-MAX_REGISTERS = 255  # a thread, that an instruction can name
+MAX_REGISTERS = 255  # registers a thread that an instruction can address
 
 
 def partitions(roles: Sequence[Role]) -> list[Role]:
-    """The tasks beside the default one, a role for each replica, in the order of the source."""
+    """All tasks but the default one, in the order of the source. A role is repeated for each of its replicas."""
     return [r for role in roles if not role.default for r in [replace(role, replicas=1)] * role.replicas]
 
 
 def padding(roles: Sequence[Role], group: int = 4) -> list[int]:
-    """Warps of the empty partitions that the compiler adds to fill the last warpgroup: powers of two, largest first."""
+    """Warps of the empty partitions by which the compiler fills up the last warpgroup: powers of two, largest first."""
     missing = -sum(r.warps for r in partitions(roles)) % group
     return [size for size in (2, 1) if missing & size]
 
 
 def first_free_barrier(plan: Plan) -> int:
-    """The first named barrier that a kernel may use for itself, whatever its guards are."""
+    """The first named barrier that the kernel itself may use, for all values of its guards."""
     if not plan.specialized:
         return 1
     return COMPILER_BARRIERS + len(partitions(plan.possible_roles)) + len(padding(plan.possible_roles))
 
 
 def assign_turns(plan: Plan) -> tuple[Turn, ...]:
-    """The turns with their named barriers: one id a replica, counted in threads of the waiter and of the arriver."""
+    """Gives each turn its named barriers: one id a replica, counting the threads of the waiter and the arriver."""
     free, turns = first_free_barrier(plan), []
     for turn in plan.turns:
         if turn.kind == "named":
-            # Of `replicas` ids each is met by two replicas: the one whose turn was and the one whose turn it is.
+            # Two replicas use each id: the one that ends its turn arrives, and the one whose turn begins waits.
             turn = replace(turn, first_id=free, threads=2 * plan.role(turn.role).warps * plan.arch.warp_threads)
             free += turn.replicas
         turns.append(turn)
@@ -48,10 +48,11 @@ def assign_turns(plan: Plan) -> tuple[Turn, ...]:
 
 
 def warps_meet(plan: Plan) -> tuple[Meeting, ...]:
-    """Where the warps of a role meet: between reading a ring of tensor memory and storing another into its place.
+    """Where the warps of a role meet: after they read a tile in TMEM and before they store another tile in its place.
 
-    Lanes belong to the warps of a warpgroup. In a role of two each has half of the columns of a tile, and of the tile
-    in its place another half: what one of them overwrites, the other may not have read.
+    A warp can access only the TMEM lanes of its rank in the warpgroup. In a role of two warpgroups, each takes half of
+    a tile's columns, and the halves of the two tiles are at different columns. So one warpgroup could overwrite columns
+    that the other has not read yet.
     """
     roles = {r.name: r for r in plan.roles}
     found = []
@@ -65,7 +66,7 @@ def warps_meet(plan: Plan) -> tuple[Meeting, ...]:
 
 
 def assign_meetings(plan: Plan) -> tuple[Meeting, ...]:
-    """The meetings with their named barriers, after those of the turns: counted in threads of all replicas."""
+    """Gives each meeting a named barrier, after those of the turns. Its count is the threads of all replicas."""
     free = first_free_barrier(plan) + sum(t.replicas for t in plan.turns if t.kind == "named")
     return tuple(
         replace(m, id=free + i, threads=m.replicas * plan.role(m.role).warps * plan.arch.warp_threads)
@@ -74,7 +75,7 @@ def assign_meetings(plan: Plan) -> tuple[Meeting, ...]:
 
 
 def register_split(plan: Plan) -> RegisterSplit:
-    """How the compiler shares the register file out among the tasks."""
+    """How the compiler divides the register file among the tasks."""
     tasks = [(r.warps, r.registers) for r in partitions(plan.roles)]
     split = split_registers(plan.default_role.warps, tasks)
     limits = [x.maxnreg for x in plan.launches[:1] if x.maxnreg]
@@ -82,7 +83,7 @@ def register_split(plan: Plan) -> RegisterSplit:
 
 
 def budgets(plan: Plan) -> tuple[Budget, ...]:
-    """SMEM, threads, named barriers and, where there is such a thing, TMEM of the plan."""
+    """The plan's use of SMEM, threads, named barriers and, on an architecture that has it, TMEM."""
     arch = plan.arch
     return (
         Budget("SMEM", "B", arch.smem_bytes, _smem(plan)),
@@ -93,8 +94,8 @@ def budgets(plan: Plan) -> tuple[Budget, ...]:
 
 
 def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
-    """The column map: each buffer of the rings in TMEM that have buffers of their own, one after the other, and then
-    those that take the place of others."""
+    """The map of TMEM columns: first the buffers of rings that have buffers of their own, one after the other, then
+    those of rings that alias others."""
     columns: list[Columns] = []
     for ring in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         for tile in (t for t in ring.tiles if not t.view):
@@ -106,7 +107,7 @@ def tmem_columns(plan: Plan) -> tuple[Columns, ...]:
 
 
 def _overlays(plan: Plan, columns: Sequence[Columns]) -> Iterator[Columns]:
-    """Where the tiles of a ring lie that take the place of another's, slot by slot from its first column on."""
+    """The columns of a ring whose tiles alias those of another ring, slot by slot, from the other's first column on."""
     under = {c.what: c for c in columns}
     for parent in (r for r in plan.rings if r.space == "tmem" and not r.alias):
         behind = 0
@@ -164,7 +165,7 @@ def _named_barriers(plan: Plan) -> Iterator[Use]:
 
 
 def over_budget(plan: Plan) -> Iterator[Reason]:
-    """A reason for each limit that the plan exceeds."""
+    """Yields a reason for each limit that the plan exceeds."""
     for budget in plan.budgets:
         if budget.used > budget.limit:
             parts = ", ".join(f"{u.what} {u.amount}" for u in budget.uses if u.amount)
@@ -186,7 +187,7 @@ def over_budget(plan: Plan) -> Iterator[Reason]:
 
 
 def task_registers(plan: Plan) -> Iterator[Budget]:
-    """What each role that says what it holds needs of the registers that it gets, a thread."""
+    """The registers a thread that each role needs and gets, for roles whose `holds` is stated."""
     split = register_split(plan)
     for role in plan.roles:
         if role.holds.accumulator or role.holds.working:
@@ -228,11 +229,11 @@ def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
 
 
 def _aliases(plan: Plan) -> Iterator[Reason]:
-    """A reason for each ring that may not use another's buffers.
+    """Yields a reason for each ring that must not use another ring's buffers.
 
-    It may where every buffer has the same shape and type (or, reshaped, every bank the same bytes), the role that fills
-    it is the only one that still reads the buffer then, and that role releases the buffer only when what it put there
-    has left.
+    An alias is allowed under three conditions. The buffers of both rings have the same shape and type or, if reshaped,
+    their banks have the same bytes. The role that fills the ring is the last reader of the other ring's buffer. That
+    role releases the buffer only after the data that it stored there has been read.
     """
     for ring in (r for r in plan.rings if r.alias):
         parent = plan.ring(str(ring.alias))
@@ -249,7 +250,7 @@ def _aliases(plan: Plan) -> Iterator[Reason]:
 def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.space != parent.space:
         yield f"{ring.space} against {parent.space}"
-    # A storage of tensor memory lays each bank where its parent's begins; one of SMEM lays them one after the other.
+    # In TMEM each bank starts where its parent's bank starts; in SMEM the banks follow each other.
     root = _root(plan, parent)
     fits = ring.bank_bytes <= root.bank_bytes if ring.space == "tmem" else ring.bank_bytes == root.bank_bytes
     if ring.reshaped and (ring.banks != root.banks or not fits):
@@ -271,15 +272,15 @@ def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
 
 
 def _root(plan: Plan, ring: Ring) -> Ring:
-    """The ring whose buffers those of `ring` are in the end."""
+    """The ring at the end of `ring`'s chain of aliases: the owner of the buffers."""
     return _root(plan, plan.ring(ring.alias)) if ring.alias else ring
 
 
 def _unshared(ring: Ring, parent: Ring) -> Iterator[str]:
-    """Why uses of `ring` may not stand between those of `parent`, in the place of one of its tiles.
+    """Yields why `ring` and `parent` cannot share slots and barriers, with `ring` in the place of one of its tiles.
 
-    A use of a slot is acquired, filled, read and released alike, whichever ring it is of: so the slot is free when it
-    is filled again, if nothing but the tiles and their bytes differs, and those fit.
+    Both rings must acquire, fill, read and release a slot in the same way. Only their tiles and bytes may differ, and
+    the tiles of `ring` must fit.
     """
     for what in ("space", "fill", "drains", "empty", "banks"):
         mine, other = getattr(ring, what), getattr(parent, what)
@@ -294,7 +295,7 @@ def _unshared(ring: Ring, parent: Ring) -> Iterator[str]:
 
 
 def _orders(plan: Plan) -> Iterator[Reason]:
-    """A reason for each hand-off without a barrier of its own of which those of other rings do not tell."""
+    """Yields a reason for each hand-off that has no barrier of its own and that no other ring's barriers imply."""
     for ring in plan.rings:
         yield from _unheard(plan, ring)
         for drain in ring.drains:
@@ -322,7 +323,10 @@ def _unheard(plan: Plan, ring: Ring) -> Iterator[Reason]:
 
 
 def _untold(plan: Plan, start: str, via: Sequence[str], end: str) -> str:
-    """Why `end` does not learn what the role `start` has done over a barrier of each ring of `via`, or nothing."""
+    """Why the barriers of the rings `via` do not order what `start` has done before what `end` does; empty if they do.
+
+    Each ring's full or empty barrier must lead from one role to the next, from `start` to `end`.
+    """
     at = start
     for name in via:
         passed = plan.ring(name)

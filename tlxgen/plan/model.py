@@ -1,8 +1,8 @@
-"""What a variant's kernel is: roles, rings, barriers and sizes, before any text is written.
+"""The plan of a variant: its roles, rings, barriers and sizes, before any source is rendered.
 
-A *ring* is a multi-buffered set of tiles; a *role* is a task that fills or drains rings. Nobody writes a barrier: the
-full and the empty barrier of a ring follow from who fills and who drains it (`barriers.py`), and so do the budgets
-(`budget.py`). Imports `arch`, arguments, rings, rules and work lists.
+A *ring* is a multi-buffered set of tiles, and a *role* is a task that fills or drains rings. Families do not state
+barriers: `barriers.py` derives the full and the empty barrier of a ring from the roles that fill and drain it, and
+`budget.py` derives the budgets. This module imports `arch`, arguments, rings, rules and work lists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .work import Signal, Work
 class Turn:
     """An order between the replicas of a role: each waits for its turn, then hands it to the next.
 
-    Named barriers count threads (waiters and arrivers of both sides); mbarriers count one arrival.
+    A named barrier counts threads, those that wait and those that arrive. An mbarrier counts one arrival.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A point in each step at which the replicas of a role wait for each other, by one named barrier; of one replica,
-    its warps do.
+    """A point in each step at which the replicas of a role, or the warps of its one replica, wait for each other.
 
-    What each has stored before it, all may read after it. A slot that all read between two meetings is free after the
-    second: a ring that they fill and read in step needs two slots, and no barriers of its own. What the warps of a role
-    have read of tensor memory before it, they may overwrite after it: `budget.warps_meet` says which need to.
+    They use one named barrier. All replicas may read after the meeting what each has stored before it. A slot that all
+    read between two meetings is free after the second, so a ring that the replicas fill and read in step needs two
+    slots (`SLOTS`) and no barriers of its own. The warps of a role may overwrite after the meeting the tensor memory
+    that they have read before it; `budget.warps_meet` finds the roles that need this.
     """
 
     SLOTS: ClassVar[int] = 2
@@ -58,7 +58,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Holds:
-    """Registers a thread that a role needs at its peak: accumulators of products, and what is worked with beside."""
+    """Registers a thread that a role needs at its peak: those of accumulators, and the working values beside them."""
 
     accumulator: int = 0
     working: int = 0
@@ -68,13 +68,13 @@ class Holds:
 class Role:
     """A task: its warps, its registers and, in order, what it acquires, does, publishes and releases.
 
-    `in_flight`: of the products of its loop, how many are under way when it goes on to the next.
+    `in_flight` is the number of products that are still in flight when an iteration of the role's loop ends.
     """
 
     name: str
     warps: int
     steps: tuple[Step, ...]
-    registers: int | None = None  # a thread, by setmaxnreg; None: the default task, or no request
+    registers: int | None = None  # registers a thread, for setmaxnreg; None for the default task or without a request
     replicas: int = 1
     default: bool = False
     guard: str | None = None
@@ -88,7 +88,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tl.constexpr parameter of the kernel. Baked ones are substituted in the source and then folded away."""
+    """A tl.constexpr parameter of the kernel. A baked one is replaced by its value in the source."""
 
     name: str
     value: int | bool
@@ -98,7 +98,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a variant cannot be: the rule's id and a sentence with the numbers."""
+    """Why a variant is rejected: the rule's id, and a sentence with the numbers."""
 
     rule: str
     text: str
@@ -117,7 +117,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Budget:
-    """A resource: its limit, what the plan needs of it, and for what."""
+    """A resource: its limit, and each of the plan's uses of it."""
 
     name: str
     unit: str
@@ -131,7 +131,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Columns:
-    """Neighbouring columns of tensor memory, 128 lanes of 32 bits each, what lies there and over what, if anything."""
+    """Adjacent columns of tensor memory (128 lanes of 32 bits each), their buffer, and the buffer that it aliases."""
 
     what: str
     first: int
@@ -147,8 +147,8 @@ class Columns:
 class Launch:
     """One kernel of a variant: its arguments, and what the compiler is given.
 
-    `kernel` is its name, which a family gives without that of the module. `launched`: by this variant; else only by
-    others of its structure.
+    `kernel` is its name; a family gives it without the module's name in front. `launched` says whether this variant
+    launches it. If not, other variants of its structure do.
     """
 
     kernel: str
@@ -157,21 +157,21 @@ class Launch:
     num_warps: int
     cluster: tuple[int, int, int] = (1, 1, 1)
     launched: bool = True
-    maxnreg: int | None = None  # registers a thread at most, where several CTAs are to share an SM
-    pdl: bool = False  # it starts before the kernel before it in the stream has ended
+    maxnreg: int | None = None  # limit of registers a thread, so that several CTAs fit on an SM
+    pdl: bool = False  # programmatic dependent launch: it may start before the preceding kernel of the stream ends
 
     def of_kind(self, kind: str) -> tuple[KernelArgument, ...]:
-        """Its descriptors, addresses or scalars, in order."""
+        """The arguments of a kind (descriptors, addresses or scalars), in order."""
         return tuple(a for a in self.arguments if a.kind == kind)
 
     @property
     def divisible(self) -> tuple[str, ...]:
-        """Arguments that an aligned problem passes as multiples of 16."""
+        """Names of the arguments whose value is a multiple of 16 for an aligned problem."""
         return tuple(a.name for a in self.arguments if a.divisible)
 
     @property
     def unspecialized(self) -> tuple[str, ...]:
-        """Arguments of whose values the compiler makes nothing."""
+        """Names of the arguments on whose values the compiler must not specialise the kernel."""
         return tuple(a.name for a in self.arguments if not a.specialized)
 
 
@@ -182,27 +182,27 @@ class Plan:
     name: str
     family: str
     arch: type[Arch]
-    roles: tuple[Role, ...]  # those of this variant, guards applied
-    possible_roles: tuple[Role, ...]  # those of the structure, every guard on: what the source's constants allow for
+    roles: tuple[Role, ...]  # the roles of this variant, with guards applied
+    possible_roles: tuple[Role, ...]  # the roles of the structure, with every guard on
     rings: tuple[Ring, ...]
     turns: tuple[Turn, ...]
     parameters: tuple[Parameter, ...]
     meetings: tuple[Meeting, ...] = ()
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
-    compiler_smem: tuple[Use, ...] = ()  # what the compiler adds: capture area, layout scratch
-    spare_smem: tuple[Use, ...] = ()  # what it adds only where there is room: layout scratch that it can do without
+    compiler_smem: tuple[Use, ...] = ()  # bytes that the compiler adds: capture area, layout scratch
+    spare_smem: tuple[Use, ...] = ()  # bytes that the compiler adds only if they fit: optional layout scratch
     compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
-    instruction_registers: int = 0  # a thread, that the widest MMA instruction needs at the kernel's register target
+    instruction_registers: int = 0  # registers a thread that the widest MMA instruction needs
     expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel
     work: Work = Work()
     signals: tuple[Signal, ...] = ()
-    source_barriers: tuple[Barrier, ...] = ()  # of a work list that hands out items while the kernel runs
+    source_barriers: tuple[Barrier, ...] = ()  # barriers of a work list that hands out items while the kernel runs
     facts: object = None
     host: Host = Host()
     launches: tuple[Launch, ...] = ()
     budgets: tuple[Budget, ...] = ()
-    rules: tuple[Rule, ...] = ()  # of its sizes, which a kernel asserts of its parameters
+    rules: tuple[Rule, ...] = ()  # rules on its sizes, which the kernel asserts of its parameters
     reasons: tuple[Reason, ...] = field(default=())
     tmem: tuple[Columns, ...] = ()
 
@@ -226,22 +226,28 @@ class Plan:
         steps: bool = False,
         slotted: bool | None = None,
     ) -> Cursor:
-        """Where a role is in a ring, by the names of its variables; `steps`: it counts steps of a ring of items."""
+        """A role's position in a ring, in the names of the role's variables.
+
+        `steps`: the role counts steps even if an item is one use of the ring.
+        """
         found = self.ring(ring)
         once = found.item and self.work.single and not steps
         slotted = found.slots.text != "1" if slotted is None else slotted
         return Cursor(found, counter, prefix, bank, once=once, slotted=slotted)
 
     def cursors(self, rings: Iterable[str]) -> tuple[Cursor, ...]:
-        """Where a role is in rings that it uses in step, by one count."""
+        """A role's positions in rings that it uses in step and that share one count."""
         return tuple(self.cursor(ring) for ring in rings)
 
     def products(self) -> Products:
-        """To count a task's products under way, while its source is written."""
+        """A new counter of the products that a task has in flight, for use while its source is rendered."""
         return Products()
 
     def deep(self, ring: Ring) -> Size:
-        """How many TMA stores a task may have under way when it fills the next buffer of `ring`: all others' of its."""
+        """How many TMA stores of a task may be in flight when it fills the next buffer of `ring`.
+
+        They are the stores of all its other buffers.
+        """
         banks = ring.banks // self.role(ring.fill.role).replicas
         return (ring.slots * banks - 1) * ring.stores
 
@@ -255,11 +261,11 @@ class Plan:
         return next(s for s in self.signals if s.name == name)
 
     def launch(self, name: str) -> Launch:
-        """The launch of the kernel `name` beside the main one, without the module's name before it."""
+        """The launch of the auxiliary kernel `name`, which is given without the module's name in front."""
         return next(x for x in self.launches if x.kernel.endswith(f"{name}_kernel"))
 
     def overlays(self, ring: Ring) -> tuple[Ring, ...]:
-        """The rings that take the place of `ring` slot by slot, as tiles of another shape, one after the other."""
+        """The rings whose tiles of another shape take the place of `ring` slot by slot, one after the other."""
         found: list[Ring] = []
         for r in self.rings:
             if r.slotwise and r.alias in (ring.name, *(x.name for x in found)):
@@ -271,12 +277,12 @@ class Plan:
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
-        """Every barrier array of its rings and of its tile source."""
+        """All barrier arrays: those of the rings and those of the work list."""
         return (*(b for r in self.rings for b in r.barriers), *self.source_barriers)
 
     @property
     def tile_bytes(self) -> Size:
-        """Bytes of a tile of each ring."""
+        """Bytes of one slot of each ring that has buffers of its own, in sum."""
         return total([t.bytes for r in self.rings if not r.alias for t in r.tiles])
 
     def value(self, parameter: str) -> int | bool:

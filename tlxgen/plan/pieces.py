@@ -1,6 +1,6 @@
-"""Extents that are no powers of two, as sums of such: blocks of Triton are powers of two, tiles need not be.
+"""Cuts tile extents that are not powers of two into pieces that are, since a block of Triton has to be one.
 
-Imports only sizes.
+This module imports only sizes.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from .size import Size
 
-WORDS = {3: "thirds", 5: "fifths", 7: "sevenths"}  # of the parts that the smallest piece is one of
+WORDS = {3: "thirds", 5: "fifths", 7: "sevenths"}  # keys: how many times the smallest piece fits in the extent
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of an extent: where it begins (None: with the extent), how long it is, and in how many slices it is cut.
+    """A piece of an extent: its start (None for the first piece), its length, and the number of slices it is cut into.
 
-    `suffix` ends the names of what is its own; it is empty where there is one piece.
+    `suffix` is appended to the names of the piece's own variables. It is empty where there is one piece.
     """
 
     suffix: str
@@ -26,19 +26,19 @@ class Piece:
 
 
 def shares(extent: int) -> tuple[int, ...]:
-    """The powers of two that a positive extent is the sum of, largest first, in units of the smallest: 2, 1 of 192."""
+    """The powers of two whose sum is a positive extent, largest first, in units of the smallest: (2, 1) for 192."""
     units = extent // (extent & -extent)
     return tuple(1 << i for i in reversed(range(units.bit_length())) if units >> i & 1)
 
 
 def form(extent: int) -> str:
-    """What extents have in common whose pieces have the same shares, in a word; empty for a power of two."""
+    """A word for the extents whose pieces have the same shares, such as "thirds" for 192; empty for a power of two."""
     units = sum(shares(extent))
     return "" if units == 1 else WORDS.get(units, f"of_{units}")
 
 
 def pieces(extent: Size, slices: int = 1) -> tuple[Piece, ...]:
-    """The pieces of an extent, in order, cut into equal slices: at least so many in all, a power of two."""
+    """The pieces of an extent, in order. They are cut into equal slices, at least `slices` (a power of two) in all."""
     parts = shares(extent.value)
     unit, each = extent // sum(parts), 1
     while each * sum(parts) < slices:

@@ -1,8 +1,8 @@
-"""How fbtriton shares the register file out among the tasks of a warp-specialised kernel.
+"""How fbtriton divides the register file among the tasks of a warp-specialised kernel.
 
-A model of two passes of fbtriton 3.7.4: AllocateWarpGroups.cpp (who gets how many) and ConvertWarpSpecializeToLLVM.cpp
-(which setmaxnreg that takes). tests/compile/test_registers_against_ptx.py holds it against the PTX of real compiles.
-LEAF module: pure, imports nothing of tlxgen.
+This module models two passes of fbtriton 3.7.4: AllocateWarpGroups.cpp, which computes the registers of each task, and
+ConvertWarpSpecializeToLLVM.cpp, which emits setmaxnreg. tests/compile/test_registers_against_ptx.py compares it with
+the PTX of real compiles. It is pure and imports nothing of tlxgen.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Task = tuple[int, "int | None"]  # warps, requested registers a thread
 class RegisterSplit:
     """Registers a thread, in units of one 32-bit register.
 
-    `maxnreg`: what the launch gives each thread at first (the PTX .maxnreg where `applied`; 256 serves as 255).
-    `default`: what the default task holds while the tasks run; None where not `applied`.
-    `partitions`: what each partition holds, in the caller's order; `maxnreg` for each where not `applied`.
+    `maxnreg`: what each thread has at launch (the PTX .maxnreg where `applied`; 256 means 255).
+    `default`: what the default task has while the tasks run; None where not `applied`.
+    `partitions`: what each partition has, in the caller's order; `maxnreg` for each where not `applied`.
     `applied`: whether the compiler moves registers between the tasks. If not, `reason` says why, in numbers.
     `setmaxnreg`: the distinct ("inc" | "dec", registers) in the PTX, sorted.
     """
@@ -49,8 +49,9 @@ class _Warpgroup:
 def split_registers(default_warps: int, partitions: Sequence[Task], *, exclusive: bool = False) -> RegisterSplit:
     """The split for a default task of `default_warps` and `partitions` of (warps, requested registers or None).
 
-    A task with replicas is one partition a replica, in the order of the source. `exclusive` is that of tlx.async_tasks:
-    the kernel then never hands registers back. Raises on no request: what TLX refuses or drops is not `applied`.
+    Each replica of a task is one partition, in the order of the source. `exclusive` is the option of tlx.async_tasks
+    under which the kernel never gives registers back. The function does not raise: where TLX would refuse or ignore
+    the requests, the result is not `applied`.
     """
     groups = _warpgroups(partitions)
     workers = WARPGROUP_WARPS * -(-sum(w for w, _ in partitions) // WARPGROUP_WARPS)
@@ -76,7 +77,7 @@ def split_registers(default_warps: int, partitions: Sequence[Task], *, exclusive
 
 
 def _refusal(default_warps: int, requests: Sequence[int | None]) -> str:
-    """Why the requests reach no allocation at all; empty if they do."""
+    """Why the compiler ignores the requests; empty if it follows them."""
     asked = [r for r in requests if r]
     if not asked:
         return "no task asks for registers"
@@ -91,9 +92,9 @@ def _refusal(default_warps: int, requests: Sequence[int | None]) -> str:
 
 
 def _warpgroups(partitions: Sequence[Task]) -> list[_Warpgroup]:
-    """Partitions packed as AllocateWarpGroups does: padded to full warpgroups, widest first, source order among equals.
+    """Packs partitions as AllocateWarpGroups does: padded to full warpgroups, widest first, source order among equals.
 
-    A group asks for the most that any of its members asks for. Padding is a member that asks for the floor.
+    A group requests the largest number that any of its members requests. Padding requests the minimum.
     """
     tasks = [(warps, request or 0) for warps, request in partitions]
     missing = -sum(w for w, _ in tasks) % WARPGROUP_WARPS
@@ -114,8 +115,8 @@ def _warpgroups(partitions: Sequence[Task]) -> list[_Warpgroup]:
 def _moves(
     maxnreg: int, default_warps: int, workers: int, default: int, requests: Sequence[int], exclusive: bool
 ) -> tuple[tuple[str, int], ...]:
-    """The setmaxnreg: at kernel entry, at the entry of the tasks, and (not if `exclusive`) at their end."""
-    low = FLOOR  # what workers keep while only the default task runs; it takes the rest, up to the ceiling
+    """The setmaxnreg instructions at kernel entry, at the entry of the tasks and, unless `exclusive`, at their end."""
+    low = FLOOR  # of the workers while only the default task runs, which takes the rest up to the ceiling
     high = (maxnreg + (maxnreg - low) * workers // default_warps) // STEP * STEP
     if high > CEILING:
         high = CEILING

@@ -1,6 +1,6 @@
-"""Rings: multi-buffered tiles on their way between tasks, their barriers, and where a role is in one.
+"""Rings: multi-buffered tiles that tasks hand to each other, with their barriers and the position of a role in them.
 
-Imports only `arch` and sizes.
+This module imports only `arch` and sizes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from .size import Size
 class Tile:
     """One operand of a ring's slot: `whole` elements of `dtype`, cut along `axis` into `groups` buffers.
 
-    `of` is the tensor whose type the source gives it where several tensors pass through the same buffers; a tile that
-    is `internal` is of no tensor, and the source names its type. `padded`: TMA leaves a gap after each 8 bytes, so that
-    it takes twice its bytes of SMEM. `halved`: in tensor memory, lanes 64 and up hold the right half of its 64 rows, as
-    an MMA of two CTAs leaves them. A `view` is the tile before it by another shape, and takes nothing itself.
+    `of` names the tensor whose dtype the source uses for the tile, where several tensors use the same buffers. An
+    `internal` tile belongs to no tensor, so the source spells its dtype. In a `padded` tile TMA leaves a gap of 8 bytes
+    after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold the right
+    half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape, and takes no
+    space itself.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Tile:
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """The extents of one buffer, which is also the box of one TMA copy."""
+        """The extents of one buffer, which are also those of the box of one TMA copy, in elements."""
         return tuple(s // self.groups if i == self.axis else s for i, s in enumerate(self.whole))
 
     @property
@@ -61,13 +62,15 @@ class Tile:
 
     @property
     def smem_bytes(self) -> int:
-        """What all the groups in one slot take of SMEM."""
+        """Bytes of SMEM that all the groups in one slot take."""
         return 0 if self.view else self.bytes.value * (2 if self.padded else 1)
 
     @property
     def tmem_columns(self) -> int:
-        """Columns of tensor memory that one buffer takes. Blocks of 128 x 4 MX scales take 4, each quarter of the lanes
-        has all of them."""
+        """Columns of tensor memory that one buffer takes.
+
+        A block of 128 x 4 MX scales takes 4 columns, since each quarter of the lanes has a copy of all its scales.
+        """
         if self.dtype.name == "e8m0":
             return self.shape[0].value // 32 * (self.shape[1].value // 4)
         return self.shape[-1].value * self.dtype.bits // (64 if self.halved else 32)
@@ -75,17 +78,17 @@ class Tile:
 
 @dataclass(frozen=True)
 class Fill:
-    """Who fills a ring's slots: a role, by TMA loads or MMAs that complete on the full barrier, by its own stores, or
-    by tcgen05 copies from SMEM, which are in order with the MMAs of the same task that read them and need no barrier.
+    """The role that fills a ring's slots, and by what instructions (`kind`).
 
-    `ctas`: the loads of so many CTAs complete on the full barrier of the first of them, the leader; the MMAs of the
-    leader fill the slots of so many; so many store, each its own slot, and tell the leader. `remote`: the role
-    fills, in each of `ctas` CTAs, one of a tile's groups in each of them, by stores that complete on the full barrier.
-    `gather`: likewise it stores one tile to each of them, where a slot has a buffer for the tile of every CTA.
-    `exchange`: of the two groups of the first tile it stores one itself, and the same role of the other of two CTAs
-    sends the other one, whose bytes complete on the full barrier.
-    `parts`: each replica of the role stores a part of the slot, and all of them read the whole. `async`: the role's own
-    asynchronous copies (cp.async), for which it waits itself, and then publishes where another role drains.
+    tma: TMA loads that complete on the full barrier; those of `ctas` CTAs complete on the barrier of the first, the
+    leader. commit: MMAs, whose commit arrives on the full barrier; those of the leader fill the slots of `ctas` CTAs. store: the role's own stores. parts: each replica of
+    the role stores a part of the slot, and all replicas read the whole. copy: tcgen05 copies from SMEM, which need no
+    barrier, since the MMAs that read them are issued later by the same task. remote: in each of `ctas` CTAs the role
+    stores one of a tile's groups into each CTA, and these stores complete on the full barrier. gather: likewise, but
+    the role stores one tile into each CTA, where a slot has a buffer for the tile of every CTA. async: the role's own
+    cp.async copies; the role waits for them and then publishes the slot if another role drains it. exchange:
+    the role stores one of the two groups of the first tile itself, and the same role of the other of two CTAs sends the
+    other group, whose bytes complete on the full barrier.
     """
 
     role: str
@@ -98,7 +101,7 @@ class Fill:
 
     @property
     def means(self) -> str:
-        """What fills it, in a word."""
+        """What fills it, in words for users."""
         return {
             "tma": "TMA",
             "store": "stores",
@@ -114,16 +117,17 @@ class Fill:
 
 @dataclass(frozen=True)
 class Drain:
-    """Who releases a slot: `arrivals` a use by each of `replicas` replicas of a role in each of `ctas` CTAs.
+    """The role that releases a slot, with `arrivals` a use from each of `replicas` replicas in each of `ctas` CTAs.
 
-    `until` names the ring whose tile takes the slot's place before the release, which comes when that tile has left.
-    `by`: the task itself arrives, or the tensor core does when the MMAs that read the slot are complete, or nobody does
-    where the slot is filled `once`. `at`: where;
-    in each of the CTAs, or in the first of them alone, the leader. `via`: nobody arrives; the filler comes to know by
-    the barriers of these rings, the first of which the drainer fills or drains and the last the filler itself: each is
-    passed on only after the one before it, once a use. What the tensor core does for one thread is done in order, so
-    that a role that both reads the slot and fills it by MMAs knows by itself. `after`: it is another role that reads
-    the slot, named first, and by the barriers of the rings named next the one that releases it learns that it has.
+    `by` says what arrives. arrive: the task itself. commit: the tensor core, when the MMAs that read the slot are
+    complete. once: nothing, since the slot is filled once. `at` says where: in each CTA, or in the first alone, the
+    leader. `until` names the ring whose tile takes the slot's place before the release; the slot is released after that
+    tile has left it.
+
+    With `via`, no arrival is needed: the barriers of these rings, passed in this order once a use, lead from this role
+    to the filler. (The tensor core executes the products of one thread in order, so a role that both reads the slot by
+    MMAs and fills it by MMAs needs no `via` ring in between.) With `after`, its first name is the role that reads the
+    slot, and the barriers of the rings named next lead from that reader to this role.
     """
 
     role: str
@@ -141,9 +145,9 @@ class Drain:
 class Barrier:
     """A derived mbarrier array, one barrier a slot.
 
-    `kind`: `tx` completes on bytes, `commit` when the tensor core is done, `leader` on one arrival a task, `warp` on
-    one arrival a thread. `count` is what the hardware counts; `arrivals` is how often the source calls barrier_arrive
-    on it in a phase; `who` is for people.
+    `kind`: `tx` completes on bytes, `commit` on a commit of the tensor core, `leader` on one arrival a task, `warp` on
+    one arrival a thread. `count` is the arrive count of the hardware, `arrivals` the number of calls of barrier_arrive
+    in a phase, and `who` describes the arrivals for readers.
     """
 
     name: str
@@ -162,15 +166,17 @@ class Ring:
 
     `slots` uses are in flight; use n occupies slot n % slots with phase (n // slots) & 1. The filler waits on the empty
     barrier with the phase flipped (the first pass is free), the drainer on the full barrier with the phase itself.
-    `banks` rings of the same kind lie side by side, one for each replica that has its own.
-    `alias` names the ring whose buffers it uses, one for one, or, if `reshaped`, bank for bank, as tiles of another
-    shape or type; `budget` says when that is safe. `rendezvous`: so many CTAs tell the first of them that their slot is
-    full, before it reads the slots of all; a `relay` is the role that tells it. `parts`: a slot is published in so many
-    parts, each on a barrier of its own.
-    `slotwise`: slot by slot, either ring's tiles lie in a place, in turns. `over` names the one tile of the other ring
-    whose place it takes: the two then also share their barriers, and each use of a slot is of one or the other.
-    `behind`: in that place it lies behind the tiles of the ring before it, in columns that these leave free.
-    `item`: a work item is one use of it, not a step of an item. `stores`: TMA stores by which a buffer leaves.
+    `banks` is the number of copies of the ring, one for each replica that has its own.
+
+    `alias` names the ring whose buffers it uses: buffer for buffer or, if `reshaped`, bank for bank as tiles of another
+    shape or dtype. `budget` checks that this is safe. If `slotwise`, the tiles of the two rings take turns in each
+    slot. If `behind`, its tiles use the columns of the slot that the preceding ring's tiles leave free. `over` names
+    the one tile of the other ring whose place it takes; the two rings then share their barriers, and each use of a slot
+    belongs to one ring or the other. `stores` is the number of TMA stores by which a buffer leaves.
+
+    `rendezvous` is the number of CTAs that tell the first of them that their slot is full, before that CTA reads all
+    their slots; a `relay` is the role that tells it. `parts` is the number of parts in which a slot is published, each on a barrier of its own. If `item`, a
+    work item is one use of the ring; otherwise each step of an item is one.
     """
 
     name: str
@@ -198,8 +204,8 @@ class Ring:
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
-        """The barrier arrays that it declares, in the order of the source."""
-        if self.over:  # those of the ring whose slots it uses
+        """The barrier arrays that the ring declares, in the order of the source."""
+        if self.over:  # it uses the barriers of the ring whose slots it takes
             return ()
         return tuple(b for b in (self.full_barrier, self.empty_barrier, self.ready_barrier) if b)
 
@@ -208,7 +214,7 @@ class Ring:
 
     @property
     def copies(self) -> Size:
-        """How many buffers a slot has for each of its tiles, or for each group of one."""
+        """How many buffers a slot has for each tile, or for each group of a tile that is cut into groups."""
         return Size.literal(1) * (self.fill.ctas if self.fill.kind == "gather" else 1)
 
     @property
@@ -218,7 +224,7 @@ class Ring:
 
     @property
     def released_at_leader(self) -> bool:
-        """Whether it is in the first CTA alone that slots are released."""
+        """Whether slots are released on the empty barriers of the first CTA alone."""
         return any(d.at == "leader" for d in self.drains)
 
     @property
@@ -227,18 +233,19 @@ class Ring:
 
     @property
     def bank_bytes(self) -> int:
-        """Bytes of all slots of one bank, whoever owns them."""
+        """Bytes of all slots of one bank, even if the buffers are those of another ring."""
         return sum(t.smem_bytes for t in self.tiles) * self.slots.value * self.copies.value
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a role is in a ring: its count of uses, and slot and phase that follow, in the source's names.
+    """The position of a role in a ring: its count of uses, and the slot and phase that follow, in the source's names.
 
-    `counter` is the variable that counts uses, `offset` what is added to it. `prefix` begins the names of the variables
-    of slot and phase. `bank` is the role's own, where each replica has one; a number where the source is written
-    once for each. `once`: a CTA uses each slot once, so that nothing is counted and the phase is 0. `slotted`: the
-    source keeps the slot in a variable; else there is one slot a bank. `at` is a slot that has another name.
+    `counter` is the variable that counts uses, and `offset` is added to it. The names of the variables of slot and
+    phase start with `prefix`. `bank` is the role's own bank, where each replica has one; it is a number if the source
+    is unrolled over the replicas. If `once`, a CTA uses each slot once, so that uses are not counted and the phase
+    is 0. If `slotted`, the source keeps the slot in a variable; otherwise each bank has one slot. `at` is an expression
+    that replaces the slot's name.
     """
 
     ring: Ring
@@ -255,7 +262,7 @@ class Cursor:
 
     @property
     def counted(self) -> str:
-        """The number of the use."""
+        """The expression for the number of the use."""
         return f"{self.counter}{self.offset}"
 
     @property
@@ -272,7 +279,7 @@ class Cursor:
 
     @property
     def computed(self) -> str:
-        """The slot of the role's bank, computed where it stands."""
+        """An expression that computes the slot of the role's bank in place."""
         if self.ring.slots.text == "1":
             return str(self.bank) or "0"
         count = f"({self.counted})" if self.offset else self.counted
@@ -280,7 +287,7 @@ class Cursor:
         return f"{self.bank} * {self.ring.slots} + {slot}" if self.bank else slot
 
     def of(self, bank: str | int, *, last: bool = False) -> Cursor:
-        """The same slot of another bank, whose place the source adds `last` if it is written so."""
+        """The same slot of another bank. With `last`, the bank's offset is written behind the slot."""
         bare = replace(self, bank="", at="").slot
         if self.once or not self.slotted:
             return replace(self, bank=bank, at="")
@@ -290,25 +297,25 @@ class Cursor:
         return replace(self, at=f"{bare} + {apart}" if bank else bare)
 
     def own(self, bank: str) -> Cursor:
-        """Of the role's own bank: `ring.position` moves the slot there."""
+        """The position in the role's own bank; the macro `ring.position` adds the bank's offset to the slot."""
         return replace(self, bank=bank)
 
     def named(self, slot: str) -> Cursor:
-        """Where the source has another name for the slot."""
+        """The same position, where the source has another name for the slot."""
         return replace(self, at=slot)
 
     def later(self, uses: str | int, prefix: str | None = None) -> Cursor:
-        """So many uses later, or earlier if negative."""
+        """The position that many uses later, or earlier if negative."""
         text = f" - {-uses}" if isinstance(uses, int) and uses < 0 else f" + {uses}"
         return replace(self, offset=text if uses else "", prefix=self.prefix if prefix is None else prefix)
 
     @property
     def first(self) -> Cursor:
-        """At the first use of all."""
+        """The position of the first use of all."""
         return replace(self, once=True, bank=self.bank or 0)
 
     def use(self, n: int) -> Cursor:
-        """At the n-th use of all, from 0 on, of a role that is nowhere else in the ring."""
+        """The slot of use `n`, counted from 0, for a role whose uses of the ring are all unrolled."""
         slots = self.ring.slots
         if slots.value == 1:
             return replace(self, at=str(self.bank) or "0")
@@ -316,7 +323,7 @@ class Cursor:
         return replace(self, at=f"{self.bank} * {slots}{apart}" if self.bank else str(n % slots.value))
 
     def part(self, i: str | int) -> Cursor:
-        """The barrier of one of the parts in which a slot is published."""
+        """The position of the barrier of part `i`, where a slot is published in parts."""
         parts = self.ring.parts
         if parts == 1:
             return self
@@ -325,7 +332,7 @@ class Cursor:
         return replace(self, at=f"{self.bank} * {parts} + {i}" if self.bank else str(i))
 
     def index(self, tile: Tile, group: str | int = 0) -> str:
-        """Which of a tile's buffers has a group of this slot, or, of a gather, the tile of a CTA."""
+        """The index of the buffer that holds a group of a tile in this slot or, in a gather, the tile of a CTA."""
         buffers = self.ring.copies * tile.groups
         if buffers.text == "1":
             return self.slot

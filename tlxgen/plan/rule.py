@@ -1,6 +1,6 @@
-"""What the sizes of a variant must satisfy, as a condition: a text for the source, a truth for a plan.
+"""Rules on the sizes of a variant. A rule's condition is both source text, for an assertion, and a value, for the plan.
 
-LEAF module: imports nothing of tlxgen.
+This module imports nothing of tlxgen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Extent(Protocol):
-    """What has both a value, for a variant, and a text, for the source of its structure: `Size`."""
+    """The protocol of `Size`: a value for a variant, and a text for the source of its structure."""
 
     @property
     def text(self) -> str: ...
@@ -21,7 +21,7 @@ class Extent(Protocol):
 
 @dataclass(frozen=True)
 class Condition:
-    """Python source that is true of the parameters, and whether it is true of this variant's."""
+    """A condition as Python source in the kernel's parameters, and its truth for this variant."""
 
     text: str
     holds: bool
@@ -29,9 +29,9 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on sizes. A variant that breaks it is rejected for `rule`; a kernel asserts it of its parameters.
+    """A condition on sizes. A variant that breaks it is rejected with the id `rule`; a kernel asserts it.
 
-    `message` says what is needed; `found`, which is put before it, what this variant has instead.
+    `message` says what is required. `found`, which is put in front of it, says what this variant has instead.
     """
 
     rule: str
@@ -49,7 +49,7 @@ def at_least(size: Extent, least: int) -> Condition:
 
 
 def between(size: Extent, least: int, most: int) -> Condition:
-    # Triton compiles no chained comparison.
+    # Triton does not compile chained comparisons.
     return Condition(f"{size.text} >= {least} and {size.text} <= {most}", least <= size.value <= most)
 
 

@@ -1,4 +1,4 @@
-"""Sizes that have a value, for this variant, and a text, for the source of its structure. LEAF: imports nothing."""
+"""Sizes that have a value, for a variant, and a text, for the source of its structure. Imports nothing of tlxgen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Size:
             return self
         if self.text == "1":
             return other
-        # a // 2 * b and a * (b // 2) are different numbers: a right operand that is itself a product keeps its bracket
+        # a // 2 * b and a * (b // 2) may differ, so a right operand that is itself a product keeps its parentheses
         return Size(f"{self._as(_PRODUCT)} * {other._as(_ATOM)}", self.value * other.value, _PRODUCT)
 
     def __floordiv__(self, other: int) -> Size:

@@ -26,7 +26,7 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class _Edge:
-    """From who fills to who reads, and the rings between them."""
+    """The role that fills, the role that reads, and the rings between them."""
 
     source: str
     target: str
@@ -34,8 +34,8 @@ class _Edge:
 
 
 def sketch(plan: Plan, width: int = 110) -> tuple[str, ...]:
-    """Tasks and the rings between them, a path from task to task on a line; a longer one is broken behind an arrow, a
-    longer arrow behind rings that are filled alike."""
+    """Tasks and the rings between them, one path from task to task a line. A longer line is broken behind an arrow, and
+    a longer arrow behind rings that are filled alike."""
     edges = _edges(plan)
     lines: list[str] = []
     while edges:
@@ -54,7 +54,7 @@ def sketch(plan: Plan, width: int = 110) -> tuple[str, ...]:
 
 
 def _edges(plan: Plan) -> list[_Edge]:
-    """One for each pair of tasks, in the order of their rings."""
+    """The edges, one for each pair of tasks, in the order of their rings."""
     between: dict[tuple[str, str], list[Ring]] = {}
     for ring in plan.rings:
         for reader in dict.fromkeys(readers(plan, ring)):
@@ -63,8 +63,10 @@ def _edges(plan: Plan) -> list[_Edge]:
 
 
 def readers(plan: Plan, ring: Ring) -> list[str]:
-    """Who reads the slots. A ring that nobody releases has one reader: the TMA engine reads what was staged for it, the
-    task that multiplies reads what TMA brought, and the filler what its replicas or CTAs store for each other.
+    """The names of those that read the slots of a ring.
+
+    A ring that no role releases has one reader. The TMA engine reads a tile that was staged for a store, the MMA role
+    reads what TMA has loaded, and the filler reads what its replicas or CTAs store for each other.
     """
     if ring.fill.kind == "copy":
         return [ring.fill.role]
@@ -86,7 +88,7 @@ def _task(plan: Plan, name: str) -> str:
 
 
 def _arrow(plan: Plan, edge: _Edge) -> str:
-    """Rings that are filled alike and have as many slots share one pair of brackets."""
+    """The arrow of an edge. Rings of the same fill and the same number of slots share one pair of brackets."""
     alike: dict[str, list[str]] = {}
     replicas = {r.replicas for r in plan.possible_roles if r.name in (edge.source, edge.target)}
     for ring in edge.rings:
@@ -99,7 +101,7 @@ def _arrow(plan: Plan, edge: _Edge) -> str:
 
 
 def _shown(plan: Plan, size: Size) -> str:
-    """The text of a size, in numbers where its parameters are constants of the source."""
+    """The text of a size, with numbers for the parameters that are baked."""
     names = set(re.findall(r"[A-Za-z_]\w*", size.text))
     kept = {p.name for p in plan.parameters if not p.baked}
     return size.text if names and names <= kept else str(size.value)

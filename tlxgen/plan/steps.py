@@ -1,4 +1,4 @@
-"""What a task does, in order, as data: the synchronisation of its source, and in words what it computes between."""
+"""The steps of a task, in order, as data: the synchronisation in its source, and in words what it computes between."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Kind = Literal[
 class Step:
     """One step of a task: `on` names a ring, a tile, a product, a turn or a signal.
 
-    `under_way`: how many later products or stores may be under way when it ends. `when`: the guard behind which it
-    stands, or `not` and the guard.
+    `under_way` is the number of later products or stores that may still be in flight when the step ends. `when` is the
+    guard under which the step is executed, or `not` and the guard.
     """
 
     kind: Kind
@@ -57,9 +57,9 @@ class Step:
 
 
 def steps(*texts: str, when: str = "") -> tuple[Step, ...]:
-    """Steps from words: "acquire ab", "wgmma_wait acc 1", "store_wait C_STAGES - 1"; ": words" for what is computed.
+    """Parses steps: "acquire ab", "wgmma_wait acc 1", "store_wait C_STAGES - 1"; ": words" describes a computation.
 
-    Empty words are no step. Raises ValueError for words that begin with no kind of step.
+    An empty text gives no step. Raises ValueError for a text that does not start with a kind of step.
     """
     return tuple(_step(text, when) for text in texts if text)
 
@@ -77,12 +77,12 @@ def _step(text: str, when: str) -> Step:
 
 
 def merged(found: Iterable[Step]) -> tuple[Step, ...]:
-    """Without a step that is the same as the one before it: loads of a tile's groups, say, or of each replica."""
+    """The steps without repetitions of the preceding one, as the loads of a tile's groups or of each replica are."""
     return tuple(step for step, _ in itertools.groupby(found))
 
 
 def compared(declared: Iterable[Step], constants: Mapping[str, int | bool]) -> tuple[Step, ...]:
-    """The declared steps that are in the source, of whose guards and parameters `constants` are constants of it."""
+    """The declared steps that should be in the source, where `constants` are the baked guards and parameters."""
     there = (s for s in declared if s.kind != "do" and _there(s.when, constants))
     return merged(replace(s, when="", under_way=_folded(s.under_way, constants)) for s in there)
 
@@ -93,6 +93,6 @@ def _there(when: str, constants: Mapping[str, int | bool]) -> bool:
 
 
 def _folded(text: str, constants: Mapping[str, int | bool]) -> str:
-    """A number less one, as the source has it where that number is a constant."""
+    """Folds "N - 1" to a number if N is a constant of the source."""
     name, minus, one = text.partition(" - ")
     return str(constants[name] - int(one)) if minus and name in constants else text

@@ -1,4 +1,4 @@
-"""Where the work items of a CTA come from, and the words in global memory by which CTAs hand something on."""
+"""Work lists, from which CTAs take their work items, and signals, by which CTAs synchronise through global memory."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ Tail = Literal["whole", "split", "helped", "grouped", "grouped_split"]
 class Work:
     """A work list: it yields the same items to every role of a CTA.
 
-    `kind` names its part in `templates/lib/work/`. grid: one item a CTA. persistent: every so many-th item. clc:
-    cluster launch control hands items out while the kernel runs. dynamic: a counter in global memory does. grouped:
-    items of all groups together, whose sizes only the device knows; their `numbers` come from one of the others. `tail`
-    names the part that says what becomes of the tiles of the last wave: left whole, or cut along K, in parts for all
-    CTAs or for those that have none; grouped tiles are left whole, or those of groups with a long K are cut. `cluster`
-    CTAs take an item together; of the role that multiplies, `replicas` take items in turns. `asks` is the guard of a
-    task that asks for items, `consumers` the number of tasks that read each answer: both for clc alone, and the latter
-    is set by `plan.complete`. `groups`: of grouped items, what the search for an
-    item's group is told: the groups' sizes, their number, the extent that they share, and what an item takes of it.
-    `alike`: every group has as many items, so that the host knows how many there are. `parted`: an item is a part of a
-    tile along the extent that groups share, and an empty group has items, too.
-    `blocks`: what belongs to a group in whole blocks of so many rows, as MX scales do, is found by how many of them lie
-    before it.
+    `kind` names its part in `templates/lib/work/`. grid: one item a CTA. persistent: a CTA starts with the item of its
+    own number and strides by the number of CTAs. clc: cluster launch control hands items out while the kernel runs.
+    dynamic: CTAs draw items from a counter in global memory. grouped: items of all groups together, whose sizes only
+    the device knows; `numbers` is the kind of list that item numbers come from.
+
+    `tail` names the part that handles the tiles of the last wave. They are left whole, or cut along K into parts for
+    all CTAs or for idle ones. Grouped tiles are left whole, or those of groups with a long K are cut. `cluster` CTAs
+    take an item together, and `replicas` of the MMA role take items in turns. `asks` is the guard of the task that
+    requests items, and `consumers` the number of tasks that read each response; both are for clc alone, and
+    `plan.complete` sets the latter.
+
+    The rest is for grouped items. `groups` are the arguments of the search for an item's group: the groups' sizes,
+    their number, the extent that they share, and an item's share of it. If `alike`, every group has the same number of
+    items, so that the host knows their total. If `parted`, an item is a part of a tile along the shared extent, and an
+    empty group has items, too. `blocks` is the number of rows in a block of data, such as MX scales, of which each
+    group has whole blocks; the position of a group's blocks is the number of blocks before it.
     """
 
     kind: Kind = "grid"
@@ -44,22 +47,25 @@ class Work:
 
     @property
     def name(self) -> str:
-        """For people: the kind, and of grouped items where their numbers come from, unless that is every so many-th."""
+        """The name for readers: the kind and, for grouped items, the kind of `numbers` if that is not persistent."""
         return f"{self.kind}, {self.numbers}" if self.numbers != "persistent" else self.kind
 
     @property
     def counter(self) -> str:
-        """The kernel's argument by which CTAs draw items, a word that is zero when a kernel starts; empty without."""
+        """The kernel's argument for the counter from which CTAs draw items; empty without one.
+
+        The counter must be zero when a kernel starts.
+        """
         return "counter_ptr" if "dynamic" in (self.kind, self.numbers) else ""
 
     @property
     def single(self) -> bool:
-        """Whether a CTA has one item: what is used once an item is then used once."""
+        """Whether a CTA has one item, so that a ring that is used once an item is used once."""
         return self.kind == "grid"
 
     @property
     def together(self) -> str:
-        """What divides the number of a CTA by those that take an item together."""
+        """Source text that divides the number of a CTA by the number of CTAs that take an item together."""
         return f" // {self.cluster}" if str(self.cluster) != "1" else ""
 
     @property
@@ -69,13 +75,15 @@ class Work:
 
 @dataclass(frozen=True)
 class Signal:
-    """Words in global memory by which the tasks of one CTA tell those of others that what they have stored is there.
+    """Words in global memory (semaphores) by which a task tells tasks of other CTAs that its stores are visible.
 
-    `by` signals and `to` waits: names of roles. `pointer` is the kernel's argument; a word belongs to a tile, or, if
-    `words` is more than 1, to each replica of `by` that has rows of it. It is complete after `expected` arrivals, in
-    the source's terms. A word must be zero when a kernel starts: the only waiter takes the arrival away, or the last of
-    `waiters` waiters, which count themselves in the bits from `count_limit` on, resets it. Where `last`, nobody waits:
-    who arrives last goes on with what all have stored, and resets the word.
+    The role `by` signals, and the role `to` waits. `pointer` is the kernel's argument. There is one word a tile or, if
+    `words` is more than 1, one for each replica of `by` that has rows of the tile. A word is complete after `expected`
+    arrivals (an expression of the source).
+
+    A word must be zero when a kernel starts, so the kernel resets it: the only waiter subtracts the arrival, or the
+    last of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no
+    role waits: the CTA that arrives last continues with what all have stored, and resets the word.
     """
 
     name: str
@@ -91,12 +99,12 @@ class Signal:
 
     @property
     def counted(self) -> bool:
-        """Whether it is a count, not a mark that one task leaves for one other."""
+        """Whether it counts several arrivals or waiters; otherwise it is a flag from one task to one other."""
         return self.expected != "1" or self.waiters != "1"
 
     @property
     def means(self) -> str:
-        """Who waits for how many of whom, and who resets it."""
+        """A text for readers: how many arrivals of which role, which role waits, and what resets the word."""
         arrivals = f"{self.expected} arrivals" if self.counted else "1 arrival"
         if self.last:
             return f"{arrivals} of {self.by}, of which the last goes on, and resets it"

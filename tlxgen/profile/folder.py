@@ -34,7 +34,7 @@ def files_of(work: Working, made: dict[str, Twin]) -> dict[str, bytes]:
 
 
 def refuse(folder: Path, generated: Path) -> None:
-    """Raises ProfileError for a folder that has other files than twins: generated/, or whatever else somebody has."""
+    """Raises ProfileError for a folder with other files than twins, such as generated/."""
     if os.path.realpath(folder) == os.path.realpath(generated):
         raise ProfileError(
             f"{folder} is for what build writes; instrumented modules go elsewhere", remedy="--out twins"

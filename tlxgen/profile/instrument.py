@@ -53,7 +53,7 @@ def shared_stamps() -> str:
 
 
 def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> Twin:
-    """The twin of `source`, a module of `plan` as it was rendered, or as somebody has edited it since.
+    """The twin of `source`, a module of `plan` as it was rendered or edited since.
 
     `constants`: the guards that are constants of the source. Raises ProfileError for a module whose tasks are not those
     of the plan, or that has stamps.

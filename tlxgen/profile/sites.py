@@ -1,4 +1,5 @@
-"""What begins at each stamp of an instrumented kernel: its class, the ring or the signal, and who is waited for."""
+"""The operation that starts at each stamp of an instrumented kernel: its class, its ring or signal, and the task that a
+wait is for."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def class_of(kind: Kind) -> Class:
 
 
 def waited_for(step: Step, plan: Plan, role: Role) -> str:
-    """Who ends the wait that a step is, as the plan says; empty for a step that waits for nobody."""
+    """The role that ends the wait of a step, by the plan; empty for a step that is not a wait."""
     if step.kind in ("wait", "acquire", "rendezvous"):
         return _arrives(step, plan)
     if step.kind == "take":

@@ -1,4 +1,4 @@
-"""Where the time of each task goes: waits by who is waited for, products, loads, stores, hand-offs, and the rest."""
+"""The time of each task: waits, by the task waited for, products, loads, stores, hand-offs, and the rest."""
 
 from __future__ import annotations
 

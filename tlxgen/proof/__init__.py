@@ -1,4 +1,4 @@
-"""What was verified, as the lock records it: of which code, by which simulator, how, and what was found."""
+"""Records of verification in locks: the code, the simulator, the runs, and the findings."""
 
 from .fingerprint import Simulator, simulator_of
 from .record import SECTION, Finding, Record, State, Want, read, state_of

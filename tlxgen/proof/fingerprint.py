@@ -1,8 +1,9 @@
-"""The digest of the simulator: of every module that can change a verdict, and of the libraries that it stands on.
+"""The digest of the simulator: of every module that can change a verdict, and of the libraries that it uses.
 
-Which modules those are is read off their imports, without importing them: all that what runs and judges a generated
-module reaches, and all that its family's inputs, reference and tolerance reach. A new module is among them by itself.
-Only what stands in APART is left out. What cannot be read has no digest, and then nothing counts as proven.
+The modules are found by their imports, which are read and not executed. They are all modules that the code which runs
+and judges a generated module reaches, and all that its family's inputs, reference and tolerance reach. A new module is
+included automatically; only modules in APART are left out. If a module cannot be read, there is no digest, and no
+record counts as a proof.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tlxgen import digest, stamp
 from tlxgen.files import write_atomic
 
 ROOTS = ("tlxgen.verify.simulate", "tlxgen.verify.parallel")
-# Left out with all that is below, as none of it can change the verdict on a module whose digests are the same.
+# These packages and their subpackages are left out, since they cannot change the verdict on an unchanged module.
 APART = {
     "tlxgen.plan": "it decides what the module says, which has a digest of its own",
     "tlxgen.spec": "it decides what the spec's values are, which have a digest of their own",
@@ -30,29 +31,29 @@ APART = {
     "tlxgen.verify.functions": "it runs hand-written kernels, which have no record",
     "tlxgen.bounded": "it starts the process; one that is lost is no verdict",
 }
-FAMILIES = "tlxgen.families"  # itself, and not what is below: it finds the family and its variants
-LIBRARIES = {"torch": "torch", "triton": "fbtriton"}  # by the name that is imported; they compute what kernels compute
-PLAIN = {"greenlet", "pydantic"}  # compared with nothing: they switch between tasks and check types
+FAMILIES = "tlxgen.families"  # left out, but not its subpackages: it only finds the family and its variants
+LIBRARIES = {"torch": "torch", "triton": "fbtriton"}  # imported name -> distribution, of libraries with numerics
+PLAIN = {"greenlet", "pydantic"}  # libraries whose versions do not matter: they switch tasks and check types
 
 
 class UnreadableError(Exception):
-    """A module, or a library, of which no digest can be made."""
+    """A module or a library has no digest."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """What gives a verdict on the modules of a family: a digest of its code, and the versions of libraries."""
+    """The simulator of a family's modules: the digest of its code, and the versions of libraries."""
 
     digest: str
     libraries: Mapping[str, str]
 
     def made(self, by: str, libraries: Mapping[str, str]) -> bool:
-        """Whether this simulator made a record. A library that is not here cannot be compared, and does not count."""
+        """Whether this simulator made a record. A library that is not installed is not compared."""
         return by == self.digest and all(libraries.get(name) == version for name, version in self.libraries.items())
 
 
 def simulator_of(*judged_by: str) -> Simulator | None:
-    """The simulator of modules that those of their family judge (see Family.judged_by); None if it has no digest."""
+    """The simulator for a family with these `judged_by` modules (see Family.judged_by); None if it has no digest."""
     try:
         return _simulator(judged_by) if judged_by else None
     except (UnreadableError, OSError, SyntaxError, ValueError):
@@ -67,14 +68,14 @@ def _simulator(judged_by: tuple[str, ...]) -> Simulator:
 
 
 def _version(distribution: str) -> str:
-    """The version of a library, without the mark of a build; empty if it is not installed."""
+    """The version of a library without its build tag; empty if it is not installed."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         return metadata.version(distribution).partition("+")[0]
     return ""
 
 
 def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The digest of all code that counts, and the other libraries that it imports, as a plug-in may."""
+    """The digest of all code that counts, and the other libraries that it (for example, a plug-in) imports."""
     read = modules((*ROOTS, *judged_by))
     text = json.dumps({name: _digest(path) for name, path in sorted(read.code.items())})
     own = {name.partition(".")[0] for name in read.code}
@@ -90,7 +91,7 @@ def _distribution(imported: str) -> str:
 
 
 def _remembered(judged_by: tuple[str, ...]) -> tuple[str, list[str]] | None:
-    """What was read when all texts were the same; reading takes most of a second."""
+    """The cached result for the same texts, since reading them takes almost a second; None if there is none."""
     try:
         code, others = json.loads(_memory(judged_by).read_bytes())
         return str(code), list(map(str, others))
@@ -106,7 +107,7 @@ def _remember(judged_by: tuple[str, ...], found: tuple[str, list[str]]) -> tuple
 
 @functools.cache
 def _memory(judged_by: tuple[str, ...]) -> Path:
-    """The file that remembers, named after every text that could count and the Python that reads them."""
+    """The cache file, whose name is a digest of all texts that may count and of the version of Python."""
     tops = dict.fromkeys(("tlxgen", *map(_top, judged_by)))
     trees = [digest.of_tree(folder, ("**/*.py",)) for top in tops for folder in _folders(top)]
     key = digest.of_text("\n".join([*judged_by, sys.version, *trees]))
@@ -115,7 +116,7 @@ def _memory(judged_by: tuple[str, ...]) -> Path:
 
 @dataclass
 class Read:
-    """Modules by their full names, and the top-level names of what else they import."""
+    """Modules by their full names, and the top-level names of other imports."""
 
     code: dict[str, Path] = field(default_factory=dict)
     libraries: set[str] = field(default_factory=set)
@@ -163,7 +164,7 @@ def _imports(name: str, path: Path) -> list[str]:
 
 
 def _imported(name: str, path: Path) -> Iterator[str]:
-    """The modules that a module imports; what it imports for types alone cannot change what it does."""
+    """The modules that a module imports, without imports for types alone, which cannot change what it does."""
     tree = _tree(path)
     for_types = {
         id(inner)
@@ -183,7 +184,7 @@ def _imported(name: str, path: Path) -> Iterator[str]:
 
 
 def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
-    """The full name of what stands after `from`."""
+    """The full name of the module after `from`."""
     if not node.level:
         return node.module or ""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -192,7 +193,7 @@ def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
 
 
 def _definer(source: str, name: str) -> str:
-    """The module that `from source import name` is about: a module of that name, or where the name comes from."""
+    """The module that `from source import name` needs: a module of that name, or the one that defines the name."""
     path = _file(source)
     if _file(f"{source}.{name}") is not None:
         return f"{source}.{name}"
@@ -207,7 +208,7 @@ def _definer(source: str, name: str) -> str:
 
 
 def _file(name: str) -> Path | None:
-    """The source of a module of a package that is loaded; None if it has none. Imports nothing."""
+    """The source file of a module of a loaded package; None if it has none. It imports nothing."""
     top, *rest = name.split(".")
     for folder in _folders(top):
         path = folder.joinpath(*rest)

@@ -1,4 +1,4 @@
-"""A record of a lock: what a module was run on, by which simulator, what was reached and what was found."""
+"""The record of a module's verification in a lock: its runs, the simulator, the coverage and the findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECTION = "verified"
 
 
 class State(Enum):
-    """What is known of a module from its record."""
+    """The state of a module according to its record."""
 
     PROVEN = "proven"
     ELSEWHERE = "proven by another simulator"
@@ -31,7 +31,7 @@ class State(Enum):
 
 
 class Finding(BaseModel):
-    """What was found; the lines are those of the module."""
+    """A finding. Its lines are those of the module."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,7 +42,7 @@ class Finding(BaseModel):
 
 
 class Record(BaseModel):
-    """What the lock holds. `subject`: the digest of all that was run. `simulator`: that of the code that ran it."""
+    """A record. `subject` is the digest of all that was run, and `simulator` that of the code that ran it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,22 +65,22 @@ class Record(BaseModel):
         return sum(finding.severity == "error" for finding in self.findings)
 
     def covers(self, ways: Iterable[Run]) -> bool:
-        """Whether it ran all of these schedules and seeds. What else it ran follows from the simulator."""
+        """Whether it ran all of these schedules and seeds. The simulator determines its other runs."""
         return set(self.schedules).issuperset(ways)
 
 
 @dataclass(frozen=True)
 class Want:
-    """What a record must have: these schedules and seeds; no findings, or, unless `strict`, warnings at most."""
+    """The conditions for a valid record: these schedules and seeds, and no errors or, if `strict`, no findings."""
 
     ways: tuple[Run, ...]
     strict: bool = False
 
 
 def read(entry: Mapping[str, Any]) -> Record | None:
-    """The record of a structure's entry in a lock; None where there is none, or it is not as it was written.
+    """The record in a structure's entry of a lock; None if there is none, or if it was changed after it was written.
 
-    It is believed only as a whole, and only beside the very code that it is of: see `lock.sealed`.
+    It is valid only as a whole, and only together with the digest of its code: see `lock.sealed`.
     """
     found = entry.get(SECTION)
     if not found or not lock.holds(entry, entry, SECTION):
@@ -92,7 +92,7 @@ def read(entry: Mapping[str, Any]) -> Record | None:
 
 
 def state_of(record: Record | None, subject: str, simulator: Simulator | None, want: Want) -> State:
-    """What a record says of the module with that digest."""
+    """The state of the module with the digest `subject` according to a record."""
     if record is None or simulator is None or record.subject != subject or not record.covers(want.ways):
         return State.UNPROVEN
     if record.errors or (want.strict and record.findings):

@@ -1,4 +1,4 @@
-"""Where comments stand in generated source. LEAF module: imports nothing of tlxgen."""
+"""Moves long comments in generated source. This module imports nothing of tlxgen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def above(text: str, width: int) -> str:
     Black would wrap the line and leave the comment behind the closing bracket. Comments between brackets stay.
     """
     lines = text.splitlines(keepends=True)
-    depth, first = 0, 1  # open brackets; the row where a statement begins
+    depth, first = 0, 1  # number of open brackets, and first row of the statement
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.OP:
             depth += (token.string in "([{") - (token.string in ")]}")

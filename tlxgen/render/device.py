@@ -1,4 +1,4 @@
-"""What of a generated module the GPU's compiler sees: its kernels, and no word of its host side."""
+"""The digest of the device side of a generated module, that is, of what the GPU's compiler sees."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 def device_digest(source: str, kernels: Sequence[str], launches: str) -> str:
     """Digest of a module's jit functions, of the module's names that they read, and of how they are launched.
 
-    What changes no PTX is left out: comments, docstrings, line breaks (kernels are compiled without line information),
-    host functions, the order of definitions, static asserts, whether a constant is written `2 * 64` or 128, and the
-    names of `kernels`, which count by their place. `launches` is any text that tells launches apart (types, constants,
-    warps).
+    It leaves out what does not change the PTX: comments, docstrings, line breaks (kernels are compiled without line
+    information), host functions, the order of definitions, static asserts, the form of constants (`2 * 64` or 128), and
+    the names of `kernels`, which are replaced by their position. `launches` is a text in which different launches
+    differ (types, constants, warps).
     """
     meaning = _Meaning({name: f"kernel{place}" for place, name in enumerate(kernels)})
     tree = ast.parse(source)
@@ -33,7 +33,7 @@ def device_digest(source: str, kernels: Sequence[str], launches: str) -> str:
 
 
 class _Meaning(ast.NodeTransformer):
-    """A jit function without what its PTX does not depend on."""
+    """Rewrites a jit function to the form that the digest reads, without parts that do not change its PTX."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names

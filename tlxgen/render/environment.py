@@ -1,7 +1,7 @@
-"""The Jinja environment of the templates: strict, and indentation follows the place of the call.
+"""The Jinja environment of the templates. It is strict, and it indents what a macro prints like the macro's call.
 
-A template line that holds only `{{ expression }}` prints the expression's lines at the indentation of that line, and no
-line at all when it is empty; `{% call %}` blocks likewise. So macros are written from column 0 and used anywhere.
+A template line with nothing but `{{ expression }}` prints the expression's lines at the indentation of that line, and
+no line at all if the expression is empty. `{% call %}` blocks do the same. So macros start at column 0.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ENDCALL = re.compile(r"^[ \t]*\{% endcall %\}[ \t]*$", re.MULTILINE)
 
 
 class BlockIndent(Extension):
-    """Rewrites lone outputs and call blocks so that their lines take the indentation of the place they stand in.
+    """Rewrites lone outputs and call blocks so that their lines get the indentation of the template's line.
 
-    The empty comment at the end lets trim_blocks take the line's newline: `block` ends what it prints with its own. A
-    lone output in column 0 before `{%-` is left as it is, so that a macro can print a part of a line.
+    The empty comment at the end makes trim_blocks remove the line's newline, since `block` prints its own. A lone
+    output in column 0 before `{%-` is left unchanged, so that a macro can print a part of a line.
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
@@ -45,30 +45,30 @@ def _as_block(match: re.Match[str]) -> str:
 
 
 def block(text: object, width: int) -> str:
-    """`text` without trailing blank lines, each line indented by `width` columns; empty text gives nothing."""
+    """`text` without trailing blank lines, each line indented by `width` columns. Empty text stays empty."""
     stripped = str(text).strip("\n")
     return textwrap.indent(stripped, " " * width) + "\n" if stripped.strip() else ""
 
 
 def as_tuple(items: Iterable[object]) -> str:
-    """A tuple's text of the texts of its items, with no comma that would make black give each a line."""
+    """The text of a tuple, from the texts of its items, without a trailing comma, at which black would split lines."""
     texts = [str(item) for item in items]
     return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def prose(text: object) -> str:
-    """Lines of a docstring, none longer than a line of code may be; what goes on is indented."""
+    """Wraps text for a docstring at the line length of code. Continuation lines are indented."""
     wrapper = textwrap.TextWrapper(116, subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(wrapper.fill(line) for line in str(text).split("\n"))
 
 
 def strings(text: object) -> str:
-    """A string literal of `text`, in parts that are as long as a line of code may be."""
+    """A string literal of `text`, in parts that fit on lines of code."""
     return "\n".join(f'"{part}"' for part in textwrap.wrap(str(text), 110, drop_whitespace=False))
 
 
 class _Environment(jinja2.Environment):
-    """Parses a template once, though what it imports is asked before it is compiled, and for each spec."""
+    """An environment that parses a template once. Its imports are asked for before it is compiled, for each spec."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -88,7 +88,7 @@ class _Environment(jinja2.Environment):
 
 @functools.cache
 def environment(root: Path) -> _Environment:
-    """The environment for the templates under `root`; what it lacks (`lib/`, say) is tlxgen's own.
+    """The environment for the templates under `root`. Templates that are not there, such as `lib/`, are tlxgen's own.
 
     Undefined names are errors.
     """
@@ -114,7 +114,7 @@ def environment(root: Path) -> _Environment:
 
 
 def closure(root: Path, template: str) -> dict[str, Path]:
-    """The file of `template` and of every template that it imports or includes, and so on, by name."""
+    """Name -> file of `template` and of every template that it imports or includes, directly or not."""
     env = environment(root)
     assert env.loader
     found: dict[str, Path] = {}
@@ -139,7 +139,7 @@ def render(env: jinja2.Environment, template: str, context: Mapping[str, object]
 
 
 def _where(error: BaseException, template: str) -> Location | None:
-    """The innermost template line of the traceback; jinja2 rewrites tracebacks so that templates appear in them."""
+    """The innermost template line of the traceback. Jinja2 adds the templates' lines to tracebacks."""
     found, trace = None, error.__traceback__
     while trace:
         name = trace.tb_frame.f_code.co_filename

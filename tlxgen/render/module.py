@@ -1,4 +1,4 @@
-"""One structure to the text of its module: Jinja, then the libcst passes, then black. Pure."""
+"""Renders the module of a structure: Jinja, then the libcst passes, then black. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGE = "lib/package.py.j2"
 
 @dataclass(frozen=True)
 class ConfigRow:
-    """An entry of CONFIGS as it is printed."""
+    """An entry of CONFIGS, ready to print."""
 
     kwargs: str
     options: str
@@ -28,20 +28,20 @@ class ConfigRow:
 
 @dataclass(frozen=True)
 class Module:
-    """What the templates' common part is told about the module that they make."""
+    """The values about a module that the common part of all templates reads."""
 
     name: str
     title: str
     version: str
     provenance: tuple[tuple[str, str], ...]
     configs: tuple[ConfigRow, ...]
-    tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape -> entry of CONFIGS
-    tuned_on: tuple[str, int] = ("", 0)  # the device that this was measured on
-    types: str = ""  # what the model of time knows of all kernels, if the family has one
-    kernels: tuple[str, ...] = ()  # and of each, in the order of CONFIGS
-    sketch: str = ""  # of the pipeline, a path from task to task on a line
-    asserts: tuple[tuple[str, str], ...] = ()  # (condition, what is needed) of the kernel's parameters
-    related: Mapping[str, object] = field(default_factory=dict)  # what it is told of other functions of its package
+    tuned: tuple[tuple[tuple[int, ...], int], ...] = ()  # shape -> index in CONFIGS
+    tuned_on: tuple[str, int] = ("", 0)  # name and number of SMs of the device of the measurement
+    types: str = ""  # what all kernels have in common for the model of time, if the family has one
+    kernels: tuple[str, ...] = ()  # each kernel for the model of time, in the order of CONFIGS
+    sketch: str = ""  # the pipeline, one path from task to task a line
+    asserts: tuple[tuple[str, str], ...] = ()  # (condition, message) of the kernel's parameters
+    related: Mapping[str, object] = field(default_factory=dict)  # values that depend on other functions of the package
 
 
 def render(
@@ -54,9 +54,9 @@ def render(
     for_people: bool = True,
     related: Mapping[str, object] | None = None,
 ) -> str:
-    """The source of `structure`, formatted if it is to be read: that takes twice as long as all the rest.
+    """The source of `structure`. It is formatted if it is `for_people`, which takes twice as long as all other steps.
 
-    `provenance` goes into the header as it is given; it must not hold a date, a host or a path of a machine.
+    `provenance` is printed in the header. It must not contain a date, a host name or a path of a machine.
     """
     told = context(structure, title=title, provenance=provenance, related=related)
     text = environment.render(environment.environment(templates), template, told)
@@ -74,7 +74,7 @@ def context(
     provenance: Mapping[str, str] | None = None,
     related: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """What the templates of a structure's module are told."""
+    """The values that the templates of a structure's module read."""
     types, kernels = _timed(structure)
     module = Module(
         structure.name,
@@ -94,7 +94,7 @@ def context(
 
 
 def _timed(structure: Structure) -> tuple[str, tuple[str, ...]]:
-    """The kernels of a structure as its family's model of time knows them, and what they have in common."""
+    """The kernels of a structure for its family's model of time: what they have in common, and each of them."""
     family = families.load(structure.family) if structure.family else None
     told = [family.timed(v.plan) for v in structure.variants if v.plan] if family else []
     kernels = [pair for pair in told if pair]
@@ -106,7 +106,7 @@ def _rows(structure: Structure) -> tuple[ConfigRow, ...]:
 
 
 def config_row(plan: Plan) -> ConfigRow:
-    """The triton.Config of a variant, black's way on one line."""
+    """The triton.Config of a variant on one line, formatted as by black."""
     kept = ", ".join(f'"{p.name}": {p.value}' for p in plan.parameters if not p.baked)
     options = f"num_warps={plan.launches[0].num_warps}, num_stages=1"
     if max(plan.cluster) > 1:
@@ -125,12 +125,12 @@ def dispatcher(
     template: str,
     related: Mapping[str, object] | None = None,
 ) -> str:
-    """The formatted source of the module of a function that chooses among structures, which lie beside it."""
+    """The formatted source of the module of a function that chooses among structures of the same folder."""
     structures = function.structures
-    lead = next((s for s in structures if s.plan.host.pads), structures[0])  # results are made as all can store them
+    lead = next((s for s in structures if s.plan.host.pads), structures[0])  # pads if one does
     rows = sorted((shape, s.name, index) for s in structures for shape, index in s.tuned.items())
     kernels = [(text, s.name, index) for s in structures for index, text in enumerate(_timed(s)[1])]
-    meanings = (related or {}).get("meanings", {})  # of arguments, where other modules of the package take some
+    meanings = (related or {}).get("meanings", {})  # of arguments that other modules of the package accept
     assert isinstance(meanings, Mapping)
     host = lead.plan.host.among(s.plan.host for s in structures).told(meanings)
     entry = {(name, index): i for i, (_, name, index) in enumerate(kernels)}
@@ -153,7 +153,7 @@ def dispatcher(
 
 
 def package(name: str, functions: Sequence[Function], *, title: str, provenance: Mapping[str, str]) -> str:
-    """The formatted source of a folder's __init__.py: where each of its functions is."""
+    """The formatted source of a folder's __init__.py, which imports its functions."""
     module = Module(name, title, __version__, tuple(provenance.items()), ())
     ambiguous = "" if any(f.name == name for f in functions) else name
     context = {"module": module, "functions": functions, "ambiguous": ambiguous}
@@ -161,12 +161,12 @@ def package(name: str, functions: Sequence[Function], *, title: str, provenance:
 
 
 def shared_host() -> str:
-    """What the host functions of a folder's modules share: the text of its _host.py."""
+    """The text of _host.py, the code that the host functions of a folder's modules share."""
     return (stamp.templates() / "lib" / HOST).read_text(encoding="utf-8")
 
 
 def shared_files(family: Family) -> dict[str, str]:
-    """All that the modules of a folder import from beside them, by file name."""
+    """File name -> text of the shared files that the modules of a folder import."""
     return {HOST: shared_host(), **family.beside()}
 
 
@@ -175,7 +175,7 @@ def _tuned(structure: Structure) -> tuple[tuple[tuple[int, ...], int], ...]:
 
 
 def _asserts(plan: Plan) -> tuple[tuple[str, str], ...]:
-    """A condition that several rules share is said once."""
+    """The conditions of the plan's rules, each once, with messages."""
     return tuple({rule.condition.text: rule.message for rule in reversed(plan.rules)}.items())[::-1]
 
 
@@ -186,7 +186,7 @@ def _format(text: str) -> str:
 
 
 def _with_rows(text: str, rows: Sequence[str]) -> str:
-    """The whole table in place of its first row: rows are printed as black would, so 1,000 need not pass through it."""
+    """Puts the whole table in place of its first row. Rows are printed in black's format, to save its time."""
     if not rows:
         return text
     first, table = ("".join(f"    {row},\n" for row in some) for some in (rows[:1], rows))

@@ -1,4 +1,4 @@
-"""The steps of each task, read off its rendered source, and held against those that the plan declares."""
+"""Reads the steps of each task from its rendered source, and compares them with those that the plan declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tlxgen.errors import StepError
 from tlxgen.plan import Plan, Role, Step
 from tlxgen.plan.steps import Kind, compared, merged
 
-SUFFIXES: dict[str, tuple[Kind, Kind]] = {  # of a barrier's name: what a wait means, and an arrival
+SUFFIXES: dict[str, tuple[Kind, Kind]] = {  # suffix of a barrier's name -> steps of a wait and of an arrival
     "_full": ("wait", "publish"),
     "_empty": ("acquire", "release"),
     "_ready": ("rendezvous", "rendezvous"),
@@ -19,9 +19,9 @@ SUFFIXES: dict[str, tuple[Kind, Kind]] = {  # of a barrier's name: what a wait m
 
 
 def check(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> None:
-    """Raises StepError for the first step of a task that the source of `plan` has and the plan has not, or otherwise.
+    """Raises StepError for the first step of a task in which the source and `plan` differ.
 
-    `constants`: the guards that are constants of the source, and their values.
+    `constants` has the values of the guards that are constants of the source.
     """
     roles = [r for r in plan.roles if r.guard is None or constants.get(r.guard, True)]
     found = tasks(source, plan)
@@ -43,7 +43,7 @@ def _compare(name: str, role: Role, declared: tuple[Step, ...], found: tuple[Ste
 
 
 def read(task: ast.AST, plan: Plan, role: Role) -> tuple[Step, ...]:
-    """The steps of a task, in the order of its source; equal neighbours are one."""
+    """The steps of a task in the order of its source. Equal neighbours are merged."""
     calls = [node for node in ast.walk(task) if isinstance(node, ast.Call)]
     targets = {id(n.value): ast.unparse(n.targets[0]) for n in ast.walk(task) if isinstance(n, ast.Assign)}
     calls.sort(key=lambda node: (node.lineno, node.col_offset))
@@ -51,7 +51,7 @@ def read(task: ast.AST, plan: Plan, role: Role) -> tuple[Step, ...]:
 
 
 def tasks(source: str, plan: Plan) -> list[ast.AST]:
-    """The tasks of the plan's first kernel, in the order of the source. Raises StepError where that is not there."""
+    """The tasks of the plan's first kernel, in the order of the source. Raises StepError if there is no such kernel."""
     name = plan.launches[0].kernel
     kernel = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == name), None)
     if kernel is None:
@@ -63,7 +63,7 @@ def tasks(source: str, plan: Plan) -> list[ast.AST]:
 
 
 def _named(node: ast.AST) -> str:
-    """The name of a function of tlx that is called, or of one of the module."""
+    """The name of the called function, if it is one of tlx or of the module."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -116,7 +116,7 @@ WITHOUT_SUBJECT = frozenset(
     ["fence", "clc_producer", "clc_consumer", "draw_item", "reset_counter", "gdc_wait", "async_load_wait_group"]
 )
 
-# What declares, names, moves or computes, and hands nothing on.
+# Functions of tlx that declare, name, move or compute, and do not synchronise.
 SILENT = frozenset(
     [
         "alloc_barriers",
@@ -139,12 +139,12 @@ SILENT = frozenset(
         "storage_alias_spec",
     ]
 )
-BEFORE_TASKS = frozenset({"cluster_barrier", "fence_mbarrier_init_cluster"})  # when barriers are there
-HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # of triton.language, but for what is pure
+BEFORE_TASKS = frozenset({"cluster_barrier", "fence_mbarrier_init_cluster"})  # after the allocation of barriers
+HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # functions of triton.language that may synchronise
 
 
 def _unknown(call: ast.Call, name: str) -> bool:
-    """Whether a call may synchronise that stands for no step: what is not known is refused."""
+    """Whether a call without a step may synchronise. An unknown function may."""
     root = _root(call.func)
     if root == "tl" and HANDS_ON.match(name):
         return not _is_pure(call)
@@ -152,12 +152,12 @@ def _unknown(call: ast.Call, name: str) -> bool:
 
 
 def _is_pure(call: ast.Call) -> bool:
-    """Whether a call says that it does nothing but compute its result."""
+    """Whether a call states `is_pure=True`, that is, that it only computes its result."""
     return any(k.arg == "is_pure" and ast.unparse(k.value) == "True" for k in call.keywords)
 
 
 def _root(function: ast.AST) -> str:
-    """The module that a function is looked up in; nothing for a method of a result, whose own call is another."""
+    """The module that a function belongs to; empty for a method of another call's result."""
     while isinstance(function, ast.Attribute):
         function = function.value
     return function.id if isinstance(function, ast.Name) else ""
@@ -171,7 +171,7 @@ def _subject(name: str, call: ast.Call) -> str:
 
 
 def _array(node: ast.AST) -> str:
-    """The name of an array, behind its index and what is called on it."""
+    """The name of an array, without its index and the methods called on it."""
     while not isinstance(node, ast.Name):
         if isinstance(node, (ast.Subscript, ast.Attribute)):
             node = node.value
@@ -201,7 +201,7 @@ def _named_barrier(number: str, waits: bool, plan: Plan) -> Step:
 
 
 def _signals(call: ast.Call, plan: Plan, role: Role) -> Iterator[Step]:
-    """A function of the module that is told of a signal's word signals, or waits."""
+    """The step of a call of a module's function that is given a signal's word: it signals or waits."""
     for signal in plan.signals if isinstance(call.func, ast.Name) else ():
         names = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
         if signal.pointer in names:

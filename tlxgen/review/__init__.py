@@ -1,1 +1,1 @@
-"""What people read: tables of variants and plans, progress, differences."""
+"""Output for readers: tables of variants and plans, progress, differences."""

@@ -1,4 +1,4 @@
-"""Any variant of a spec by its values (`--set rings.ab.stages=5`): kept, rejected, or beyond what the spec has."""
+"""Finds a variant by its values (`--set rings.ab.stages=5`): a kept or rejected one, or one that the spec lacks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tlxgen.spec.model import GUARD_PATTERN, canonical
 from tlxgen.spec.source import parse
 
 _SETTING = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*", re.DOTALL)
-_NOTHING = object()  # what a variant has at a path that it does not have
+_NOTHING = object()  # stands for the value at a path that a variant does not have
 _NEXT = re.compile(r",\s*(?=[A-Za-z_][\w.]*\s*=)")  # between two settings, as the label of a variant has them
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A variant to show. `agree`: how many there are of the structure, or of the rejected ones, that agree with it."""
+    """A variant to show. `agree` is the number of variants of its structure (or of rejected ones) that match."""
 
     variant: Variant
     structure: Structure | None  # None for a rejected one
@@ -33,7 +33,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says of a variant: path -> the text of its value."""
+    """The settings of the command line: path -> the text of the value."""
 
     texts: Mapping[str, str]
 
@@ -53,7 +53,7 @@ class Settings:
 
     @property
     def source(self) -> Source:
-        """Them as the axes of a spec, each with one value. Raises SpecError for a value that is no YAML."""
+        """The settings as axes of a spec, each with one value. Raises SpecError for a value that is not YAML."""
         axes = "".join(f"    {_path(path)}: [{text or '~'}]\n" for path, text in self.texts.items())
         return parse("--set", f"variants:\n  axes:\n{axes}")
 
@@ -75,8 +75,8 @@ class Settings:
 def choose(spec: Path, texts: Sequence[str]) -> tuple[Kernels, list[Shown]]:
     """The first kept variant of each structure that agrees with the settings; if there is none, the first rejected.
 
-    Where the spec has no such variant at all, it is one that the spec would have if these values were on its axes. The
-    winners of a tuned file count for nothing here. Raises SpecError and ReviewError for settings that no spec can have.
+    If the spec has no such variant, the result is the one that it would have with these values on its axes. The winners
+    of a tuned file are ignored. Raises SpecError and ReviewError for settings that no spec can have.
     """
     settings = Settings.of(texts)
     document = load(spec, tuned=False)
@@ -100,7 +100,7 @@ def _agreeing(kernels: Kernels, agrees: Callable[[Variant], bool]) -> list[Shown
 
 
 def planned(kernels: Kernels, variant: Variant) -> Variant:
-    """A rejected variant with its plan, also where a condition rejects it. Keys that do not go together have none."""
+    """A rejected variant with its plan, even if a condition rejects it. Contradictory keys have none."""
     if variant.plan:
         return variant
     axes = {path: [value] for path, value in variant.values.items()}
@@ -113,14 +113,14 @@ def planned(kernels: Kernels, variant: Variant) -> Variant:
 
 
 def _quietly(family: Family, document: Document) -> Kernels:
-    """The kernels of a document that nobody wrote: what is odd about its axes is no news."""
+    """The kernels of a document that was made here, without warnings about its axes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return family.kernels(document)
 
 
 def _with(document: Document, settings: Settings) -> Document:
-    """The document with these values alone on their axes, which it may have to be given."""
+    """The document with only these values on their axes, which are added if they are missing."""
     source = settings.source
     variants = document.data.get("variants") or {}
     axes = dict(variants.get("axes") or {})
@@ -137,7 +137,7 @@ def _with(document: Document, settings: Settings) -> Document:
 
 
 def _changed(value: Any, keys: Sequence[str], inner: Any) -> Any:
-    """A value of an axis with another one inside."""
+    """The value of an axis with one key replaced."""
     if not keys:
         return inner
     value = value if isinstance(value, Mapping) else {}
@@ -145,12 +145,12 @@ def _changed(value: Any, keys: Sequence[str], inner: Any) -> Any:
 
 
 def _path(name: str) -> str:
-    """The key of a setting; a guard's is below `guards`."""
+    """The path of a setting. That of a guard is below `guards`."""
     return f"guards.{name}" if re.fullmatch(GUARD_PATTERN, name) else name
 
 
 def _value(variant: Variant, document: Document, path: str) -> Any:
-    """What a variant has at a path: by its axes, its spec, or what the document gives all of them."""
+    """A variant's value at a path: from its axes, its spec, or the document."""
     for name in (path, _path(path)):
         if name in variant.values:
             return variant.values[name]
@@ -169,5 +169,5 @@ def _inside(node: Any, path: str, absent: Any = None) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as YAML has it."""
+    """A value in plain YAML types."""
     return value.model_dump() if hasattr(value, "model_dump") else value

@@ -1,4 +1,4 @@
-"""What differs between the kernels of two specs, as tables. Pure: from their plans and their compile results alone."""
+"""Tables of the differences between the kernels of two specs, from their plans and compile results alone. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from tlxgen.families import Kernels, Structure, Variant
     from tlxgen.plan import Plan
 
-MOST_VARIANTS = 10  # rows each of variants that turned, were removed or were added
+MOST_VARIANTS = 10  # limit of the rows of variants that changed their verdict, were removed or were added
 
 
 class Pair(NamedTuple):
-    """Two structures to compare, or one that the other side has not (None); `by` says what made them a pair."""
+    """Two structures to compare, or one without a counterpart (None). `by` names the round that paired them."""
 
     a: Structure | None
     b: Structure | None
@@ -47,10 +47,9 @@ def tables(
     compiled_a: Mapping[str, Compiled] | None = None,
     compiled_b: Mapping[str, Compiled] | None = None,
 ) -> list[Table]:
-    """What differs: the structures, the variants, and a table for each structure that both have. Empty if nothing does.
+    """Tables of the differences of structures and variants, and of each pair of structures; empty if nothing differs.
 
-    `compiled_*`: compile results, by structure name, of the very plans given. They are compared where both sides have
-    them.
+    `compiled_*` are the compile results of these plans, by structure name. They are compared if both sides have them.
     """
     pairs = structures(a, b)
     found = [_structures(pairs), _variants(a, b)]
@@ -64,10 +63,10 @@ def tables(
 
 
 def structures(a: Kernels, b: Kernels) -> list[Pair]:
-    """Which structure of `b` to hold each structure of `a` against.
+    """Pairs each structure of `a` with one of `b`.
 
-    The one of the same name behind the spec's; else of the same values on the axes that set structures apart; else the
-    next that is left.
+    It is the one with the same name after the spec's name, else the one with the same values on the axes in which
+    structures differ, else the next one that is left.
     """
     paths_a, paths_b = ({p: None for s in k.structures for p in s.values} for k in (a, b))
     every, shared = {**paths_a, **paths_b}, [p for p in paths_a if p in paths_b]
@@ -82,9 +81,9 @@ def structures(a: Kernels, b: Kernels) -> list[Pair]:
 
 
 def _point(variant: Variant, paths: Iterable[str], on_both: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Where a variant lies on `paths`.
+    """A variant's values at `paths`.
 
-    On an axis of both specs that is the value that the axis gives; on an axis of one, the other has what its spec says.
+    On an axis of both specs it is the axis value. On an axis of one spec, the other variant has the value of its spec.
     """
     on_both = set(on_both)
     return tuple((p, str(variant.values[p] if p in on_both else _resolved(variant, p))) for p in paths)
@@ -137,7 +136,7 @@ def _variants(a: Kernels, b: Kernels) -> Table:
 
 
 def _brief(variant: Variant | None) -> str:
-    """The verdict without the numbers behind it: `tlxgen list` has those of every variant."""
+    """The verdict on a variant without its numbers, which `tlxgen list` prints."""
     if variant is None or not variant.reasons:
         return _verdict(variant) if variant else ""
     return f"rejected: {', '.join(r.split(':')[0] for r in variant.reasons)}"
@@ -151,7 +150,7 @@ def _verdict(variant: Variant) -> str:
 
 
 def _by_point(a: Sequence[Variant], b: Sequence[Variant], without: Iterable[str] = ()) -> Round[Variant]:
-    """The round that pairs variants of equal values on every axis of either side but those `without`."""
+    """The round that pairs variants with equal values on all axes of either side except those `without`."""
     axes_a, axes_b = ({p: None for v in side for p in v.values} for side in (a, b))
     on_both = axes_a.keys() & axes_b.keys()
     paths = [p for p in {**axes_a, **axes_b} if p not in set(without)]
@@ -159,7 +158,7 @@ def _by_point(a: Sequence[Variant], b: Sequence[Variant], without: Iterable[str]
 
 
 def _structure(kernels_a: Kernels, kernels_b: Kernels, a: Structure, b: Structure) -> Table:
-    """What differs between two structures, in the numbers of the first config of both that differs."""
+    """A table of the differences of two structures, with the numbers of the first pair of configs that differ."""
     round_ = _by_point(a.variants, b.variants, {**a.values, **b.values})
     common = [(x, y) for x, y, _ in matched(a.variants, b.variants, [round_]) if x and y]
     configs = common or [(a.variants[0], b.variants[0])]
@@ -178,7 +177,7 @@ def _structure(kernels_a: Kernels, kernels_b: Kernels, a: Structure, b: Structur
 
 
 def _plans(a: Variant, b: Variant, name_a: str, name_b: str) -> dict[str, list[Row]]:
-    """What differs between the plans of two variants, by part."""
+    """Part -> differences of the plans of two variants."""
     assert a.plan and b.plan
     facts_a, facts_b = _facts(a.plan, name_a), _facts(b.plan, name_b)
     rows = {part: differences(facts_a[part], facts_b[part]) for part in facts_a}
@@ -187,7 +186,7 @@ def _plans(a: Variant, b: Variant, name_a: str, name_b: str) -> dict[str, list[R
 
 
 def _steps(a: Plan, b: Plan) -> list[Row]:
-    """What the roles of both do otherwise, step by step."""
+    """The differences of the roles' steps."""
     steps_a, steps_b = ({r.name: list(map(str, r.steps)) for r in plan.roles} for plan in (a, b))
     return [
         row for name in steps_a if name in steps_b for row in sequences(f"{name} step", steps_a[name], steps_b[name])
@@ -195,7 +194,7 @@ def _steps(a: Plan, b: Plan) -> list[Row]:
 
 
 def _facts(plan: Plan, name: str) -> dict[str, Facts]:
-    """A plan as facts; kernels without the spec's name before them."""
+    """A plan as facts, with kernel names without the spec's name in front."""
     return {
         "Roles": _roles(plan),
         "Rings": _rings(plan),

@@ -1,8 +1,8 @@
-"""`tlxgen diff A B`: what a change of a spec, or of what was generated, means for the kernels.
+"""`tlxgen diff A B`: what a change of a spec, or of generated files, means for the kernels.
 
-A side is a spec, a generated module or a generated folder; in the working tree, or at a git revision as REV:path. Specs
-of any revision go through today's tlxgen and templates: the tables and the source tell what the specs' change does, not
-what a change of tlxgen did. To see that, compare generated files.
+A side is a spec, a generated module or a generated folder, in the working tree or at a git revision (REV:path). The
+present tlxgen and templates render specs of any revision, so the differences are those of the specs, not of tlxgen. To
+see the effects of a change of tlxgen, compare generated files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SPEC = re.compile(r"^spec +\S+$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: how the user names it, and where its files can be read."""
+    """One side of a comparison: its name on the command line, and the place of its files."""
 
     shown: str
     kind: Kind
@@ -72,7 +72,7 @@ class Side:
 
 @dataclass
 class Found:
-    """What differs: tables, the unified diff of the source, and remarks on what could not be compared."""
+    """The differences: tables, the unified diff of the source, and remarks on what could not be compared."""
 
     tables: list[Table] = field(default_factory=list)
     patch: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Found:
 
 
 def run(a: str, b: str, *, markdown: bool = False, with_source: bool = True, as_json: bool = False) -> bool:
-    """Prints what differs between `a` and `b`, "no difference" if nothing does; whether anything does.
+    """Prints the differences of `a` and `b`, or "no difference". Returns whether there are any.
 
     Each is a file, a generated folder or REV:path; `a` may be a revision alone, which stands for `b` at that revision.
     Raises ReviewError for what does not exist or cannot be compared, and what the spec loader raises.
@@ -120,7 +120,7 @@ def _compared(a: Side, b: Side, with_source: bool, unused: Path) -> Found:
 def _members(
     a: Side, b: Side, with_source: bool, unused: Path
 ) -> tuple[Found, list[tuple[Side, Side, Found]], list[TlxgenError]]:
-    """What differs between two folders, between their members, and what kept members from being compared."""
+    """The differences of two folders, those of their members, and the errors of members that cannot be compared."""
     kind = FOLDERS[a.kind]
     inside = folders.specs if kind == "spec" else _folders
     paths = [{path.name: path for path in inside(side.path)} for side in (a, b)]
@@ -172,7 +172,7 @@ def _sides(a: str, b: str, temporary: Path) -> tuple[Side, Side]:
 
 
 def _side(argument: str, into: Path) -> Side | None:
-    """What an argument names by itself; None if it can only be a revision alone, or is nothing."""
+    """The side that an argument names by itself; None if it can only be a revision, or names nothing."""
     path = Path(argument)
     if path.is_file() or (path.is_dir() and _kind_of_folder(path)):
         return Side(argument, _kind(path, argument), path)
@@ -225,7 +225,7 @@ def _modules(folder: Path) -> list[Path]:
     """The modules of a generated folder: those that its lock names, or else those that say so themselves."""
     named = _entries(folder)
     files = (p for p in folder.glob("*.py") if p.is_file())
-    ours = (p for p in files if not p.name.startswith("_"))  # not what makes the folder a package
+    ours = (p for p in files if not p.name.startswith("_"))  # without the files of the package itself
     return sorted(p for p in ours if (p.stem in named if named else GENERATED in p.read_bytes()[:2000]))
 
 
@@ -235,7 +235,7 @@ def _specs(a: Side, b: Side, with_source: bool, unused: Path) -> Found:
         try:
             with side.reading():
                 kernels.append(_kernels(side))
-                # Into a folder that is not there: whatever else has been generated beside the spec is of no concern.
+                # The output folder does not exist, so that other generated files beside the spec are ignored.
                 made = make(side.path, unused).files if with_source else {}
         except TlxgenError as error:
             faults.append(error)
@@ -264,7 +264,7 @@ def _kernels(side: Side) -> Kernels:
 
 
 def _compiled(side: Side, kernels: Kernels, found: Found) -> dict[str, Compiled]:
-    """The compile results, by structure, that the lock of a spec holds of the very plans that the spec has."""
+    """Structure -> compile results in the spec's lock that are of the spec's present plans."""
     entries = _entries(folder_of(side.path, None))
     measured = {s.name: c for s in kernels.structures if isinstance(c := entries.get(s.name, {}).get("compiled"), dict)}
     stale = [s.name for s in kernels.structures if s.name in measured and entries[s.name].get("plan") != plan_digest(s)]
@@ -274,7 +274,7 @@ def _compiled(side: Side, kernels: Kernels, found: Found) -> dict[str, Compiled]
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
-    """The structures of the lock in `folder`; none when it cannot be read: its figures are beside the point here."""
+    """The structures of the lock in `folder`; empty if it cannot be read, since its figures are optional here."""
     try:
         entries: dict[str, dict[str, Any]] = lock.read(folder).get("structures", {})
     except LockError:
@@ -283,7 +283,7 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _broken_lock(side: Side) -> Iterator[str]:
-    """A remark where the lock beside the modules of a side cannot be read."""
+    """A remark if the lock beside the modules of a side cannot be read."""
     try:
         lock.read(side.path if side.path.is_dir() else side.path.parent)
     except LockError as error:
@@ -292,7 +292,7 @@ def _broken_lock(side: Side) -> Iterator[str]:
 
 
 def _generated(a: Side, b: Side, with_source: bool) -> Found:
-    """Compares modules by what their text says, and by the figures that the locks beside them hold of it."""
+    """Compares modules by their texts, and by the figures in their locks."""
     found, sides = Found(), (a, b)
     found.remarks += [note for side in sides for note in _broken_lock(side)]
     paths = [{p.stem: p for p in (_modules(s.path) if s.path.is_dir() else [s.path])} for s in sides]
@@ -313,9 +313,9 @@ def _generated(a: Side, b: Side, with_source: bool) -> Found:
 
 
 def _rounds(a: Side, b: Side) -> list[Round[str]]:
-    """Modules meet by name behind their folder's, then by all of it, then by the values that set structures apart.
+    """Pairs modules by their name after the folder's name, then by the full name, then by the structures' values.
 
-    Two modules that were named themselves always meet.
+    Two modules that the user named are always a pair.
     """
     values = {
         side: {n: tuple(sorted((e.get("values") or {}).items())) for n, e in _entries(side.path).items()}
@@ -333,7 +333,7 @@ _Pairs = list[tuple[str | None, str | None, str]]
 
 
 def _renamed(found: _Pairs, files: Sequence[dict[str, str]]) -> _Pairs:
-    """Modules that only one side has as pairs where they are much alike."""
+    """Pairs modules that only one side has, if their texts are similar."""
     went = {x: files[0][x] for x, y, _ in found if x and not y}
     came = {y: files[1][y] for x, y, _ in found if y and not x}
     rest = [(m.a, m.b, f"renamed, {m.alike:.0%} alike" if m.a and m.b else "") for m in folders.pairs(went, came)]
@@ -363,12 +363,12 @@ def _module(paths: Sequence[Path], texts: Sequence[str], sides: Sequence[Side], 
 
 
 def _shown(path: Path, side: Side) -> str:
-    """A module of a side as messages name it."""
+    """The name of a side's module in messages."""
     return f"{side.shown.rstrip('/')}/{path.name}" if side.path.is_dir() else side.shown
 
 
 def _locked(path: Path, side: Side, found: Found) -> dict[str, Any]:
-    """What the lock beside a module holds of this very text; empty if nothing."""
+    """The lock's entry for a module, if it is of the module's present text; else empty."""
     entry = _entries(path.parent).get(path.stem, {})
     if entry and entry.get("source") != digest.of_file(path):
         found.remarks.append(f"{side.shown}: the lock's figures of {path.stem} left out, they are of another text")
@@ -382,7 +382,7 @@ def _lock_facts(entry: dict[str, Any]) -> Facts:
 
 
 def _patch(sides: Sequence[Side], names: Sequence[str | None], files: Sequence[dict[str, str]]) -> list[str]:
-    """The unified diff of one module, digests of its header apart; of a module that one side has not, all of it."""
+    """The unified diff of one module without the digests in its header. A module without counterpart is shown whole."""
     texts = [masked(mine[name]).splitlines() if name else [] for name, mine in zip(names, files, strict=True)]
     heads = [f"{n}.py ({s.shown})" if n else "/dev/null" for n, s in zip(names, sides, strict=True)]
     return list(difflib.unified_diff(texts[0], texts[1], heads[0], heads[1], lineterm=""))
@@ -411,7 +411,7 @@ def _print(heading: str, found: Found, markdown: bool, with_source: bool) -> Non
 
 
 def _to_json(left: Side, right: Side, found: Found) -> dict[str, Any]:
-    """What differs between two things, for `--json`. A table's rows have its columns as keys, each with its part."""
+    """The differences of two sides, for `--json`. The rows of a table have its columns as keys, and their part."""
     return {"a": left.shown, "b": right.shown, "tables": [t.to_json() for t in found.tables]} | {
         "notes": found.remarks,
         "patch": "\n".join(found.patch),
@@ -419,7 +419,7 @@ def _to_json(left: Side, right: Side, found: Found) -> dict[str, Any]:
 
 
 def _folded(patch: Sequence[str]) -> str:
-    """A patch in markdown, behind a summary of its size; fenced by more backticks than it holds in a row."""
+    """A patch in markdown, folded behind a summary of its size. The fence is longer than any run of backticks in it."""
     fence = "`" * max(3, 1 + max((len(run) for line in patch for run in re.findall("`+", line)), default=0))
     heads = tuple(f"{sign * 3} " for sign in "+-")
     added, removed = (sum(line.startswith(s) and not line.startswith(heads) for line in patch) for s in "+-")

@@ -1,4 +1,4 @@
-"""Facts about two things that are to be compared, and what differs between them. Pure; knows no spec and no plan."""
+"""Compares facts about two things. It is pure, and knows no specs and no plans."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _change(old: object, new: object) -> str:
 
 
 def sequences(what: str, a: Sequence[str], b: Sequence[str]) -> list[Row]:
-    """A row for each item of a list that is another, is new or is gone; numbers are those of the list that has it."""
+    """A row for each item of a list that was changed, added or removed, with its number in the list that has it."""
     rows: list[Row] = []
     for tag, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -63,9 +63,10 @@ def sequences(what: str, a: Sequence[str], b: Sequence[str]) -> list[Row]:
 
 
 def matched(a: Sequence[T], b: Sequence[T], rounds: Iterable[Round[T]]) -> list[tuple[T | None, T | None, str]]:
-    """Pairs of equal key, round after round, each with its round's name; then what is left, beside None.
+    """Pairs of items with equal keys, round by round, with the round's name; then unpaired items with None.
 
-    A round is a name, a key for `a` and one for `b`. Of equal keys, the first meet. In the order of `a`, then of `b`.
+    A round is a name, a key function for `a` and one for `b`. Among equal keys the first items are paired. The result
+    is in the order of `a`, then of `b`.
     """
     partner: dict[int, tuple[int, str]] = {}
     for name, key_a, key_b in rounds:
@@ -85,21 +86,21 @@ def matched(a: Sequence[T], b: Sequence[T], rounds: Iterable[Round[T]]) -> list[
 
 
 def stripped(name: str, prefix: str) -> str:
-    """`name` without the spec's name before it."""
+    """`name` without the spec's name in front."""
     return "" if name == prefix else name.removeprefix(f"{prefix}_")
 
 
 def add(table: Table, part: str, rows: Iterable[Row]) -> None:
-    """Appends `rows` under the heading `part`, which only the first of them shows."""
+    """Appends `rows` under the heading `part`, which only the first row shows."""
     for row in rows:
         table.add(part, *row)
         part = ""
 
 
 def figures(a: Compiled | None, b: Compiled | None, name_a: str, name_b: str) -> list[Row]:
-    """Each number that differs between two compile results, kernels with the same difference together in one row.
+    """Each number that differs between two compile results. Kernels with the same difference share a row.
 
-    Kernels meet by name and constants, the specs' names apart; what is left of a name, in order.
+    Kernels are paired by name (without the spec's) and constants; those left with the same name, in order.
     """
     if not a or not b:
         return []
@@ -124,7 +125,7 @@ def _where(names: Sequence[str], total: int) -> str:
 
 
 def _units(compiled: Compiled) -> Iterator[tuple[str, Any]]:
-    """The compiled kernels by name, and what the entry holds beside them."""
+    """The compiled kernels by name, and the other values of the entry."""
     kernels = compiled.get("kernels")
     if isinstance(kernels, Mapping):
         yield from kernels.items()

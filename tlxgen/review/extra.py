@@ -1,4 +1,4 @@
-"""Libraries of the extra `review`: some verbs need them, and their absence is told with the command that mends it."""
+"""Checks for libraries of the extra `review`. If one is missing, the error names the command that installs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tlxgen.errors import ToolchainError
 
 
 def require(library: str, what: str) -> None:
-    """Raises ToolchainError without `library`, which `what` (plural) need."""
+    """Raises ToolchainError if `library`, which `what` (plural) need, is missing."""
     if find_spec(library) is None:
         remedy = "run: pip install 'tlxgen[review]'"
         raise ToolchainError(f"{library} is not installed, which {what} need", remedy=remedy)

@@ -1,4 +1,4 @@
-"""Folders of specs, or of generated folders: which of their members differ, which came, went or have another name."""
+"""Compares folders of specs or of generated folders: members that differ, were added, removed or renamed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tlxgen import lock
 from tlxgen.errors import TlxgenError
 from tlxgen.spec import load
 
-ALIKE = 0.5  # of the lines, from which on a file that went and one that came are one that was renamed, as for git
+ALIKE = 0.5  # share of equal lines from which on a removed and an added file count as renamed, as in git
 
 
 class Member(NamedTuple):
-    """A member of one folder and of the other, by name; None where it is not. `alike`: of a renamed one, up to 1."""
+    """A member of both folders, by name, or None on one side. `alike` is the similarity of a renamed one, up to 1."""
 
     a: str | None
     b: str | None
@@ -23,9 +23,9 @@ class Member(NamedTuple):
 
 
 def pairs(a: Mapping[str, str], b: Mapping[str, str]) -> list[Member]:
-    """Members of equal name, then the most alike of those that are left, then the others; in the order of names.
+    """Members with equal names, then the most similar pairs of the others, then the rest, in the order of names.
 
-    The mappings have a member's text by its name.
+    The mappings are name -> text of a member.
     """
     came, went = [n for n in b if n not in a], [n for n in a if n not in b]
     candidates = sorted(((alike(a[x], b[y]), x, y) for x in went for y in came), key=lambda c: (-c[0], c[1], c[2]))
@@ -41,7 +41,7 @@ def pairs(a: Mapping[str, str], b: Mapping[str, str]) -> list[Member]:
 
 
 def alike(a: str, b: str) -> float:
-    """The share of lines that two texts have in common, in whatever order."""
+    """The share of lines that two texts have in common, in any order."""
     lines_a, lines_b = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (a, b))
     total = lines_a.total() + lines_b.total()
     return 2 * (lines_a & lines_b).total() / total if total else 1.0
@@ -53,15 +53,15 @@ def specs(folder: Path) -> list[Path]:
 
 
 def text_of_spec(path: Path) -> str:
-    """What a spec says, with all that it extends and its file of winners: of equal texts come equal kernels."""
+    """The text of a spec with all that it extends and its tuned file. Equal texts give equal kernels."""
     try:
         return "\n".join(source.text for source in load(path).files)
-    except TlxgenError:  # told when its kernels are asked for
+    except TlxgenError:  # reported when its kernels are needed
         return path.read_text(encoding="utf-8", errors="replace")
 
 
 def text_of_folder(modules: Callable[[Path], list[Path]]) -> Callable[[Path], str]:
-    """What gives the text of a generated folder: that of its modules and its lock."""
+    """A function that returns the text of a generated folder, that is, of its modules and its lock."""
 
     def text(folder: Path) -> str:
         paths = [*modules(folder), *(p for p in (folder / lock.NAME,) if p.is_file())]

@@ -1,4 +1,4 @@
-"""`tlxgen list`: a spec's structures and why its other variants are none; one by one where somebody asks for them."""
+"""`tlxgen list`: prints a spec's structures, and why variants are rejected; single variants on request."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tlxgen.record import head
 from .registers import granted, per_task
 from .tables import Table, show
 
-MOST_STRUCTURES = 60  # lines of the overview, and
+MOST_STRUCTURES = 60  # limits of the overview's lines: structures, and
 MOST_RULES = 25
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which variants are listed one by one: none but where one of these says so.
+    """The variants that are listed one by one. By default there are none.
 
-    `rule` is that of the rejected ones: its name (`smem`), the kind of a condition (`require`), or a part of its text.
+    `rule` selects rejected ones: by its name (`smem`), the kind of a condition (`require`), or a part of its text.
     """
 
     kept: bool = False
@@ -33,10 +33,10 @@ class Wanted:
 
 
 def print_variants(spec: Path, wanted: Wanted, *, as_json: bool = False) -> None:
-    """Prints an overview, a line a structure and a line a rule; or the variants that are wanted.
+    """Prints an overview, with a line for each structure and each rule, or the wanted variants.
 
-    As JSON, all of them where nothing is wanted in particular. Raises NoVariantError, after it has printed, when no
-    variant is left, and ReviewError for a rule that rejects none.
+    JSON has all variants if none is selected. Raises NoVariantError, after it has printed, if no variant is left, and
+    ReviewError for a rule that rejects none.
     """
     kernels = kernels_of(spec)
     rules = _rules(kernels, wanted.rule)
@@ -95,7 +95,7 @@ def _many(count: int, noun: str) -> str:
 
 
 def _with_numbers(kernels: Kernels, rule: str) -> str:
-    """A rule; one of the plan with what it says of the first variant that breaks it."""
+    """A rule. One of the plan has the numbers of the first variant that breaks it."""
     reasons = (r for v in kernels.unfit if v.plan for r in v.plan.reasons)
     return " ".join(next((str(r) for r in reasons if r.rule == rule), rule).split())
 
@@ -122,14 +122,14 @@ def _rules(kernels: Kernels, wanted: str | None) -> set[str] | None:
 
 
 def _rejected(kernels: Kernels, rules: set[str] | None) -> Iterable[Variant]:
-    """The variants that some of the rules reject."""
+    """The variants that at least one of the rules rejects."""
     if rules is None:
         return kernels.rejected
     return (variant for variant in kernels.rejected if not rules.isdisjoint(kernels.rules_of(variant)))
 
 
 def _record(kernels: Kernels, rules: set[str] | None, kept: bool, rejected: bool) -> dict[str, Any]:
-    """The overview as data, with the variants that are wanted."""
+    """The overview as data, with the wanted variants."""
     document = kernels.document
     return {
         **head("list"),

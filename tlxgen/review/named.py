@@ -1,4 +1,4 @@
-"""What the command line of `tlxgen diff` names, which is what `git diff` takes: revisions, then a path."""
+"""Parses the arguments of `tlxgen diff`, which are like those of `git diff`: revisions, then a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlxgen.errors import ReviewError
 
-SPECS = "specs"  # what is compared where no path is given
+SPECS = "specs"  # the default path
 USAGE = "tlxgen diff [A [B]] [PATH], A..B [PATH], or SPEC SPEC; A and B are revisions of git"
 
 
@@ -60,5 +60,5 @@ def _is_path(word: str) -> bool:
 
 
 def _is_file_name(word: str) -> bool:
-    """Whether a word that is no path is meant as one, so that its absence is told."""
+    """Whether a word that is not a path was meant as one, so that the error says that it is missing."""
     return word.endswith((".yaml", ".yml", ".py")) or word.startswith("-")

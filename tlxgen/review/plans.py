@@ -1,4 +1,4 @@
-"""What pictures and the review page show of a plan: the facts of `picture.facts`, with this generator's rules."""
+"""The facts of a plan for pictures and the review page: those of `picture.facts`, by this generator's rules."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from .registers import granted
 
 
 def facts(plan: Plan) -> dict[str, Any]:
-    """The facts of a plan, as JSON has them."""
+    """The facts of a plan, in JSON's types."""
     return facts_of(plan, granted(plan), readers)

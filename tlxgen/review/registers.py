@@ -1,4 +1,4 @@
-"""Registers of a plan as people read them: what each task has, by setmaxnreg or by the launch."""
+"""The registers of a plan's tasks, for output: those by setmaxnreg or by the launch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tlxgen.plan.budget import register_split
 
 
 def granted(plan: Plan) -> dict[str, int]:
-    """Role -> registers a thread that it may use."""
+    """Role -> registers a thread."""
     split = register_split(plan)
     left = split.maxnreg if split.default is None else split.default
     return {r.name: left if r.default else (r.registers or split.maxnreg) for r in plan.roles}
 
 
 def per_task(plan: Plan) -> str:
-    """'load 40, mma 232'; '168 a thread' where the tasks ask for none."""
+    """A text such as 'load 40, mma 232', or '168 a thread' if no task requests registers."""
     split = register_split(plan)
     if not split.applied:
         return f"{split.maxnreg} a thread"
@@ -22,6 +22,6 @@ def per_task(plan: Plan) -> str:
 
 
 def register_file(plan: Plan) -> int:
-    """Registers of an SM that a CTA is launched with; setmaxnreg moves them between its tasks, and adds none."""
+    """Registers with which a CTA is launched. setmaxnreg only moves them between its tasks."""
     threads = next(b.used for b in plan.budgets if b.name == "threads")
     return register_split(plan).maxnreg * threads

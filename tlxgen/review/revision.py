@@ -1,4 +1,4 @@
-"""Files of a git revision, read into a folder of their own. Neither the working tree nor the index is touched."""
+"""Reads files of a git revision into a folder of their own, without a change of the working tree or the index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlxgen.spec import read as read_spec
 
 SPEC_SUFFIXES = (".yaml", ".yml")
 TIMEOUT_S = 30.0
-# A git hook runs with these set for its own repository; the one that is asked for is found from its folder instead.
+# A git hook runs with these set for its own repository. They are removed, so that git finds the requested one.
 _HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 _OBJECT = re.compile(rb"(?P<oid>[0-9a-f]+) (?P<kind>blob|tree) (?P<size>[0-9]+)")
 
@@ -45,11 +45,11 @@ class Repository:
         return self._commit(revision) is not None
 
     def entry(self, revision: str, path: str) -> Entry | None:
-        """What `revision` has at `path` (posix, from the top), symbolic links followed; None when it has nothing."""
+        """The entry of `revision` at `path` (posix, from the top), links followed; None if there is none."""
         commit = self._commit(revision)
         if commit is None:
             raise ReviewError(f"{revision!r} is not a commit of {self.top}")
-        if "\n" in path:  # would be two questions
+        if "\n" in path:  # it would be two requests
             return None
         query = os.fsencode(f"{commit}:{'' if path == '.' else path}\n")
         found = _git(self.top, "cat-file", "--batch", "--follow-symlinks", stdin=query)
@@ -69,7 +69,7 @@ class Repository:
         return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
 
     def objects(self, revision: str, folder: str) -> dict[str, str]:
-        """The files of a revision in a folder (from the top) and in those below: path from the folder -> object id."""
+        """Path from the folder -> object id, for the files of a revision in a folder (from the top) and below."""
         below = [f"{folder}/"] if folder else []
         found = _git(self.top, "ls-tree", "-r", "-z", "--full-tree", str(self._commit(revision)), *below)
         if found.returncode:
@@ -78,12 +78,12 @@ class Repository:
         for line in found.stdout.split(b"\0")[:-1]:
             head, _, name = line.partition(b"\t")
             mode, kind, oid = head.split()
-            if kind == b"blob" and mode != b"120000":  # a link is what it leads to
+            if kind == b"blob" and mode != b"120000":  # links are skipped, since their targets are files themselves
                 objects[os.fsdecode(name)[len(below[0]) if below else 0 :]] = oid.decode()
         return objects
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """The bytes of files by their object ids, by one process."""
+        """Object id -> bytes of files, read by one process."""
         wanted = sorted(oids)
         found = _git(self.top, "cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
         if found.returncode:
@@ -100,7 +100,7 @@ class Repository:
         return contents
 
     def known(self, folder: Path) -> list[str]:
-        """The files of the working tree below a folder that git does not ignore, by their paths from there."""
+        """The paths, from the folder, of the files of the working tree below it that git does not ignore."""
         found = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
         if found.returncode:
             raise ReviewError(f"git cannot list {folder}: {_said(found)}")
@@ -112,14 +112,14 @@ class Repository:
         return found.stdout.decode(errors="replace").strip()
 
     def archive(self, revision: str, paths: Sequence[str]) -> bytes:
-        """A tar file of what a revision has of some paths (from the top)."""
+        """A tar file of those of some paths (from the top) that a revision has."""
         found = _git(self.top, "archive", "--format=tar", str(self._commit(revision)), "--", *paths)
         if found.returncode:
             raise ReviewError(f"git cannot archive {revision}: {_said(found)}")
         return found.stdout
 
     def from_top(self, path: str) -> str:
-        """`path` as git reads it after `REV:`, from the top of the repository; ./ and ../ start at the folder."""
+        """`path` after `REV:`, from the top of the repository. As in git, ./ and ../ start at the folder."""
         if not path.startswith(("./", "../")):
             return os.path.normpath(path)
         return self.inside(self._folder / path)
@@ -127,13 +127,13 @@ class Repository:
     def inside(self, path: Path) -> str:
         """A path of the file system, from the top of the repository. Raises ReviewError for one outside."""
         real = Path(os.path.abspath(path))
-        real = real.parent.resolve() / real.name  # git knows the folder by its real name, but a linked file by the link
+        real = real.parent.resolve() / real.name  # git uses the real name of the folder, but the link's name of a file
         if not real.is_relative_to(self.top):
             raise ReviewError(f"{path} is not in the repository {self.top}")
         return real.relative_to(self.top).as_posix()
 
     def _commit(self, revision: str) -> str | None:
-        if revision.startswith("-"):  # would be read as an option
+        if revision.startswith("-"):  # git would take it for an option
             return None
         found = _git(self.top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
         return None if found.returncode else found.stdout.decode().strip()
@@ -141,7 +141,7 @@ class Repository:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The files of a revision that one comparison needs, under `root`, which stands for the top of the repository."""
+    """The files of a revision that one comparison needs, below `root`, which replaces the top of the repository."""
 
     repository: Repository
     revision: str
@@ -149,13 +149,12 @@ class Snapshot:
 
     @staticmethod
     def take(repository: Repository, revision: str, path: str, into: Path) -> Snapshot:
-        """Brings `path` (from the top) of `revision` below the empty folder `into`, with what belongs to it.
+        """Copies `path` (from the top) of `revision` below the empty folder `into`, with the files that belong to it.
 
-        That is: to a spec, what it extends, its file of winners and its lock; to a generated module, the lock beside
-        it; to a folder, its modules and its lock, its specs, and the generated folders in it. Raises ReviewError for a
-        path that the revision does not have.
+        These are, for a spec, its parents, its tuned file and its lock; for a generated module, its lock; for a folder,
+        its modules, lock, specs and generated folders. Raises ReviewError for a path that the revision does not have.
         """
-        # The top's own name is kept: whether a spec lies in a folder `specs` decides where its lock is.
+        # The top's own name is kept, since a spec's lock is elsewhere if the spec's folder is named `specs`.
         snapshot = Snapshot(repository, revision, into.resolve() / (repository.top.name or "top"))
         entry = repository.entry(revision, path)
         if entry is None:
@@ -172,7 +171,7 @@ class Snapshot:
         return snapshot
 
     def _folder(self, path: str, entry: Entry, *, inner: bool = True) -> None:
-        """Brings the modules and the lock of a folder, its specs, and, with `inner`, the generated folders in it."""
+        """Copies the modules, lock and specs of a folder and, with `inner`, its generated folders."""
         self.at(path).mkdir(parents=True, exist_ok=True)
         for name in self.repository.files(entry):
             place = os.path.normpath(f"{path}/{name}")
@@ -189,21 +188,21 @@ class Snapshot:
         return entry if entry and entry.data is None and lock.NAME in self.repository.files(entry) else None
 
     def _follow(self, spec: str) -> None:
-        """Brings what belongs to a spec."""
+        """Copies the files that belong to a spec."""
         self._follow_extends(spec)
         self._follow_tuned(spec)
         self._fetch_lock(folder_of(self.at(spec), None))
 
     def at(self, path: str) -> Path:
-        """Where `path`, given from the top of the repository, lies in the snapshot."""
+        """The place in the snapshot of `path`, which is given from the top of the repository."""
         return self.root / path
 
     def renamed(self, message: str) -> str:
-        """`message` with the paths of this snapshot as REV:path."""
+        """`message` with paths of this snapshot replaced by REV:path."""
         return message.replace(f"{self.root.as_posix()}/", f"{self.revision}:")
 
     def _follow_extends(self, path: str) -> None:
-        """Brings the parents. What is wrong with a file's text is left for the spec loader to say."""
+        """Copies the parents. The spec loader reports faults of their texts."""
         while True:
             try:
                 given = read_spec(self.at(path)).data.get("extends")
@@ -216,11 +215,11 @@ class Snapshot:
                 text = f"{self.revision}:{path} extends {given}, which is outside the repository"
                 raise ReviewError(text, remedy="only files of the revision itself can be read at it")
             if self.at(parent).exists() or not self._fetch(parent):
-                return  # a circle, or a missing parent: the loader tells with its place in the spec
+                return  # a cycle, or a missing parent: the loader reports it with its location
             path = parent
 
     def _follow_tuned(self, path: str) -> None:
-        """Brings the file that `tuned` names. What is wrong with it, or missing, is left for the spec loader to say."""
+        """Copies the file that `tuned` names. The spec loader reports a missing file or faults of it."""
         try:
             given = read_spec(self.at(path)).data.get("tuned")
         except SpecError:
@@ -238,7 +237,7 @@ class Snapshot:
             self._fetch((folder.relative_to(self.root) / lock.NAME).as_posix())
 
     def _fetch(self, path: str) -> bool:
-        """Brings a file, if the revision has it."""
+        """Copies a file, if the revision has it."""
         entry = self.repository.entry(self.revision, path)
         if entry is None or entry.data is None:
             return False
@@ -251,7 +250,7 @@ class Snapshot:
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Runs git, which asks nothing and takes no lock. Raises ReviewError when it is not there or does not end."""
+    """Runs git without prompts and optional locks. Raises ReviewError if git is missing or does not end."""
     environment = {k: v for k, v in os.environ.items() if k not in _HOOK_VARIABLES}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     command = ["git", "-C", str(folder), *arguments]

@@ -1,4 +1,4 @@
-"""`tlxgen show`: the plans of a spec with everything derived, of a variant a structure or of any."""
+"""`tlxgen show`: prints the complete plans of a spec, for one variant of each structure or for any variant."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def print_plans(
     as_json: bool = False,
     svg: Path | None = None,
 ) -> None:
-    """Prints roles, rings, barriers and budgets of each structure, for its first config; or draws them into `svg`.
+    """Prints roles, rings, barriers and budgets of each structure for its first config, or draws them into `svg`.
 
-    With `settings` (`tile.m=128`): for its first that agrees with them, or a rejected variant that does. Where no
-    variant is left, of the first that has a plan. Raises NoVariantError then, after it has printed, and ReviewError for
-    a structure or variant that there is not.
+    With `settings` (`tile.m=128`) the config is the first that matches them, or a rejected variant that does. If no
+    variant is left, it prints the first with a plan, then raises NoVariantError. Raises ReviewError for an unknown
+    structure or variant.
     """
     if svg:
         require_outputs({"--svg": svg})
@@ -75,7 +75,7 @@ def _picture(name: str, chosen: Sequence[Shown]) -> bytes:
 
 
 def _first(spec: Path) -> tuple[Kernels, list[Shown]]:
-    """The first variant of each structure; if none is left, the first that has a plan."""
+    """The first variant of each structure or, if none is left, the first variant with a plan."""
     kernels = kernels_of(spec)
     kept = [Shown(s.variants[0], s, len(s.variants)) for s in kernels.structures]
     return kernels, kept or [Shown(v, None, kernels.rejections) for v in kernels.unfit[:1]]
@@ -91,7 +91,7 @@ def _heading(shown: Shown) -> str:
 
 
 def _record(shown: Shown) -> dict[str, Any]:
-    """A plan as data: the rows of each table under its columns' names."""
+    """A plan as data: the rows of each table, with the columns' names as keys."""
     assert shown.variant.plan
     return {
         "structure": shown.structure.name if shown.structure else None,
@@ -102,7 +102,7 @@ def _record(shown: Shown) -> dict[str, Any]:
 
 
 def plan_tables(plan: Plan) -> list[Table]:
-    """Roles, rings, barriers, parameters and budgets of one plan."""
+    """The tables of a plan: roles, rings, barriers, parameters and budgets."""
     columns = [_columns(plan)] if plan.tmem else []
     signals = [_signals(plan)] if plan.signals else []
     return [_roles(plan), _rings(plan), _barriers(plan), *signals, *columns, _parameters(plan), _budgets(plan)]

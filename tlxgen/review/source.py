@@ -1,6 +1,6 @@
-"""What the source of a generated module says about its kernel, read with `ast`: for modules whose spec is not at hand.
+"""Reads facts about a kernel from the source of a generated module with `ast`, for modules without their spec.
 
-Values are those of the text: names of constants stay names. Knows TLX source, not specs.
+Values are those of the text, so names of constants stay names. This module knows TLX source, not specs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tlxgen.errors import Location, ReviewError
 
 from .differences import Facts
 
-# The positional parameters of the calls that are read; what is passed by keyword keeps its keyword.
+# Names of the positional parameters of the calls that are read.
 _ALLOCATIONS = {"local_alloc": ("shape", "dtype", "how many", "space")}
 _BARRIERS = {
     "alloc_barriers": ("how many", "arrive_count"),
@@ -25,7 +25,7 @@ _Fields = dict[str, object]
 
 @dataclass
 class Summary:
-    """Facts about one module. `name` is its host function: the kernels are `name_kernel` and so on; may be empty."""
+    """Facts about one module. `name`, which may be empty, is its host function; its kernels start with that name."""
 
     name: str = ""
     configs: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Summary:
 
 
 def read(text: str, shown: str) -> Summary:
-    """The facts of a module's text. Raises ReviewError for what is not Python; `shown` is the path in the message."""
+    """The facts of a module's text. Raises ReviewError if it is not Python; `shown` is the path in the message."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -81,7 +81,7 @@ def read(text: str, shown: str) -> Summary:
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects TLX calls with the conditions that they stand under."""
+    """Collects TLX calls with their conditions."""
 
     def __init__(self, summary: Summary, lines: list[str]) -> None:
         self._summary, self._lines = summary, lines
@@ -129,7 +129,7 @@ class _Reader(ast.NodeVisitor):
         return {**fields, "if": " and ".join(self._conditions)} if self._conditions else fields
 
     def _comment(self, line: int) -> str:
-        """What the comment right above `line` calls it: the words before its first colon, if they are few."""
+        """The name in the comment right above `line`: the words before its first colon, if they are few."""
         first = line - 1  # as an index, the line above is line - 2
         while first > 0 and self._lines[first - 1].lstrip().startswith("#"):
             first -= 1
@@ -153,7 +153,7 @@ def _value(node: ast.expr) -> object:
 
 
 def _put(facts: dict[str, _Fields], item: str, fields: _Fields) -> None:
-    """Adds an item; one that is there in the same words is counted, one in other words gets a number."""
+    """Adds an item. One with equal fields is counted, and one with other fields gets a number."""
     name, number = item, 1
     while name in facts:
         if {k: v for k, v in facts[name].items() if k != "places"} == fields:

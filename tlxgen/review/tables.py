@@ -1,4 +1,4 @@
-"""Tables for a terminal, and the same tables in markdown for a review comment."""
+"""Prints tables on a terminal, or in markdown for a review comment."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-PIPED_WIDTH = 200  # columns, where no terminal says how many there are
+PIPED_WIDTH = 200  # columns of output that is not a terminal
 
 
 @dataclass
 class Table:
-    """Rows of text under headings; `note` is a line of its own beneath the title.
+    """Rows of text under headings. `note` is a line below the title.
 
-    `one_line`: a row is one line, its last cell is cut where the width ends. `records`: the rows as data, for JSON.
+    With `one_line`, a row is one line, whose last cell is cut at the width. `records` are the rows as data, for JSON.
     """
 
     title: str
@@ -35,7 +35,7 @@ class Table:
         self.records.append(dict(zip((key(name) for name in self.columns), cells, strict=True)))
 
     def to_json(self) -> dict[str, object]:
-        """The table as data; a part that stands only in the first of its rows is in all of them."""
+        """The table as data. A part that only its first row shows is in all of its rows."""
         rows: list[dict[str, str]] = []
         for row in self.rows:
             cells = dict(zip(self.columns, row, strict=True))
@@ -54,7 +54,7 @@ class Table:
 
 
 def key(name: str) -> str:
-    """The name of a table or column as a key of JSON: 'bytes a phase' is bytes_a_phase."""
+    """The JSON key for the name of a table or column: bytes_a_phase for 'bytes a phase'."""
     return "_".join(re.findall(r"\w+", name.lower()))
 
 
@@ -72,7 +72,7 @@ def show(tables: Sequence[Table], *, markdown: bool = False) -> None:
             print(table.markdown())
             continue
         title: Text | None = Text(table.title)
-        if table.note:  # above the drawing, which would fold it to its own width
+        if table.note:  # printed above the table, which would wrap it to its own width
             out.print(Text(table.title, style="bold"), Text(table.note), sep="\n")
             title = None
         drawn = RichTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)

@@ -1,4 +1,4 @@
-"""How much of each thing a kernel does. LEAF module."""
+"""Counts of a kernel's operations. It imports nothing of tlxgen."""
 
 from __future__ import annotations
 

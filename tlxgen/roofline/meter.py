@@ -226,7 +226,7 @@ class Meter:
 
     @staticmethod
     def _remote(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
-        """Read from our memory where it lies there; what comes to the peer's does not wait for its port."""
+        """Counts a read of the CTA's own memory, if the source is there. Stores to a peer's memory skip its port."""
         held.smem_bytes += arguments[0].size if isinstance(arguments[1], View) else 0
 
     @staticmethod

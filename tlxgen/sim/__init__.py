@@ -1,7 +1,7 @@
 """Executes TLX source on the CPU and finds what is wrong with it. Knows kernels, not specs.
 
 `verify` runs a program (host code that launches kernels) on several schedules; `verify_case` a generated module.
-What it does not see: layouts, registers, compiler faults, weak memory, and most hazards between the warps of one task.
+It does not model layouts, registers, compiler faults, weak memory, and most hazards between the warps of one task.
 """
 
 from tlxgen.cudalike import DEVICE

@@ -1,4 +1,4 @@
-"""What a block of pointers points to."""
+"""The elements that a block of pointers points to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from .machine import machine
 
 
 def addresses(pointer: Any, mask: Any, what: str, hint: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices into the pointers' storage, and which of them the mask keeps; those must lie inside. A `hint` reads and
-    writes nothing, and needs not wait for the kernel before."""
+    """Indices into the pointers' storage, and which of them the mask keeps. Those must be inside of the tensor.
+
+    A `hint` (a prefetch) accesses no memory, so it need not wait for the preceding kernel.
+    """
     m = machine()
     place = m.here()
     if not isinstance(pointer, Pointer):
@@ -25,7 +27,7 @@ def addresses(pointer: Any, mask: Any, what: str, hint: bool = False) -> tuple[t
     if mask is not None and not hint:
         m.memory.tile(place, 0 if bool(kept.all()) else 1 if bool(kept.any()) else 2)
     at, kept = torch.broadcast_tensors(at, kept)
-    first, end = pointer.extent  # of the tensor, not of what was allocated: it may be a part of more
+    first, end = pointer.extent  # of the tensor, which may be a part of a larger allocation
     outside = kept & ((at < first) | (at >= end))
     if bool(outside.any()):
         text = f"{what} of {int(outside.sum())} elements outside of a tensor of {end - first}"

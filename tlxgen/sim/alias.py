@@ -1,8 +1,8 @@
-"""`storage_alias_spec` and `reuse_group`: where buffers that share a storage lie, as fbtriton computes it.
+"""`storage_alias_spec` and `reuse_group`: the offsets of buffers that share a storage, as fbtriton computes them.
 
-The tree of a plan has buffers as leaves; a shared group puts its elements at one offset, a distinct one behind each
-other. Offsets are columns in tensor memory and bytes in shared memory. (fbtriton, BufferOffsetCalculation.cpp and
-StorageAliasAllocation.cpp.)
+The leaves of an alias plan are buffers. A shared group puts its elements at one offset, and a distinct group puts them
+one after the other. Offsets are columns in tensor memory and bytes in shared memory. (fbtriton,
+BufferOffsetCalculation.cpp and StorageAliasAllocation.cpp.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class GroupType:
 
 @dataclass(eq=False)
 class Group:
-    """`tlx.reuse_group`: `size` consecutive slots of what it holds count as one."""
+    """`tlx.reuse_group`: `size` consecutive slots of its elements count as one."""
 
     elements: tuple[Element, ...]
     kind: str
@@ -37,16 +37,16 @@ Element = Buffer | Group
 
 @dataclass(eq=False)
 class AliasSpec:
-    """`tlx.storage_alias_spec`: a storage for the buffers that name it with `reuse=`."""
+    """`tlx.storage_alias_spec`: the storage of the buffers that are allocated with `reuse=` this."""
 
     kind: Kind
     storage: Storage
-    check: Callable[[], None]  # that the CTA has room for it
+    check: Callable[[], None]  # checks that the CTA has room for it
     buffers: list[Buffer] = field(default_factory=list)
     planned: bool = False
 
     def set_buffer_overlap(self, plan: Group) -> None:
-        """Gives every buffer of `plan` its place."""
+        """Sets the offset of every buffer of `plan`."""
         if self.planned:
             raise KernelFault("set_buffer_overlap comes once for a storage_alias_spec")
         if any(leaf not in self.buffers for leaf in _leaves(plan)):
@@ -84,7 +84,7 @@ def _child_alignment(child: Element, align: int) -> int:
 
 
 def _size(element: Element, align: int) -> int:
-    """What one group of slots takes."""
+    """The size of one group of slots."""
     if isinstance(element, Buffer):
         return element.unit
     if element.kind == GroupType.shared:
@@ -100,7 +100,7 @@ def _place(element: Element, offset: int, between: int, align: int, group: int) 
         if between % element.unit or offset % element.unit:
             text = f"{element.name}: its offset {offset} and distance {between} must be multiples of its {element.unit}"
             raise KernelFault(text)
-        # An index is rewritten, and the group counted in it, only where it would change otherwise too.
+        # fbtriton rewrites an index, and divides it by the group's size, only if something else in it changes as well.
         element.place(offset, between, group if between > element.unit or offset else 1)
     elif element.kind == GroupType.shared:
         for child in element.elements:

@@ -1,7 +1,7 @@
-"""Arithmetic as the GPU does it: int32 that wraps, C's division and remainder, unsigned types; pointers.
+"""Arithmetic as on the GPU: int32 that wraps, C's division and remainder, unsigned types, and pointers.
 
-Scalars are Python numbers, tensors torch's. A Python int stands for an int32, a float for a literal, which takes the
-type of the tensor that it meets; what `.to(tl.int64)` gives is an Int64, what a kernel computes in float32 a Float.
+Scalars are Python numbers, and tensors are torch's. A Python int is an int32. A Python float is a literal, which takes
+the type of the tensor that it is combined with. `.to(tl.int64)` gives an Int64, and computed float32 scalars are Float.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from .findings import KernelFault
 from .machine import machine
 
-_UNSIGNED = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}  # torch computes neither
+_UNSIGNED = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}  # torch has no arithmetic for these
 _WIDER = {torch.int64, torch.uint64}
 _HALF = (torch.float16, torch.bfloat16)
 
@@ -34,7 +34,7 @@ class Int64(int):
 
 
 class Float(float):
-    """A float32 scalar of the kernel: it makes a half-precision tensor that it meets float32, as a literal does not."""
+    """A float32 scalar of the kernel. Combined with a half-precision tensor it gives float32, unlike a literal."""
 
     def __new__(cls, value: float) -> Float:
         return super().__new__(cls, _single(value))
@@ -47,7 +47,7 @@ class Float(float):
 
 
 class Scalar:
-    """A scalar that is given dimensions: `x[None, :]` has one of size 1 for each None, as by triton's expand_dims."""
+    """A scalar that can be indexed: `x[None, :]` has a dimension of size 1 for each None, as by tl.expand_dims."""
 
     def __init__(self, value: Any) -> None:
         dtype = torch.float32 if isinstance(value, float) else torch.int64 if isinstance(value, Int64) else None
@@ -59,12 +59,12 @@ class Scalar:
 
 
 def ranked(value: Any) -> Any:
-    """What an index with None is applied to."""
+    """The value to which an index with None is applied."""
     return Scalar(value) if isinstance(value, (bool, int, float)) else value
 
 
 def _single(value: float) -> float:
-    """Rounded to float32."""
+    """The value rounded to float32."""
     try:
         return float(struct.unpack("f", struct.pack("f", value))[0])
     except OverflowError:
@@ -72,7 +72,7 @@ def _single(value: float) -> float:
 
 
 def scalar(value: Any) -> Any:
-    """A tensor without dimensions as a Python number; anything else as it is."""
+    """Turns a tensor without dimensions into a Python number, and returns anything else unchanged."""
     if not isinstance(value, torch.Tensor) or value.dim():
         return value
     if value.dtype == torch.float32:
@@ -85,7 +85,7 @@ def scalar(value: Any) -> Any:
 
 
 def _wrapped(value: int, a: Any = 0, b: Any = 0) -> int:
-    """The result of an operation on `a` and `b`, in the type that they have together."""
+    """The result of an operation on `a` and `b`, wrapped to their common type."""
     if isinstance(a, Int64) or isinstance(b, Int64):
         return Int64((value + (1 << 63)) % (1 << 64) - (1 << 63))
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
@@ -123,7 +123,7 @@ def _of_tensors(operation: Operation, a: Any, b: Any) -> Any:
 
 
 def _joined(value: Any, other: Any) -> Any:
-    """`value` in the type in which Triton computes it with `other`, where torch would take another."""
+    """`value` converted to Triton's common type with `other`, where torch's would differ."""
     if not isinstance(value, torch.Tensor):
         return value
     if isinstance(other, Float) and value.dtype in _HALF:
@@ -134,7 +134,7 @@ def _joined(value: Any, other: Any) -> Any:
 
 
 def _unsigned(a: Any, b: Any) -> int | None:
-    """The mask of the unsigned type in which two integers are computed, when torch cannot do it."""
+    """The mask of the common unsigned type of two integers, if torch cannot compute in it; else None."""
     found = None
     for x in (a, b):
         if isinstance(x, torch.Tensor):
@@ -177,7 +177,7 @@ def _ratio(a: float, b: float) -> float:
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """Half-precision numbers are divided in float32."""
+    """The quotient. Half-precision numbers are divided in float32."""
     a, b = (x.float() if isinstance(x, torch.Tensor) and x.dtype in _HALF else x for x in (a, b))
     return a / b
 
@@ -187,7 +187,7 @@ def _shifted(a: int, b: int) -> int:
 
 
 def _shift_left(a: Any, b: Any) -> Any:
-    """Counts of the width and more shift everything out, as in PTX."""
+    """The left shift. Counts of at least the width shift everything out, as in PTX."""
     a, b = _integers(a, b)
     kept = (b >= 0) & (b < 8 * a.dtype.itemsize)
     return torch.where(kept, a << torch.where(kept, b, 0), 0)
@@ -199,7 +199,7 @@ def _shift_right(a: Any, b: Any) -> Any:
 
 
 def _integers(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors of one type; a Python int is an int32, or takes the other's type when that is wider."""
+    """Both operands as tensors of one type. A Python int is an int32, or has the other's type if that is wider."""
     dtypes = [x.dtype for x in (a, b) if isinstance(x, torch.Tensor)]
     dtype = torch.int64 if torch.int64 in dtypes or isinstance(a, Int64) or isinstance(b, Int64) else torch.int32
     if len(dtypes) == 2 or isinstance(a, torch.Tensor):
@@ -217,7 +217,7 @@ rshift = _binary("rshift", lambda a, b: a >> min(b, 63), operator.rshift, _shift
 
 
 def div(a: Any, b: Any) -> Any:
-    """`a / b`, of integers too."""
+    """`a / b`, also for integers."""
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
         return _of_tensors(_quotient, a, b)
     return _rounded(_ratio(a, b), a, b)
@@ -252,7 +252,7 @@ _FP8_LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 
 def to(value: Any, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
-    """`value.to(dtype)`, of scalars too: floats to integers toward zero, to fp8 saturated. `bitcast` keeps the bits."""
+    """`value.to(dtype)`, also for scalars. Floats become integers toward zero; fp8 saturates; `bitcast` keeps bits."""
     if isinstance(dtype, PointerType):  # an integer as a pointer is an address
         flat, index = machine().memory.find(int(value), dtype.element_ty, machine().here())
         return Pointer(flat, index, (0, flat.numel()))
@@ -272,13 +272,13 @@ def _cast(value: torch.Tensor, dtype: torch.dtype, toward_zero: bool) -> torch.T
     if toward_zero and dtype in _HALF and value.dtype == torch.float32:
         return _truncated_to(value, dtype)
     if dtype in _FP8_LARGEST and value.is_floating_point():
-        # PTX has no conversion to fp8 but satfinite: what is too large, infinity too, becomes the largest number
+        # PTX converts to fp8 only with satfinite: too large values and infinities become the largest number
         return value.clamp(-_FP8_LARGEST[dtype], _FP8_LARGEST[dtype]).to(dtype)
     return value.to(dtype)
 
 
 def _truncated_to(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """float32 to a half-precision type toward zero: the nearest, and the one before it where that is larger."""
+    """Rounds float32 to a half-precision type toward zero: to the nearest, or the one before it if that is larger."""
     near = value.to(dtype)
     return torch.where(near.float().abs() > value.abs(), (near.view(torch.int16) - 1).view(dtype), near)
 
@@ -316,7 +316,7 @@ def _fold(values: tuple[Any, ...], on_tensors: Callable[..., Any], on_scalars: C
 
 
 def same(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors of one type, from a tensor and a scalar in either order, or from two tensors."""
+    """Converts two tensors, or a tensor and a scalar in either order, to tensors of one type."""
     a, b = _joined(a, b), _joined(b, a)
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         return a, b
@@ -335,7 +335,7 @@ class PointerType:
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """A tensor's first element, or, after arithmetic, a block of pointers into the tensor's storage."""
+    """The address of a tensor's first element or, after arithmetic, a block of pointers into the tensor's storage."""
 
     flat: torch.Tensor
     at: Any  # int or int64 tensor: indices into `flat`

@@ -1,8 +1,8 @@
 """mbarriers, named barriers and the cluster barrier.
 
-An mbarrier has `phase` completed phases; `wait(parity)` passes when the last completed phase has that parity, so that a
-fresh one lets wait(1) pass and holds wait(0). Waiters are released at the event, not by polling, and take the clock of
-completed phases only: what a partial arrival did is not ordered before them.
+An mbarrier has `phase` completed phases. `wait(parity)` passes when the last completed phase has that parity, so on a
+fresh one wait(1) passes and wait(0) blocks. Waiters are woken by the completion, not by polling, and are ordered after
+the arrivals of completed phases only.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from .watch import Amount
 
 @dataclass(eq=False)
 class Mbarrier:
-    """`count` arrivals and all expected bytes complete a phase; under `per_thread` all threads of a task arrive."""
+    """An mbarrier. `count` arrivals and all expected bytes complete a phase. If `per_thread`, all threads arrive."""
 
     name: str
     count: int
     hub: Hub
     findings: Findings
     per_thread: bool = False
-    array: str = ""  # the name of the barriers that it was allocated with
-    place: Place = field(default_factory=lambda: Place("", 0))  # where
+    array: str = ""  # the name of the array that it belongs to
+    place: Place = field(default_factory=lambda: Place("", 0))  # the line of its allocation
     phase: int = 0
     pending: int = field(init=False)
     bytes: int = 0
-    completed: int = 0  # clock of the phases that are complete
-    arriving: int = 0  # clock of what arrived in this one
-    landed: int = 0  # clock of the copies of the phases that are complete
-    landing: int = 0  # of those of this one
+    completed: int = 0  # clock of the completed phases
+    arriving: int = 0  # clock of the arrivals in the current phase
+    landed: int = 0  # clock of the copies of the completed phases
+    landing: int = 0  # clock of the copies of the current phase
     waiting: list[tuple[Task, int]] = field(default_factory=list)
-    looped: bool = False  # somebody waits in a loop
-    passed: list[tuple[int, Place]] = field(default_factory=list)  # segments that waited for the phase before this one
+    looped: bool = False  # whether a task waits in a loop
+    passed: list[tuple[int, Place]] = field(default_factory=list)  # segments that waited for the preceding phase
 
     def __post_init__(self) -> None:
         self.pending = self.count
@@ -54,7 +54,7 @@ class Mbarrier:
         return self.phase & 1 != parity
 
     def wait(self, parity: int, place: Place) -> None:
-        """Blocks the task that runs until the last completed phase has that parity."""
+        """Blocks the running task until the last completed phase has that parity."""
         if parity not in (0, 1):
             self.findings.stop("barrier-misuse", f"wait on {self.name} for parity {parity}; it is 0 or 1", (place,))
         self.hub.pause()
@@ -77,7 +77,7 @@ class Mbarrier:
         self.passed.append((task.bit, place))
 
     def state(self, parity: int) -> str:
-        """What a wait for `parity` sees, in words."""
+        """The state that a wait for `parity` finds, in words."""
         expected = f", {self.bytes} bytes outstanding" if self.bytes else ""
         return (
             f"{self.name} parity {parity}: {self.phase} phases complete, {self.count - self.pending} of {self.count} "
@@ -85,7 +85,7 @@ class Mbarrier:
         )
 
     def arrive(self, count: int, clock: int, place: Place, expected: int = 0) -> None:
-        """`count` arrivals by someone with that clock; `expected` bytes more must come before the phase completes."""
+        """`count` arrivals by an actor with that clock. The phase also needs `expected` more bytes."""
         self.hub.enter()
         if self.hub.watch is not None:
             self.hub.watch.arrives(self, (count, -expected), place)
@@ -101,12 +101,12 @@ class Mbarrier:
         self._settle(place)
 
     def promise(self, size: int, place: Place) -> None:
-        """A copy that will bring `size` bytes has been issued."""
+        """Notes that a copy of `size` bytes has been issued."""
         if self.hub.watch is not None:
             self.hub.watch.promises(self, size, place)
 
     def transfer(self, size: int, clock: int, place: Place) -> None:
-        """A copy has brought `size` bytes."""
+        """Notes that a copy of `size` bytes has completed."""
         self.hub.enter()
         if self.hub.watch is not None:
             self.hub.watch.arrives(self, (0, size), place)
@@ -151,15 +151,15 @@ class Mbarrier:
 
 @dataclass(eq=False)
 class NamedBarrier:
-    """Counts threads: those of the waiters and of the arrivers. An arrival left over at the end is legal."""
+    """A named barrier. It counts the threads of waiters and arrivers. An arrival left over at the end is legal."""
 
     name: str
     hub: Hub
     findings: Findings
-    threads: int = 0  # of the round that is under way
+    threads: int = 0  # threads that have come in the current round
     present: int = 0
     clock: int = 0
-    phase: int = 0  # complete rounds
+    phase: int = 0  # completed rounds
     waiting: list[Task] = field(default_factory=list)
 
     @property
@@ -175,7 +175,7 @@ class NamedBarrier:
         return self.threads - self.present, 0
 
     def join(self, threads: int, wait: bool, place: Place) -> None:
-        """The task that runs comes to the barrier, and stays there when it waits."""
+        """The running task arrives at the barrier and, if `wait`, blocks there."""
         self.hub.pause()
         self.hub.enter()
         task, watch = self.hub.current, self.hub.watch
@@ -213,11 +213,11 @@ class NamedBarrier:
 
 @dataclass(eq=False)
 class ClusterBarrier:
-    """All threads of a cluster that have not exited meet. `members`: the tasks that run, or the program where none do.
+    """The barrier of all threads of a cluster that have not exited. `members` are the running tasks, or the program.
 
-    A program outside of tasks comes with all warps of its CTA. In tasks each comes for its own warps, so that all of
-    them must; one that has ended has exited. (fbtriton, ClusterOpsToLLVM.cpp, lowerClusterSyncForAllWarps; PTX ISA,
-    barrier.cluster.)
+    A program outside of tasks arrives with all warps of its CTA. A task arrives with its own warps, so all tasks must
+    arrive; a task that has ended counts as exited. (fbtriton, ClusterOpsToLLVM.cpp, lowerClusterSyncForAllWarps; PTX
+    ISA, barrier.cluster.)
     """
 
     key: str
@@ -237,7 +237,7 @@ class ClusterBarrier:
         return len(self.members) - len(self.come), 0
 
     def join(self) -> None:
-        """The task that runs waits for all others of the cluster."""
+        """The running task arrives, and waits for all others of the cluster."""
         task = self.hub.current
         clock = self._enter()
         if len(self.come) + 1 == len(self.members):
@@ -256,11 +256,11 @@ class ClusterBarrier:
         return f"the cluster barrier, to which {', '.join(absent[:3])}{more} have not come"
 
     def arrive(self) -> None:
-        """The task that runs comes, and does not wait."""
+        """The running task arrives and does not wait."""
         self._come(self._enter())
 
     def leave(self, task: Task, heir: Task | None = None) -> None:
-        """A task exits, or makes way for others; `heir` comes in its place."""
+        """Removes a task that exits, or replaces it by `heir`."""
         self.members.discard(task)
         self.come.discard(task)
         if heir is not None:
@@ -269,7 +269,7 @@ class ClusterBarrier:
             self._complete()
 
     def _enter(self) -> int:
-        """The clock of all that have come, and of the task that comes now."""
+        """The clock of all that have arrived, including the running task."""
         self.hub.enter()
         task = self.hub.current
         if self.hub.watch is not None:

@@ -1,5 +1,8 @@
-"""What is wrong, as the ledger of a failed run says it by itself: where no change that was tried mends the run, because
-what is missing is not there to be changed. Each rule looks at who waits, who arrives, and who touches what."""
+"""Finds the likely cause of a failure by rules over the ledger of the run.
+
+They are used if no single change repairs the run, because a whole wait, arrival or copy is missing. The rules look at
+the tasks that wait, that arrive, and that access the buffers.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from .ledger import Account, Came, Ledger
 from .trace import Lane, Span
 from .words import counted, lines, listed, number, ordinal, parties, tasks
 
-# A finding that is its own cause: nothing that went before is to blame for it.
+# Findings that are their own cause.
 PLAIN = (
     "kernel-error", "no-progress", "out-of-bounds", "barrier-misuse", "before-grid-wait", "remote-before-start",
     "warp-hazard", "global-race", "global-write-conflict",
 )  # fmt: skip
 RACES = ("async-lifetime", "race-read-write", "race-write-write")
-# What is told when no rule fits, the first that there is: what comes last most often follows from the rest.
+# The order in which findings are reported if no rule applies. The last ones are usually consequences of others.
 RANK = (*PLAIN, "tx-mismatch", "over-arrival", *RACES, "remote-to-exited-cta", "pending-at-exit", "parity-overrun",
         "deadlock", "missing-fence", "uninitialised", "redundant-write", "output-unwritten",
         "wrong-numbers")  # fmt: skip
@@ -26,7 +29,7 @@ _RESULT = {"wrong-numbers", "output-unwritten"}
 
 @dataclass(frozen=True)
 class Cause:
-    """What is wrong, in a line, and where to look."""
+    """The cause of a failure, in one line, and the lines of the kernel to look at."""
 
     text: str
     places: tuple[Place, ...]
@@ -34,17 +37,17 @@ class Cause:
 
 
 def plain(findings: Sequence[Finding]) -> Cause | None:
-    """A finding that says it all."""
+    """The cause, if one of the findings is its own cause."""
     found = min((f for f in findings if f.id in PLAIN and f.places), key=lambda f: PLAIN.index(f.id), default=None)
     return None if found is None else Cause(found.message, found.places, found)
 
 
 def cause(ledger: Ledger, findings: Sequence[Finding]) -> Cause:
-    """The likeliest cause of findings, of which there is at least one."""
+    """The most likely cause of one or more findings."""
     rules: Sequence[Callable[[Ledger, Sequence[Finding]], Cause | None]] = (
         _expectation, _sizes, _overfull, _wait, _race, _deadlock,
     )  # fmt: skip
-    findings = sorted(findings, key=lambda f: f.severity != "error")  # as they came, warnings last
+    findings = sorted(findings, key=lambda f: f.severity != "error")  # in their order, with warnings last
     for rule in rules:
         if found := rule(ledger, findings):
             return found
@@ -59,7 +62,7 @@ def cause(ledger: Ledger, findings: Sequence[Finding]) -> Cause:
 
 
 def _expectation(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """Copies bring bytes that nobody expects."""
+    """The cause that copies deliver bytes to a barrier that expects none."""
     for account in ledger.accounts():
         if account.takes_bytes and not account.expecting() and account.loads:
             text = (
@@ -73,7 +76,7 @@ def _expectation(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
 
 
 def _sizes(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """More bytes come than are expected, or fewer."""
+    """The cause that more, or fewer, bytes arrive than are expected."""
     finding = next((f for f in findings if f.id in ("tx-mismatch", "deadlock")), None)
     for account in ledger.accounts():
         expected, brought, _ = account.sizes if account.takes_bytes else (0, 0, None)
@@ -87,7 +90,7 @@ def _sizes(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
 
 
 def _overfull(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """More arrivals in a phase than the barrier counts."""
+    """The cause that a phase has more arrivals than the barrier counts."""
     for finding in (f for f in findings if f.id == "over-arrival"):
         for account in ledger.accounts():
             for label in account.labels:
@@ -106,7 +109,7 @@ def _overfull(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
 
 
 def _deadlock(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """Who waits for an arrival that never comes: rather where nobody arrives than where some do."""
+    """The cause of a deadlock: a wait for an arrival that never comes. Barriers without any arrival come first."""
     finding = next((f for f in findings if f.id == "deadlock"), None)
     if finding is None:
         return None
@@ -134,7 +137,7 @@ def _nobody(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _too_few(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
-    """Some arrive and some who might do not, in the phase that is under way."""
+    """Text for a phase in which some tasks have arrived, and others, which arrived before, have not."""
     barrier = ledger.barriers[label]
     here = [c for c in ledger.came[label] if c.phase == barrier.phase + 1]
     arrived = sum(c.count for c in here)
@@ -152,7 +155,7 @@ def _too_few(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _ended(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
-    """Those who arrived before have come to their end, or wait for the one who waits here."""
+    """Text for a wait whose earlier arrivers have ended, or wait for the waiting task themselves."""
     running = {ledger.lane(t).name for t in ledger.hub.tasks if not t.finished}
     ended = [p for p in account.parties(label) if p.task not in running]
     if ended:
@@ -163,7 +166,7 @@ def _ended(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _out_of_order(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
-    """Slots are waited for in another order than that in which they are filled."""
+    """Text for slots that are waited for in another order than they are filled."""
     if not any(c.expected for c in account.came):
         return ""
     cta = label.rpartition(" of ")[2]
@@ -182,7 +185,7 @@ def _out_of_order(ledger: Ledger, account: Account, lane: Lane, label: str) -> s
 
 
 def _before(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
-    """A task of the CTA gives a slot back more often than it has waited for it: of every ring of as many slots."""
+    """Text for a task of the CTA that releases a slot more often than it has waited for it."""
     for freed in ledger.accounts():
         for came in (c for c in freed.came if not c.expected and not c.engine and c.lane.cta == lane.cta):
             rings = [
@@ -198,7 +201,7 @@ def _before(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _ahead(ledger: Ledger, freed: Account, ring: Account, came: Came) -> bool:
-    """Whether an arrival comes before as many waits, of the same task for the same slot."""
+    """Whether an arrival precedes the corresponding wait of the same task for the same slot."""
     slot = came.barrier.removeprefix(freed.array).partition(" of ")[0]
     before = [c for c in freed.came if (c.lane, c.barrier) == (came.lane, came.barrier) and c.step <= came.step]
     waits = [w for w in ring.waits if w.lane == came.lane and w.barrier.startswith(f"{ring.array}{slot} ")]
@@ -214,7 +217,7 @@ def _seldom(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _uneven(ledger: Ledger, lane: Lane, odd: Callable[[int, int], bool], how: str) -> str:
-    """A task of the CTA that gives back more slots than it waits for, or fewer, though some may be under way."""
+    """Text for a task of the CTA that releases more slots than it waits for, or fewer, even counting those in use."""
     for account in ledger.accounts():
         for party in account.parties():
             waits = {
@@ -243,7 +246,7 @@ def _circle(ledger: Ledger, account: Account, lane: Lane, label: str) -> str:
 
 
 def _met_by_nobody(ledger: Ledger) -> str:
-    """A named barrier or the cluster barrier, where all who come to such wait for more."""
+    """Text for a named barrier or cluster barrier at which all that have arrived wait for others."""
     held = [s for s in ledger.spans if s.kind == "blocked" and s.end is None and s.objects]
     meeting = [s for s in held if s.objects[0] not in ledger.barriers and s.name.startswith(s.objects[0])]
     families = {s.lane.name.partition(" replica ")[0] for s in meeting}
@@ -262,14 +265,14 @@ def _waiter(ledger: Ledger, lane: Lane, label: str) -> str:
 
 
 def _partners(ledger: Ledger, lane: Lane) -> list[str]:
-    """The tasks that wait for what a task arrives on or loads to: who should arrive for it in turn."""
+    """The tasks that wait for this task's arrivals or loads, and so should arrive for it in turn."""
     mine = {label for label, came in ledger.came.items() if any(c.lane == lane for c in came)}
     mine |= {label for label, came in ledger.promised.items() if any(p.lane == lane for p in came)}
     return sorted({w.lane.name for label in mine for w in ledger.awaited[label]} - {lane.name})
 
 
 def _lacking(ledger: Ledger, lane: Lane) -> str:
-    """What is missing, and whose it is."""
+    """Text for what is missing, and in which task."""
     partners = _partners(ledger, lane)
     multiplies = {s.issuer.name for s in ledger.spans if s.name == "tcgen05.mma" and s.issuer}
     what = "a commit" if multiplies.intersection(partners) else "an arrive (release)"
@@ -284,7 +287,7 @@ def _lacking(ledger: Ledger, lane: Lane) -> str:
 
 @dataclass(frozen=True)
 class _Side:
-    """One party of a race: what it does at its line, and which tasks do that."""
+    """One side of a race: the access at a line, and the tasks that execute it."""
 
     place: Place
     spans: list[Span]
@@ -303,7 +306,7 @@ class _Side:
 
 
 def _sides(ledger: Ledger, finding: Finding) -> list[_Side]:
-    """The parties, as they touch what the finding names."""
+    """The sides of the race on the buffer that the finding names."""
     sides = []
     for place in finding.places:
         there = [s for s in ledger.spans if s.place == place and s.kind != "blocked"]
@@ -315,7 +318,7 @@ def _sides(ledger: Ledger, finding: Finding) -> list[_Side]:
 
 
 def _wait(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """Who uses what a copy brings, and never waits for the barrier on which the copy completes."""
+    """The cause that a task uses the data of a copy without a wait on the barrier on which the copy completes."""
     for finding in findings:
         if finding.id not in (*RACES, "uninitialised"):
             continue
@@ -338,7 +341,7 @@ def _pairs(ledger: Ledger, finding: Finding) -> Iterator[tuple[_Side, _Side]]:
     if len(sides) == 2:
         yield sides[0], sides[1]
         yield sides[1], sides[0]
-    elif sides:  # a read of what was never written: of the loads into the same ring
+    elif sides:  # a read of memory that was never written: look at the loads into the same ring
         rings = {x.partition("[")[0] for s in sides[0].spans for x in s.objects}
         for place in {s.place for s in ledger.spans if s.kind == "asynchronous" and _touches(s, rings)} - {
             sides[0].place
@@ -351,7 +354,7 @@ def _touches(span: Span, rings: set[str]) -> bool:
 
 
 def _race(ledger: Ledger, findings: Sequence[Finding]) -> Cause | None:
-    """Two accesses in no order, by what lies between them: the one of which most can be said."""
+    """The cause of a race between two unordered accesses, for the pair about which most is known."""
     said = []
     for finding in (f for f in findings if f.id in RACES and len(f.places) == 2):
         new, old = _sides(ledger, finding)
@@ -368,7 +371,7 @@ def _shared(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
 
 
 def _own(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
-    """What a task itself has issued."""
+    """Text for a race of a task with an operation that it has issued itself."""
     if new.place == old.place or new.who != old.who or len(new.who) > 1 or not old.engine:
         return ""
     missing = f"a wait for the {old.engine} of line {old.place.line} is missing before line {new.place.line}"
@@ -376,12 +379,12 @@ def _own(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
 
 
 def _released(ledger: Ledger, old: _Side) -> list[Account]:
-    """What those arrive on who have read."""
+    """The barrier arrays on which the reading tasks arrive."""
     return [a for a in ledger.accounts() if {c.lane.name for c in a.came if not c.expected} & old.lanes]
 
 
 def _unawaited(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
-    """Who overwrites never waits for an arrival of those who read."""
+    """Text for a writer that never waits for an arrival of the readers."""
     released = _released(ledger, old)
     if not released or new.who == old.who or any({w.lane.name for w in a.waits} & new.lanes for a in released):
         return ""
@@ -398,7 +401,7 @@ def _same_line(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
 
 
 def _early(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
-    """Those who read arrive, and who overwrites waits for that, and yet: they arrive before they have read."""
+    """Text for readers that arrive before they have read, so that the writer's wait does not help."""
     awaited = [a for a in _released(ledger, old) if {w.lane.name for w in a.waits} & new.lanes]
     if not awaited or new.who == old.who:
         return ""
@@ -412,7 +415,7 @@ def _as_it_is(ledger: Ledger, finding: Finding, new: _Side, old: _Side) -> str:
 
 
 def _first(findings: Sequence[Finding], *ids: str) -> Finding:
-    """The first finding of the first of these ids that there is one of, or else of any."""
+    """The first finding with the first of these ids that occurs, or the first finding of all."""
     for id in ids:
         for finding in findings:
             if finding.id == id:

@@ -1,7 +1,7 @@
-"""What if one thing of a kernel were different: changes that a run can have made, one at a time.
+"""Changes of one number of a kernel, for runs that test what is wrong.
 
-A verdict tries them. Where a run has findings, and the same run with one change has none, that change says what is
-wrong. Operations ask the change of their launch, where there is one, for the number that they are about to use.
+If a run has findings and the same run with one change has none, that change is the verdict. Operations ask the change
+of their launch, if there is one, for the number that they are about to use.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from .findings import Place
 
 
 class Waited(Protocol):
-    """A barrier, as far as a change looks at it."""
+    """The part of a barrier that a change reads."""
 
     array: str
 
 
 @dataclass(eq=False)
 class Change:
-    """No change. Each subclass overrides one question; `place` is the line that asks."""
+    """No change. Each subclass overrides one method; `place` is the line of the operation that calls it."""
 
     def count(self, array: str, count: int) -> int:
-        """How many arrivals complete a phase of the barriers of `array`."""
+        """The number of arrivals that complete a phase of the barriers of `array`."""
         return count
 
     def parity(self, place: Place, task: object, barrier: Waited, parity: int) -> int:
-        """The parity that a wait of `task` is for."""
+        """The parity of a wait of `task`."""
         return parity
 
     def bytes(self, place: Place, size: int) -> int:
-        """How many bytes are expected."""
+        """The number of expected bytes."""
         return size
 
     def arrivals(self, place: Place, count: int) -> int:
-        """How often is arrived; zero for not at all."""
+        """The number of arrivals; 0 for none."""
         return count
 
     def slot(self, place: Place, array: str, index: int, slots: int) -> int:
-        """Which slot of a ring, or which barrier of an array."""
+        """The index of a slot of a ring, or of a barrier of an array."""
         return index
 
     def pendings(self, place: Place, pendings: int) -> int:
-        """How many operations a wait may leave under way."""
+        """The number of operations that a wait may leave in flight."""
         return pendings
 
 
 @dataclass(eq=False)
 class CountOf(Change):
-    """The barriers of an array count so many arrivals."""
+    """Changes the arrive count of the barriers of an array."""
 
     array: str
     needed: int
@@ -61,8 +61,8 @@ class CountOf(Change):
 
 @dataclass(eq=False)
 class ParityOf(Change):
-    """A wait is for another phase: for the `other` parity; or a task's n-th wait at a barrier is for the n-th phase, as
-    who uses what has been `filled` waits, or for the one before, as who fills what has been `freed` waits."""
+    """Changes the phase of a wait: to the `other` parity; to phase n for a task's n-th wait at a barrier, as a reader
+    of a `filled` slot waits; or to phase n - 1, as a writer to a `freed` slot waits."""
 
     place: Place
     array: str
@@ -81,7 +81,7 @@ class ParityOf(Change):
 
 @dataclass(eq=False)
 class BytesOf(Change):
-    """A line expects so many bytes."""
+    """Changes the bytes that a line expects."""
 
     place: Place
     size: int
@@ -92,7 +92,7 @@ class BytesOf(Change):
 
 @dataclass(eq=False)
 class ArrivalsOf(Change):
-    """A line arrives so often."""
+    """Changes the number of arrivals of a line."""
 
     place: Place
     times: int
@@ -103,7 +103,7 @@ class ArrivalsOf(Change):
 
 @dataclass(eq=False)
 class SlotOf(Change):
-    """A line uses the slot, or the barrier, that lies `step` further on in the ring."""
+    """Changes the slot or barrier of a line, by `step` in the ring."""
 
     place: Place
     array: str
@@ -115,7 +115,7 @@ class SlotOf(Change):
 
 @dataclass(eq=False)
 class PendingsOf(Change):
-    """A wait leaves nothing, or less, under way."""
+    """Changes the number of operations that a wait leaves in flight to fewer, or none."""
 
     place: Place
     most: int

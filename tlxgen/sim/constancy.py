@@ -1,9 +1,9 @@
-"""What of a kernel's source constants decide, and which of its loops go over items of work: read, not run.
+"""Static analysis of a kernel's source: which values constants decide, and which loops are over work items.
 
-A name is *fixed* when it is a constexpr parameter, a global, a variable that only ever has fixed values, or a parameter
-of a helper that all calls in its file give such a value. A loop goes
-over items when what it counts comes from the program's place in the grid, and its step is how many programs there are,
-when it ends by what cluster launch control or that place says, or when its rounds are a whole divided by the programs.
+A name is *fixed* if it is a constexpr parameter, a global, a variable with fixed values only, or a parameter of a
+helper to which all calls in its file pass fixed values. A loop is over work items in one of three cases: it starts at
+the program id and strides by the number of programs; it ends by a result of cluster launch control or by the program
+id; or its trip count is a total divided among the programs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ _PROGRAMS = re.compile(r"sms?\b|sms?_|_sms?|programs|ctas|grid|workers|nprog", r
 
 
 def op_name(node: ast.AST) -> str:
-    """The last name of what a call calls: `async_task` of `tlx.async_task(...)`."""
+    """The last name of a call's function: `async_task` of `tlx.async_task(...)`."""
     func = node.func if isinstance(node, ast.Call) else None
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
 @dataclass(frozen=True)
 class _Assigned:
-    """A value that a name is given; None: one that is not in the text. `settled`: constants decide whether it is."""
+    """A value that is assigned to a name; None if the text does not have it. `settled`: constants decide whether the
+    assignment is executed."""
 
     value: ast.expr | None
     settled: bool
@@ -42,7 +43,7 @@ class _Assigned:
 
 @dataclass(eq=False)
 class Constancy:
-    """Of one function, as its text has it. `given`: parameters that are fixed though nothing there says so."""
+    """The analysis of one function's text. `given` are the parameters that all calls pass fixed values for."""
 
     function: ast.FunctionDef
     given: frozenset[str] = frozenset()
@@ -60,7 +61,7 @@ class Constancy:
         self._shares = self._follow(self._divides)
 
     def fixed(self, node: ast.expr) -> bool:
-        """Whether constants of the config decide a value."""
+        """Whether constants alone decide the value of an expression."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.Name):
@@ -74,7 +75,7 @@ class Constancy:
         return all(self.fixed(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
 
     def over_items(self, loop: ast.For | ast.While) -> bool:
-        """Whether a round of the loop is an item of the program's work."""
+        """Whether an iteration of the loop is a work item of the program."""
         if isinstance(loop, ast.While):
             return self._tells(loop.test)
         call = loop.iter
@@ -90,7 +91,7 @@ class Constancy:
         if name not in self._known:
             if name not in self._assigned:
                 return True  # a global, which Triton takes as a constexpr
-            self._known[name] = False  # while it is looked at: what depends on itself varies
+            self._known[name] = False  # during the analysis: a name that depends on itself varies
             values = self._assigned[name]
             several = len(values) > 1
             self._known[name] = all(
@@ -101,7 +102,7 @@ class Constancy:
     def _fixed_call(self, node: ast.Call) -> bool:
         name, func = op_name(node), node.func
         if name == "static_range":
-            return True  # else it does not compile
+            return True  # otherwise it would not compile
         if name in _VARYING or name.startswith("atomic_"):
             return False
         if isinstance(func, ast.Attribute):
@@ -113,7 +114,7 @@ class Constancy:
         return (bool(values) or isinstance(func, ast.Attribute)) and all(map(self.fixed, values))
 
     def _collect(self, body: list[ast.stmt], settled: bool) -> None:
-        """Notes what each name is given, and whether in a branch or a loop that varies."""
+        """Notes the values of each name, and whether they are assigned in a branch or loop that varies."""
         for node in body:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -136,7 +137,7 @@ class Constancy:
                 self._collect(node.body, settled)
 
     def _is_constant(self, test: ast.expr) -> bool:
-        """Whether a condition is of parameters that are constexprs, and globals."""
+        """Whether a condition has only constexpr parameters and globals."""
         names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
         return all(self._known.get(name, name not in self._assigned) for name in names)
 
@@ -151,7 +152,7 @@ class Constancy:
                 self._give(element, part, settled)
 
     def _follow(self, has: Callable[[ast.expr, set[str]], bool]) -> set[str]:
-        """The names that are given a value which `has` it, itself or by the names found so far."""
+        """The names that get a value for which `has` is true, directly or through names found so far."""
         found: set[str] = set()
         while True:
             more = {
@@ -164,7 +165,7 @@ class Constancy:
             found |= more
 
     def _divides(self, node: ast.expr, shares: set[str]) -> bool:
-        """Whether a value is a program's share: of something divided by how many programs there are."""
+        """Whether a value is a program's share, that is, something divided by the number of programs."""
         for n in _computed(node):
             if isinstance(n, ast.Name) and n.id in shares:
                 return True
@@ -179,7 +180,7 @@ class Constancy:
         return False
 
     def _tells(self, node: ast.expr, names: set[str] | None = None) -> bool:
-        """Whether a value comes from the program's place in the grid, and not from what lies in memory there."""
+        """Whether a value depends on the program id, but not through memory that is read there."""
         names = self._places if names is None else names
         return any(
             (isinstance(n, ast.Name) and n.id in names) or (isinstance(n, ast.Call) and op_name(n) in _WORK)
@@ -188,7 +189,7 @@ class Constancy:
 
 
 def _counts_programs(node: ast.expr, names: set[str]) -> bool:
-    """Whether a value is how many programs there are along the first axis of the grid."""
+    """Whether a value is the number of programs along the first axis of the grid."""
     if isinstance(node, ast.Call) and op_name(node) == "num_programs":
         return all(
             isinstance(a, ast.Constant) and a.value == 0 for a in (*node.args, *(k.value for k in node.keywords))
@@ -197,7 +198,7 @@ def _counts_programs(node: ast.expr, names: set[str]) -> bool:
 
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of an expression, but for what it reads from memory."""
+    """The nodes of an expression, without those of loads from memory."""
     yield node
     name = op_name(node)
     if not name.endswith("load") and not name.startswith("atomic_"):
@@ -207,11 +208,11 @@ def _computed(node: ast.AST) -> Iterator[ast.AST]:
 
 @dataclass(eq=False)
 class Helpers:
-    """Of the functions of a file, which parameters are fixed because each call there gives them what is fixed."""
+    """The parameters of a file's functions that are fixed, because all calls in the file pass fixed values."""
 
     module: ast.Module
     _functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
-    _calls: dict[str, list[tuple[str, ast.Call]]] = field(default_factory=dict)  # and the functions that they are in
+    _calls: dict[str, list[tuple[str, ast.Call]]] = field(default_factory=dict)  # callee -> (caller, call)
     _known: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -222,9 +223,9 @@ class Helpers:
                     self._calls.setdefault(node.func.id, []).append((caller, node))
 
     def given(self, name: str) -> frozenset[str]:
-        """The parameters of a function that all its calls, if there are any, give what is fixed."""
+        """The parameters of a function to which all of its calls (at least one) pass fixed values."""
         if name not in self._known:
-            self._known[name] = frozenset()  # while its calls are looked at: it may call itself
+            self._known[name] = frozenset()  # during the analysis, as it may be recursive
             found = [self._given_by(self._functions[name], *call) for call in self._calls.get(name, ())]
             self._known[name] = frozenset.intersection(*found) if found else frozenset()
         return self._known[name]

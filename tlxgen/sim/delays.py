@@ -1,14 +1,14 @@
-"""Schedules that perturb one thing at a time: what a delay on hardware would show.
+"""Schedules that delay or advance one point of a kernel at a time, as timing on hardware could.
 
-A *point* of a kernel is an asynchronous operation (a TMA copy at its line, a wgmma, a commit, an answer of cluster
-launch control), wherever it is executed, or a task (a replica of it, in all CTAs) with all that it does itself: waits,
-arrivals here and at a peer, atomics, stores. `late`: everybody goes on as soon as possible, but that operation
-completes, or that task goes on, when nobody else can; of several the latest is first, so that slots and CTAs come in
-another order than they were begun in. `early`: tasks go as far as they can, and operations complete when no task can
-go on, but that operation completes at once, or that task goes before all others.
+A *point* is an asynchronous operation at a line (a TMA copy, a wgmma, a commit, a response of cluster launch control),
+or a task (one replica, in all CTAs) with its own actions: waits, arrivals, atomics, stores. Under `late` all actors run
+as soon as possible, except that the point's operations complete, or its task runs, only when no other actor can. The
+latest of several comes first, so that slots and CTAs complete in another order than they were started. Under `early`
+tasks run as far as they can, and operations complete when no task can run, except that the point's operations complete
+at once, or its task runs before all others.
 
-Points are numbered as they come up in a run. Until the n-th does, the run in which it is perturbed is the run in which
-none is, `eager` or `lazy`: so each is perturbed, and each once, without a list that somebody would have to keep.
+Points are numbered in the order in which they occur in a run. Until point n occurs, the run that perturbs it is the
+same as the unperturbed run (`eager` or `lazy`), so each point is found and perturbed once, without a list of points.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .watch import Watch
 
 Some = TypeVar("Some", Task, Event)
 Kind = Literal["late", "early"]
-KINDS: dict[Kind, Schedule] = {"late": "eager", "early": "lazy"}  # with the schedule that it is of, of no instruction
-Point = tuple[str, Place | None]  # of an operation what is done, and where; of a task its name in its CTA
+KINDS: dict[Kind, Schedule] = {"late": "eager", "early": "lazy"}  # kind -> schedule without a perturbed point
+Point = tuple[str, Place | None]  # kind and line of an operation; or the name of a task in its CTA, and None
 NONE = -1
 
 
 @dataclass(frozen=True)
 class Delay:
-    """The point of that number is late, or early; or none is."""
+    """The point with a number is late, or early; or no point is."""
 
     kind: Kind
     number: int = NONE
@@ -41,7 +41,7 @@ class Delay:
 
 
 class Delayed:
-    """Chooses by a delay. `numbers` are those of the points that have come up, in all launches of the run."""
+    """Chooses by a delay. `numbers` are those of the points that have occurred in the launches of the run."""
 
     def __init__(self, delay: Delay, numbers: dict[Point, int]) -> None:
         self._late = delay.kind == "late"
@@ -52,7 +52,7 @@ class Delayed:
         actor.starved = self._numbers.setdefault(point(actor), len(self._numbers)) == self._number
 
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
-        """Of what is late the latest, when there is nothing else; what is early at once."""
+        """Takes an early actor at once, and a late one, the latest first, only when there is no other."""
         first = _first(events, not self._late) or _first(ready, not self._late)
         if first is not None:
             return first
@@ -60,13 +60,13 @@ class Delayed:
 
 
 def _first(actors: list[Some], perturbed: bool) -> Some | None:
-    """Takes the first that is perturbed, or that is not."""
+    """Removes and returns the first actor that is, or is not, perturbed."""
     at = next((i for i, actor in enumerate(actors) if actor.starved == perturbed), None)
     return None if at is None else actors.pop(at)
 
 
 def point(actor: Actor) -> Point:
-    """What of the kernel somebody is."""
+    """The point of an actor."""
     if isinstance(actor, Event):
         return actor.name, actor.place
     return actor.name.partition(" task ")[2], None
@@ -74,7 +74,7 @@ def point(actor: Actor) -> Point:
 
 @dataclass(frozen=True)
 class Perturbed:
-    """The director of a delay. `numbers` are those of the points that came up in its last run."""
+    """The director of a delay. `numbers` are those of the points that occurred in its last run."""
 
     delay: Delay
     numbers: dict[Point, int] = field(default_factory=dict, compare=False, repr=False)
@@ -90,17 +90,17 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class Delays:
-    """One run for each delay of a point. Those in `known` have been made, with another case of the same kernel."""
+    """One run for each delay of a point, except those `known` from another case of the same kernel."""
 
     known: set[tuple[Kind, Point]] = field(default_factory=set)
 
     def of(self, kind: Kind, come_up: dict[Point, int]) -> Iterator[Delay]:
-        """Those of the points that have come up, but for the ones that are known; they are known from then on."""
+        """Yields the delays of points that have occurred and are not known yet, and adds them to the known ones."""
         for where, number in list(come_up.items()):
             if (kind, where) not in self.known:
                 self.known.add((kind, where))
                 yield Delay(kind, number)
 
     def complete(self, come_up: dict[Point, int]) -> bool:
-        """Whether all of these points have been perturbed either way."""
+        """Whether all of these points have been both delayed and advanced."""
         return all((kind, where) in self.known for kind in KINDS for where in come_up)

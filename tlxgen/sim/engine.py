@@ -1,12 +1,11 @@
-"""Tasks and asynchronous operations under one seeded scheduler, and what happens before what.
+"""Runs tasks and asynchronous operations under one seeded scheduler, with an exact happens-before relation.
 
-Tasks are greenlets: a kernel's helpers may block at any depth without being rewritten, and one process decides every
-interleaving from a seed, so that a run can be repeated. An asynchronous operation (a TMA copy, a wgmma) is an `Event`
-which the scheduler completes when it likes, within the order of its queue.
+Tasks are greenlets, so helpers of a kernel can block at any depth without being rewritten. One process decides every
+interleaving from a seed, so a run can be repeated. An asynchronous operation (a TMA copy, a wgmma) is an `Event`, which
+the scheduler may complete at any time, within the order of its queue.
 
-Happens-before is exact: every segment of a task between two releases, and every event, has a bit; a clock is the set of
-bits that lie before, one Python integer. A vector clock with one entry an engine would order TMA loads that the
-hardware does not order.
+Every segment of a task between two releases, and every event, has a bit. A clock is the set of bits that happen before,
+as one Python integer. A vector clock with one entry an engine would order TMA loads that the hardware does not order.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from .watch import Barrier, Watch
 
 Schedule = Literal["random", "starved", "lazy", "eager"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
-STARVED_SHARE = 0.15  # of tasks and events that wait, under `starved`, until nothing else can run
+STARVED_SHARE = 0.15  # share of tasks and events that `starved` holds back until no other can run
 
 
 class Chooser(Protocol):
-    """Decides who goes on, of the tasks that are ready and the events that may complete."""
+    """Decides which actor is next, among the tasks that are ready and the events that may complete."""
 
     def admit(self, actor: Actor) -> None:
-        """A task or an event begins to exist."""
+        """Notes a new task or event."""
 
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
-        """Takes one out of the lists, which are not both empty; a task that has paused is the last of `ready`."""
+        """Removes an actor from the lists, which are not both empty. A task that just paused is the last of `ready`."""
 
 
 class Seeded:
@@ -49,7 +48,7 @@ class Seeded:
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
         if self._schedule == "eager":  # events at once, tasks in turn
             return events.pop(0) if events else ready.pop(0)
-        if self._schedule == "lazy":  # a task as far as it goes; events only when none can go on, the latest first
+        if self._schedule == "lazy":  # a task as far as it can; events only when no task can run, the latest first
             return ready.pop() if ready else events.pop()
         if self._schedule == "starved":
             awake = [i for i, task in enumerate(ready) if not task.starved]
@@ -59,7 +58,7 @@ class Seeded:
         return self._take(self._below(len(ready) + len(events)), ready, events)
 
     def _below(self, end: int) -> int:
-        """`randrange(end)`, with the same draws, without what that does for other arguments."""
+        """The same draws as `randrange(end)`, without its checks of arguments."""
         draw, bits = self._random.getrandbits, end.bit_length()
         while (drawn := draw(bits)) >= end:
             pass
@@ -78,16 +77,16 @@ class Hub:
         self.watch = watch
         self.steps = 0
         self.max_steps = max_steps
-        self.actor: Actor | None = None  # who acts now; None before and after the run
-        self.current: Task  # the task that runs now, or, while an event completes, has run last
-        self.entered = False  # whether it has come to a barrier since it went on
+        self.actor: Actor | None = None  # the acting task or event; None before and after the run
+        self.current: Task  # the running task or, while an event completes, the one that ran last
+        self.entered = False  # whether it has come to a barrier since it resumed
         self._chooser = chooser
         self._bits = 0
         self._made = 0
         self._tasks: list[Task] = []
         self._ready: list[Task] = []
-        self._events: list[Event] = []  # those that may complete now
-        self._looking: list[Task] = []  # that wait, by looking again and again, for another to change something
+        self._events: list[Event] = []  # events that may complete now
+        self._looking: list[Task] = []  # tasks that poll for a change by another task
         self._hub = getcurrent()
         if watch is not None:
             watch.attach(self)
@@ -99,14 +98,14 @@ class Hub:
         return 1 << self._bits
 
     def release(self, task: Task) -> int:
-        """The clock of all that `task` has done; what it does from now on is not in it."""
+        """The clock of everything that `task` has done so far. Its later actions are in a new segment."""
         clock = task.clock
         task.bit = self.new_bit()
         task.clock |= task.bit
         return clock
 
     def follow(self, other: Task) -> None:
-        """Orders the task that runs after all of `other`, which has ended."""
+        """Orders the running task after all actions of `other`, which has ended."""
         self.current.clock |= other.clock
         if self.watch is not None:
             self.watch.follows(other)
@@ -114,7 +113,7 @@ class Hub:
     # Tasks.
 
     def new_key(self, sign: str) -> str:
-        """A name for what the actor makes now, which depends on the actor alone."""
+        """A key for a task or event that the actor makes now. It depends on the actor alone."""
         maker = self.actor
         if maker is None:
             self._made += 1
@@ -132,7 +131,7 @@ class Hub:
                 self.watch.ended(task)
 
         task.key = self.new_key(".")
-        task.thread = greenlet(run, self._hub)  # where it returns, and raises, to: not the task that spawns it
+        task.thread = greenlet(run, self._hub)  # it returns and raises to the hub, not to the spawning task
         self._chooser.admit(task)
         self._tasks.append(task)
         self._ready.append(task)
@@ -140,37 +139,39 @@ class Hub:
             self.watch.spawned(task)
 
     def pause(self) -> None:
-        """A point where other tasks and events may come in between."""
+        """A point at which the scheduler may switch to other tasks and events."""
         self.tick()
         self._ready.append(self.current)
         self._hub.switch()
 
     def look_again(self) -> None:
-        """As `pause`, for a task that has found nothing changed, and may be about to look again: others go first."""
+        """As `pause`, for a task that polls and has found no change. Other actors go first."""
         self.tick()
         self._looking.append(self.current)
         self._hub.switch()
 
     def changed(self) -> None:
-        """Who looked for a change may look again."""
+        """Makes tasks that poll for a change ready again."""
         self._ready += self._looking
         self._looking.clear()
 
     def enter(self) -> None:
-        """The actor comes to a barrier: what a task does at two of them can have others in between."""
+        """Marks that the actor comes to a barrier. Between two barriers of a task the scheduler may switch."""
         if self.entered and isinstance(self.actor, Task):
             self.pause()
         self.entered = True
 
     def take(self, what: str) -> None:
-        """The actor comes to something, named the same on every schedule, of which who comes first gets another part
-        than who comes second."""
+        """Marks that the actor takes from a shared source, which gives the first actor another part than the second.
+
+        `what` is the source's name, which is the same on every schedule.
+        """
         self.enter()
         if self.watch is not None:
             self.watch.takes(what)
 
     def block(self, why: Callable[[], str]) -> None:
-        """Suspends the task that runs, until `wake`."""
+        """Suspends the running task until `wake`."""
         self.tick()
         self.current.blocked = why
         if self.watch is not None:
@@ -178,7 +179,7 @@ class Hub:
         self._hub.switch()
 
     def await_event(self, event: Event) -> None:
-        """Suspends the task that runs until `event` has completed; does not order what follows after it."""
+        """Suspends the running task until `event` has completed. It adds no happens-before order."""
         if not event.done:
             event.waiters.append(self.current)
             self.block(lambda: f"its {event.name}")
@@ -186,14 +187,14 @@ class Hub:
             self.watch.follows(event)
 
     def wake(self, task: Task, barrier: Barrier | None = None) -> None:
-        """Lets a blocked task go on; `barrier` is what held it."""
+        """Makes a blocked task ready; `barrier` is what it waited for."""
         task.blocked = None
         self._ready.append(task)
         if self.watch is not None:
             self.watch.woken(task, barrier)
 
     def tick(self) -> None:
-        """Counts a step; ends the run at its limit, so that a kernel that loops for ever ends with a finding."""
+        """Counts a step. At the limit the run ends, so that an endless loop of a kernel gives a finding."""
         self.steps += 1
         if self.steps > self.max_steps:
             running = [t.place for t in self._tasks if not t.finished and t.blocked is None and t.place.line]
@@ -202,7 +203,7 @@ class Hub:
     # Events.
 
     def issue(self, event: Event) -> None:
-        """Hands an event to the scheduler; one with a queue completes after those before it there."""
+        """Hands an event to the scheduler. An event with a queue completes after those before it in the queue."""
         event.key = self.new_key("e")
         self._chooser.admit(event)
         if self.watch is not None:
@@ -229,14 +230,14 @@ class Hub:
     # The loop.
 
     def run(self) -> None:
-        """Runs everything to its end, in the greenlet that made the hub.
+        """Runs all tasks and events to their end, in the greenlet that made the hub.
 
-        Raises Stop for a deadlock; kills what is left when it raises.
+        Raises Stop for a deadlock. When it raises, it kills the remaining tasks.
         """
         try:
             while self._ready or self._events or self._looking:
                 if not self._ready and not self._events:
-                    self.changed()  # nobody else is left: a loop that gives up comes to its end
+                    self.changed()  # no other actor is left, so a polling loop may run until it gives up
                 self.actor = chosen = self._chooser.choose(self._ready, self._events)
                 self.entered = False
                 if self.watch is not None:
@@ -259,7 +260,7 @@ class Hub:
 
     @property
     def tasks(self) -> list[Task]:
-        """All tasks so far, also those that have ended."""
+        """All tasks so far, including those that have ended."""
         return self._tasks
 
     def _kill(self) -> None:

@@ -1,17 +1,17 @@
-"""Every schedule that can make a difference: a systematic search over the scheduler's decisions.
+"""A systematic search over the scheduler's decisions, which runs every schedule that can make a difference.
 
-Greenlets cannot be copied, so a run is done again from its first decision. Runs that differ only in the order of steps
-that commute (`order` says which do) are one *trace*, and the search runs a schedule of each, most often one (dynamic
-partial-order reduction with source sets and sleep sets: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial
-order reduction", POPL 2014). A correct pipeline whose barriers decide everything is a single trace. No set of visited
-states prunes a run: what the rest of it would have asked to be tried earlier would be lost.
+Greenlets cannot be copied, so each run starts again from its first decision. Runs that differ only in the order of
+steps that commute (`order` says which do) are one *trace*, and the search runs at least one schedule of each trace,
+most often exactly one (dynamic partial-order reduction with source sets and sleep sets: Abdulla, Aronis, Jonsson,
+Sagonas, "Optimal dynamic partial order reduction", POPL 2014). A correct pipeline that barriers order completely is a
+single trace. Runs are not pruned at visited states, since the rest of a run may add alternatives to earlier decisions.
 
-What is claimed: a search that is complete and found nothing has no deadlock, race, lifetime or barrier fault, and the
-same numbers, on every schedule of this program on these inputs. What is not: that all faults are listed when there is
-one, which may end its run early; anything about what tasks tell each other through global memory, or about a fence that
-comes after the release of what it should fence: such orders are left as they come.
+If a search is complete and has no findings, then the program has no deadlock, race, lifetime or barrier fault, and the
+same results, on every schedule for these inputs. If there are findings, the list may be incomplete, since a finding may
+end its run early. The search does not vary the order in which tasks communicate through global memory, or the order of
+a fence and an earlier release.
 
-A state, as counted here, is a set of steps at barriers, with the phase of each: what has happened, in whatever order.
+A state, as counted here, is a set of steps at barriers with the phase of each, regardless of their order.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .repeatable import Case, Recorded
 from .script import Script, in_order, take
 from .watch import Watch
 
-LONGEST = 20_000  # decisions of a run that can be searched: what is kept of them grows with the square
+LONGEST = 20_000  # limit of a run's decisions; the memory for them grows with the square
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a search ends that is not complete by then: counted in what every machine counts the same."""
+    """The limit of a search, counted in units that do not depend on the machine."""
 
     states: int = 200_000
     steps: int = 1_000_000  # of all runs
@@ -43,13 +43,13 @@ class Budget:
 
 @dataclass
 class Node:
-    """A state of the stack: who could go on, who did, whom to try, and who need not be tried, with what each does."""
+    """A decision on the stack: the enabled actors, the chosen one, those to try, and those that need not be tried."""
 
     enabled: tuple[str, ...]
     chosen: str
     wanted: set[str]
     asleep: dict[str, Touches]
-    touches: Touches = field(default_factory=dict)  # of the step that was chosen
+    touches: Touches = field(default_factory=dict)  # what the chosen step touches
 
     @property
     def untried(self) -> list[str]:
@@ -61,22 +61,22 @@ class Unrepeatable(TlxgenError):
 
 
 class Redundant(Stop):
-    """Whatever comes next, another run has shown."""
+    """The run is redundant: another run has covered all its continuations."""
 
 
 class Search:
-    """Decides on one run after the other: the decisions of the stack, then an order of its own."""
+    """Decides each run: it first repeats the decisions on the stack, then follows a default order."""
 
     def __init__(self) -> None:
         self.states: set[int] = set()
         self.stack: list[Node] = []
         self.order = Order(self.states)
-        self.too_long = False  # a run had more steps than are kept
-        self._fixed = 0  # nodes of the stack that this run repeats
+        self.too_long = False  # whether a run had more steps than LONGEST
+        self._fixed = 0  # number of the stack's nodes that this run repeats
         self._last: Actor | None = None
 
     def begin(self) -> None:
-        """A run begins."""
+        """Starts a run."""
         self._fixed = len(self.stack)
         self.order = Order(self.states)
         self._last = None
@@ -90,7 +90,7 @@ class Search:
         return self.order
 
     def admit(self, actor: Actor) -> None:
-        """Nothing depends on when someone began."""
+        """Does nothing: decisions do not depend on when an actor was created."""
 
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
         depth = len(self.order.actors)
@@ -108,7 +108,7 @@ class Search:
         return self._last
 
     def _open(self, enabled: list[str], depth: int) -> str:
-        """A state that is new; raises Redundant when whatever can go on need not be tried."""
+        """Makes a new decision. Raises Redundant if no enabled actor has to be tried."""
         asleep = {}
         if depth:
             last, touches, found = self.stack[-1], self.order.touches[-1], self.order.at[-1]
@@ -122,7 +122,7 @@ class Search:
     # Between runs.
 
     def advance(self) -> bool:
-        """Takes in the run that has ended and goes to the next; False when there is none."""
+        """Evaluates the run that has ended and goes to the next. Returns False if there is none."""
         for node, touches in zip(self.stack, self.order.touches, strict=False):
             node.touches = touches
         for race in self.order.races:
@@ -143,8 +143,8 @@ class Search:
 
 @dataclass
 class Explored:
-    """What a search found: each finding with the decisions that lead to it, and their steps. `limit` is what ended it,
-    if it is not complete."""
+    """The result of a search: each finding with the decisions that lead to it and their number of steps. `limit` says
+    what ended an incomplete search."""
 
     found: list[tuple[Finding, Script, int]] = field(default_factory=list)
     runs: int = 0
@@ -184,7 +184,7 @@ def explore(case: Case, seed: int = 0, budget: Budget | None = None) -> Explored
 
 
 def _beyond(search: Search, session: Session) -> str:
-    """What in the last run cannot be searched, if anything."""
+    """The reason why the last run cannot be searched, or an empty text."""
     if search.too_long:
         return f"{LONGEST} decisions a run"
     if search.order.shared:

@@ -1,6 +1,6 @@
-"""What the simulator finds: findings with stable ids, and the exceptions that end a run.
+"""The simulator's findings, which have stable ids, and the exceptions that end a run.
 
-LEAF module of the simulator: everything else imports it.
+This module imports no other module of the simulator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Severity = Literal["error", "warning"]
 
 
 class Place(NamedTuple):
-    """A line of kernel source. A tuple: one is made and looked up with every operation."""
+    """A line of kernel source. It is a tuple for speed, since every operation makes one and looks it up."""
 
     path: str
     line: int
@@ -25,10 +25,10 @@ class Place(NamedTuple):
         return f"{Path(self.path).name}:{self.line}"
 
 
-Key = tuple[str, tuple[Place, ...]]  # of a finding: those with the same id and places are one
+Key = tuple[str, tuple[Place, ...]]  # findings with the same id and places are one finding
 
 
-# id -> (severity, how to mend it). The ids are part of the interface: they appear in JSON and in people's suites.
+# id -> (severity, remedy). The ids are part of the interface: they appear in JSON and in users' test suites.
 CATALOGUE: dict[str, tuple[Severity, str]] = {
     "deadlock": ("error", "make whoever should arrive do so, as often as the barrier counts, before it waits itself"),
     "race-read-write": ("error", "order the two: the reader must wait on a barrier that the writer completes"),
@@ -67,7 +67,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. `places` are the lines of the parties, the one that noticed it first."""
+    """One fault. `places` are the lines of the operations involved, first that of the one at which it was noticed."""
 
     id: str
     message: str
@@ -91,9 +91,9 @@ class Finding:
 
 
 class Findings:
-    """Collects findings. `listener` is told of each when it is first noticed, and may end the run.
+    """Collects findings. `listener` is called with each new finding, and may end the run.
 
-    `races` says whether accesses to shared memory are compared at all.
+    `races` says whether accesses to shared memory are compared.
     """
 
     def __init__(self, listener: Callable[[Finding], None] | None = None, races: bool = True) -> None:
@@ -102,7 +102,7 @@ class Findings:
         self._listener = listener
 
     def add(self, id: str, message: str, places: Iterable[Place] = ()) -> None:
-        """Records a finding; the run goes on."""
+        """Records a finding. The run continues."""
         finding = Finding(id, message, tuple(places))
         if finding.key in self._found:
             return
@@ -111,12 +111,12 @@ class Findings:
             self._listener(finding)
 
     def stop(self, id: str, message: str, places: Iterable[Place] = ()) -> NoReturn:
-        """Records a finding after which nothing that the run does means anything, and ends the run."""
+        """Records a finding after which the run's results are meaningless, and ends the run."""
         self.add(id, message, places)
         raise Stop
 
     def forget(self, count: int) -> None:
-        """Drops what was found after the first `count`: the launch that showed it begins again."""
+        """Drops all but the first `count` findings, because the launch that showed the others starts again."""
         self._found = dict(list(self._found.items())[:count])
 
     @property
@@ -125,15 +125,15 @@ class Findings:
 
 
 class Stop(Exception):
-    """Ends a run whose reason is among its findings."""
+    """Ends a run. The reason is among its findings."""
 
 
 class KernelFault(Exception):
-    """The kernel uses an operation in a way that the compiler would refuse (shapes, types); becomes `kernel-error`."""
+    """A use of an operation that the compiler would refuse (shapes, types). It becomes a `kernel-error`."""
 
 
 class UnsupportedOp(TlxgenError):
-    """An operation that the simulator does not model; never skipped, because skipping would prove nothing."""
+    """An operation that the simulator does not model. It is never skipped, since the run would then prove nothing."""
 
     def __init__(self, name: str, place: Place | None) -> None:
         where = Location(place.path, place.line, 1) if place else None
@@ -149,7 +149,7 @@ class GridTooLarge(TlxgenError):
 
 
 class NoSuchConfig(TlxgenError):
-    """A kernel has fewer configs, for the arguments of a launch, than the one that was asked for."""
+    """The requested config does not exist: the kernel has fewer configs for the arguments of a launch."""
 
     def __init__(self, kernel: str, index: int, count: int) -> None:
         have = "1 config (0)" if count == 1 else f"{count} configs (0 to {count - 1})"

@@ -1,4 +1,4 @@
-"""Which bytes of a storage a view covers: exact, and cheap to compare because equal ones are one object."""
+"""The exact set of bytes of a storage that a view covers. Equal sets are one object, so comparisons are cheap."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def footprint(offset: int, sizes: tuple[int, ...], strides: tuple[int, ...], ite
 
 @cache
 def overlap(a: Footprint, b: Footprint) -> bool:
-    """Whether they have a byte in common."""
+    """Whether two footprints have a byte in common."""
     i = j = 0
     while i < len(a.intervals) and j < len(b.intervals):
         (a_start, a_end), (b_start, b_end) = a.intervals[i], b.intervals[j]

@@ -1,4 +1,4 @@
-"""Global memory with a record of which CTA wrote and read what, and the boxes that TMA moves."""
+"""Global memory, with a record of the CTAs that wrote and read each element, and the boxes that TMA moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .findings import Findings, KernelFault, Place
 from .globalorder import GlobalOrder, Kind
 
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-NOBODY, SHARED = -1, -2  # owners that are no CTA: not written; added to by any number of CTAs
+NOBODY, SHARED = -1, -2  # owners other than a CTA: nobody has written it; several CTAs have added to it
 _REDUCE = {"add": torch.add, "min": torch.minimum, "max": torch.maximum,
            "and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor}  # fmt: skip
 
@@ -37,7 +37,7 @@ class Box:
         return flat.as_strided(self.shape, self.strides, self.start)
 
 
-Region: TypeAlias = "torch.Tensor | Box"  # of a storage: indices into it, or a box
+Region: TypeAlias = "torch.Tensor | Box"  # a part of a storage: indices, or a box
 
 
 def _get(flat: torch.Tensor, at: Region) -> torch.Tensor:
@@ -56,10 +56,10 @@ def _bits(values: torch.Tensor) -> torch.Tensor:
 
 
 class GlobalMemory:
-    """The storages that launches touch: which CTA of the last one wrote and read each element, and whether any ever
-    wrote it.
+    """The storages that launches access: for each element the CTAs of the last launch that wrote and read it, and
+    whether any launch has written it.
 
-    It keeps them alive, so that no address comes to mean something else.
+    It keeps the storages alive, so that no address is reused.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -67,19 +67,19 @@ class GlobalMemory:
         self._owner: dict[tuple[int, int], torch.Tensor] = {}  # CTA numbers by element
         self._reader: dict[tuple[int, int], torch.Tensor] = {}
         self._written: dict[tuple[int, int], torch.Tensor] = {}
-        self._storages: dict[int, torch.UntypedStorage] = {}  # by the address where they begin
-        self.tiles: dict[tuple[str, int], list[int]] = {}  # accesses by their line: inside, across an edge, outside
-        self.order: GlobalOrder | None = None  # of a launch with atomics
+        self._storages: dict[int, torch.UntypedStorage] = {}  # by their first address
+        self.tiles: dict[tuple[str, int], list[int]] = {}  # line -> number of accesses inside, across an edge, outside
+        self.order: GlobalOrder | None = None  # the order of a launch with atomics
         self.synchronised = False  # the launch has ordered its tasks through atomics
 
     def begin(self, order: GlobalOrder | None) -> None:
-        """A new launch: what an earlier one wrote may be written again. With an `order`, CTAs may wait for others."""
+        """Starts a launch, which may overwrite what an earlier one wrote. With an `order`, CTAs may synchronise."""
         self._owner.clear()
         self._reader.clear()
         self.order, self.synchronised = order, False
 
     def tile(self, place: Place, kind: int) -> None:
-        """Counts what a line moves: 0 inside of a tensor or a mask, 1 across its edge, 2 wholly outside."""
+        """Counts an access of a line: 0 inside of a tensor or a mask, 1 across its edge, 2 wholly outside."""
         self.tiles.setdefault((place.path, place.line), [0, 0, 0])[kind] += 1
 
     def stop(self, id: str, message: str, place: Place) -> NoReturn:
@@ -87,12 +87,12 @@ class GlobalMemory:
         self._findings.stop(id, message, (place,))
 
     def follow(self, hub: Hub) -> GlobalOrder:
-        """The order of a launch with atomics; what came before it began is not judged."""
+        """Starts the order of a launch with atomics. Earlier accesses are not judged."""
         self.order = self.order or GlobalOrder(hub)
         return self.order
 
     def register(self, tensor: torch.Tensor) -> None:
-        """Kernels may reach the storage of `tensor` by its address."""
+        """Makes the storage of `tensor` accessible to kernels by its address."""
         storage = tensor.untyped_storage()
         self._storages[storage.data_ptr()] = storage
 
@@ -107,7 +107,7 @@ class GlobalMemory:
         return torch.empty(0, dtype=dtype).set_(self._storages[held]), index
 
     def snapshot(self) -> Snapshot:
-        """What the registered storages hold, and what has been written."""
+        """A copy of the registered storages' contents, and of the record of writes."""
         held = [(s, _all_bytes(s).clone()) for s in self._storages.values()]
         return Snapshot(held, {key: written.clone() for key, written in self._written.items()})
 
@@ -135,8 +135,8 @@ class GlobalMemory:
         reduces: bool = False,
         values: torch.Tensor | None = None,
     ) -> None:
-        """CTA number `cta` is about to write `values` to the elements `at` of a storage, or to add to them. What
-        another CTA of the launch has written with the same bits is the same in either order."""
+        """Records that CTA number `cta` writes `values` to the elements `at` of a storage, or adds to them. A second
+        write of the same bits by another CTA is not a race."""
         key = self.key(flat)
         if key not in self._written:
             self._written[key] = torch.zeros(flat.numel(), dtype=torch.bool)
@@ -163,7 +163,7 @@ class GlobalMemory:
         place: Place,
         values: torch.Tensor | None = None,
     ) -> None:
-        """Judges an access by what lies before it."""
+        """Judges an access by the accesses that happen before it."""
         indices = at.of(torch.arange(at.end)) if isinstance(at, Box) else at
         key, size = self.key(flat), flat.numel()
         for other, by, clash in order.unordered(kind, key, size, indices, cta):
@@ -200,7 +200,7 @@ class GlobalMemory:
             self._findings.add("global-race", text, (place,))
 
     def observe(self, flat: torch.Tensor, at: Region, cta: int, place: Place) -> None:
-        """CTA number `cta` reads the elements `at`: none that another CTA of the launch writes."""
+        """Records that CTA number `cta` reads the elements `at`, which no other CTA of the launch may write."""
         if self.order:
             self._follow(self.order, "read", flat, at, cta, place)
             return
@@ -216,7 +216,7 @@ class GlobalMemory:
         _set(reader, at, torch.full_like(before, SHARED).masked_fill_((before == NOBODY) | (before == cta), cta))
 
     def unwritten(self, tensor: torch.Tensor) -> int:
-        """How many elements of `tensor` no kernel has written."""
+        """The number of elements of `tensor` that no kernel has written."""
         flat = self.flat(tensor)
         written = self._written.get(self.key(flat))
         if written is None:
@@ -232,7 +232,7 @@ def _numbers(of: dict[tuple[int, int], torch.Tensor], key: tuple[int, int], flat
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What `GlobalMemory.snapshot` gives."""
+    """The result of `GlobalMemory.snapshot`."""
 
     storages: list[tuple[torch.UntypedStorage, torch.Tensor]]
     written: dict[tuple[int, int], torch.Tensor]
@@ -266,14 +266,14 @@ class Descriptor:
         return RAW[self.dtype.itemsize]
 
     def use(self, access: Any, clock: int, findings: Findings) -> None:
-        """Notes that an operation that `clock` lies before reads the descriptor; the host's are never written."""
+        """Notes that an operation with that clock reads the descriptor. Host descriptors are never written."""
 
     def now(self) -> Descriptor:
-        """What a copy that is under way reads."""
+        """The descriptor as a copy in flight reads it."""
         return self
 
     def _part(self, offsets: Sequence[int], ends: Sequence[int]) -> tuple[tuple[slice, ...], Box] | None:
-        """What of the box at `offsets` lies between 0 and `ends`: its place in the box, and in the storage."""
+        """The part of the box at `offsets` that lies between 0 and `ends`: slices in the box, and in the storage."""
         if len(offsets) != len(self.block):
             raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(self.block)}")
         low = [max(0, -o) for o in offsets]
@@ -282,14 +282,14 @@ class Descriptor:
             return None
         start = self.start + sum((o + lo) * s for o, lo, s in zip(offsets, low, self.strides, strict=True))
         shape = tuple(h - lo for lo, h in zip(low, high, strict=True))
-        # Addresses wrap at 64 bits, which descriptors of ragged tensors use: offsets that are large cancel out.
+        # Addresses wrap at 64 bits. Descriptors of ragged tensors use this: large offsets cancel out.
         period = (1 << 64) // int(self.dtype.itemsize)
         start = (start + period // 2) % period - period // 2
         strides = tuple(s if n > 1 else 0 for n, s in zip(shape, self.strides, strict=True))
         return tuple(slice(lo, h) for lo, h in zip(low, high, strict=True)), Box(shape, strides, start)
 
     def read(self, offsets: Sequence[int], memory: GlobalMemory, cta: int, place: Place) -> torch.Tensor:
-        """The box; zero where it lies outside of the tensor."""
+        """The values of the box, with zeros outside of the tensor."""
         box = torch.zeros(self.block, dtype=self._raw)
         part = self._part(offsets, self.shape)
         memory.tile(place, self._kind(part))
@@ -300,7 +300,7 @@ class Descriptor:
         return box.view(self.dtype)
 
     def write(self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place) -> None:
-        """Writes what of the box lies inside, in whole chunks of 16 bytes of a row (measured on an H200)."""
+        """Writes the part of the box inside of the tensor, in whole chunks of 16 bytes a row (measured on an H200)."""
         part = self._kept(offsets, box.reshape(self.block).contiguous().view(self._raw), memory, place)
         if part is not None:
             at, values = part
@@ -308,20 +308,20 @@ class Descriptor:
             _set(self.flat.view(self._raw), at, values)
 
     def _within(self, at: Box, more: int, memory: GlobalMemory, place: Place) -> None:
-        """Ends the run where a box leaves what was allocated, but for `more` elements: a descriptor of a ragged tensor
-        lets its offsets decide."""
+        """Ends the run if a box leaves the allocation by more than `more` elements, which offsets of a ragged tensor's
+        descriptor can cause."""
         if at.start < 0 or at.end > self.flat.numel() + more:
             text = f"a TMA box of elements {at.start} to {at.end - 1} of an allocation of {self.flat.numel()}"
             memory.stop("out-of-bounds", text, place)
 
     def _kind(self, part: tuple[tuple[slice, ...], Box] | None) -> int:
-        """Whether a part is the whole box, not all of it, or nothing (see GlobalMemory.tile)."""
+        """Whether a part is the whole box (0), some of it (1) or nothing (2), for GlobalMemory.tile."""
         return 2 if part is None else int(part[1].shape != self.block)
 
     def reduce(
         self, kind: str, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, cta: int, place: Place
     ) -> None:
-        """Adds the box (or takes the minimum, ...) to what of it lies inside, element by element, atomically."""
+        """Adds the box (or takes the minimum, ...) to the elements inside of the tensor, each one atomically."""
         part = self._kept(offsets, box.reshape(self.block), memory, place)
         if part is not None:
             at, values = part
@@ -331,7 +331,7 @@ class Descriptor:
     def _kept(
         self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, place: Place
     ) -> tuple[Region, torch.Tensor] | None:
-        """Where what is stored of a box goes, and its values."""
+        """The region that a store of a box writes, and the values."""
         chunk = max(1, 16 // self.dtype.itemsize)
         part = self._part(offsets, (*self.shape[:-1], -(-self.shape[-1] // chunk) * chunk))
         memory.tile(place, self._kind(part))
@@ -341,6 +341,6 @@ class Descriptor:
         self._within(at, chunk - 1, memory, place)
         if at.end <= self.flat.numel():
             return at, box[inside]
-        indices = at.of(torch.arange(at.end))  # the last row's chunk reaches past what was allocated
+        indices = at.of(torch.arange(at.end))  # the last row's chunk extends past the allocation
         kept = indices < self.flat.numel()
         return indices[kept], box[inside][kept]

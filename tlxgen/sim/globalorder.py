@@ -1,8 +1,8 @@
-"""Accesses to global memory of a launch whose CTAs order themselves through atomics: which lie before which.
+"""The happens-before order of accesses to global memory in a launch whose CTAs synchronise through atomics.
 
-An atomic that releases gives what its task has done to whoever acquires at the same address later; any other atomic
-there passes it on. Writes by TMA come into a task's past when it has waited for them, `cp.async.bulk.wait_group`, and
-its warps have met: TLX's own wait is for the reading of their source.
+An atomic with release semantics publishes its task's actions to tasks that later acquire at the same address; other
+atomics at that address pass them on. TMA stores become part of a task's past after `cp.async.bulk.wait_group` and a
+meeting of the task's warps. TLX's own wait for stores only covers the reads of their source.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .actors import Event
 from .engine import Hub
 
 Kind = Literal["write", "read", "add"]
-Key = tuple[int, int]  # of a storage, as a vector of elements of one size
-SEVERAL = -1  # CTAs
+Key = tuple[int, int]  # key of a storage as a vector of elements of one size
+SEVERAL = -1  # stands for several CTAs
 _AGAINST: dict[Kind, tuple[Kind, ...]] = {
     "write": ("write", "read", "add"),
     "read": ("write", "add"),
@@ -26,7 +26,7 @@ _AGAINST: dict[Kind, tuple[Kind, ...]] = {
 
 
 class GlobalOrder:
-    """For each element the accesses since its last write, that one included, by number: a CTA, and bits of clocks."""
+    """For each element the number of its accesses since (and including) the last write: a CTA, and bits of clocks."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -38,8 +38,8 @@ class GlobalOrder:
     def unordered(
         self, kind: Kind, key: Key, size: int, at: torch.Tensor, cta: int
     ) -> list[tuple[Kind, int, torch.Tensor]]:
-        """Accesses by other CTAs to the elements `at` that do not lie before one of this kind now, and conflict with
-        it: kind, CTA (or SEVERAL) and which elements."""
+        """Accesses of other CTAs to the elements `at` that conflict with an access of this kind, and do not happen
+        before it: kind, CTA (or SEVERAL), and the elements."""
         actor = self._hub.actor
         clock = actor.clock if actor is not None else 0
         found = []
@@ -52,7 +52,7 @@ class GlobalOrder:
         return found
 
     def note(self, kind: Kind, key: Key, size: int, at: torch.Tensor, cta: int) -> None:
-        """An access to the elements `at`, now."""
+        """Records an access to the elements `at`."""
         actor = self._hub.actor
         bit = 0 if actor is None else actor.bit
         if isinstance(actor, Event) and kind != "read":
@@ -60,7 +60,7 @@ class GlobalOrder:
             actor.written |= bit
         self._accesses.append((cta, bit))
         number = len(self._accesses) - 1
-        if kind == "write":  # what lies after it lies after all before it, or has been reported
+        if kind == "write":  # later accesses that follow it also follow all before it, or a race was reported
             for each in ("write", "read", "add"):
                 self._numbers(each, key, size)[at] = number if each == "write" else 0
             return
@@ -73,13 +73,13 @@ class GlobalOrder:
         numbers[at] = after
 
     def release(self, key: Key, places: Iterable[int]) -> None:
-        """The task that runs gives what it has done so far to who acquires there."""
+        """Publishes the running task's past at an address."""
         clock = self._hub.release(self._hub.current)
         for place in places:
             self._released[key, place] = self._released.get((key, place), 0) | clock
 
     def acquire(self, key: Key, places: Iterable[int]) -> None:
-        """The task that runs comes after what has been released there."""
+        """Orders the running task after everything that was released at an address."""
         for place in places:
             self._hub.current.clock |= self._released.get((key, place), 0)
 
@@ -89,7 +89,7 @@ class GlobalOrder:
         return self._last[kind, key]
 
     def _join(self, first: int, second: int) -> int:
-        """The number of two accesses together."""
+        """The number of the union of two sets of accesses."""
         if (first, second) not in self._joined:
             (a, bits), (b, more) = self._accesses[first], self._accesses[second]
             self._accesses.append((a if a == b else SEVERAL, bits | more))

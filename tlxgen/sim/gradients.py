@@ -1,5 +1,5 @@
-"""Gradients that host code defines, inside of a session. torch calls them from its own loop, where no tensor says that
-it is on a GPU and no mode is active; this gives them both."""
+"""Runs gradients that host code defines inside of a session. torch calls them from its own loop with plain tensors and
+without an active mode, so this module adds both."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tlxgen.cudalike import CudaLike
 
 @contextlib.contextmanager
 def on_gpu(mode: Callable[[], contextlib.AbstractContextManager[Any]]) -> Iterator[None]:
-    """While it lasts, the `backward` of every torch.autograd.Function runs in a mode of its own, on tensors that say
-    they are on a GPU: the gradients that come, and those that have been saved."""
+    """A context in which the `backward` of every torch.autograd.Function runs in a mode of its own, with incoming
+    gradients and saved tensors that claim to be on a GPU."""
     plain = BackwardCFunction.apply
 
     def apply(function: Any, *gradients: Any) -> Any:
         given = function._forward_cls
-        if given.backward is torch.autograd.Function.backward:  # it defines vjp, or nothing
+        if given.backward is torch.autograd.Function.backward:  # it defines vjp, or no gradient
             return plain(function, *gradients)
         with torch._C._EnableTorchFunction(), mode():
             return given.backward(_Context(function), *map(_there, gradients))
@@ -32,7 +32,7 @@ def on_gpu(mode: Callable[[], contextlib.AbstractContextManager[Any]]) -> Iterat
 
 
 class _Context:
-    """The `ctx` of a gradient, whose saved tensors say that they are on a GPU."""
+    """The `ctx` of a gradient. Its saved tensors claim to be on a GPU."""
 
     def __init__(self, context: Any) -> None:
         self._context = context

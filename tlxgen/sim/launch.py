@@ -1,9 +1,9 @@
-"""Runs a module's own host functions, unchanged, with the simulator in the place of the GPU.
+"""Runs a module's own host functions unchanged, with the simulator in place of the GPU.
 
-Host functions ask for CUDA tensors and for the number of SMs. Inside a `Session` tensors are CPU tensors that say they
-are on `cuda:0` (a subclass), every factory call for such a device gives one, uninitialised ones filled with NaN, and
-`kernel[grid](...)` simulates. A subclass and not a stub of torch: then also `problem.inputs` and `problem.launch` run
-as they do on a GPU, and nothing of the module under test is replaced.
+Host functions ask for CUDA tensors and for the number of SMs. Inside a `Session`, tensors are CPU tensors of a subclass
+that claims to be on `cuda:0`. Every factory call for such a device returns one; uninitialised ones are filled with NaN.
+`kernel[grid](...)` simulates. With a subclass in place of a stub of torch, `problem.inputs` and `problem.launch` also
+run as on a GPU, and no part of the module under test is replaced.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ from .tally import tally
 from .transform import MEET_AT_START, Meter, Program, has_source, place_of
 from .watch import Watch
 
-SMS = 4  # of the simulated GPU: few, so that persistent kernels loop
-CUDA = "13.0"  # what a torch for a GPU says that it was built with, for host code that looks
+SMS = 4  # SMs of the simulated GPU; they are few, so that persistent kernels loop
+CUDA = "13.0"  # the CUDA version that torch reports to host code
 
 _UNINITIALISED = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
-_OTHERWISE = _UNINITIALISED | {  # what OnCpu does otherwise than torch, without a device named as `device=`
+_OTHERWISE = _UNINITIALISED | {  # functions that OnCpu changes even without an argument `device=`
     torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.to, torch.Tensor.pin_memory, torch.Tensor.data_ptr,
 }  # fmt: skip
 
 
 class OnCpu(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is a CudaLike; what torch would leave uninitialised is NaN. `memory` hears of
-    every tensor whose address is taken.
+    """A mode in which every tensor made for a CUDA device is a CudaLike. Memory that torch leaves uninitialised is NaN.
 
-    `Session.active` enters it. torch leaves it where it calls Python itself: gradients have one of their own, and so
-    must what the dispatcher calls as an operator (`operators.py` has most go another way).
+    `memory` is told of every tensor whose address is taken. `Session.active` enters the mode. torch leaves it where it
+    calls Python itself, so gradients enter one of their own, and operators avoid the dispatcher (`operators.py`).
     """
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -89,7 +88,7 @@ class OnCpu(TorchFunctionMode):  # type: ignore[misc]
 
 
 class Director(Protocol):
-    """Decides on, and sees, each launch of a session."""
+    """Decides the schedule of each launch of a session, and observes it."""
 
     def chooser(self, launch: int) -> Chooser: ...
 
@@ -112,12 +111,12 @@ class Scheduled:
 
 @dataclass(eq=False)
 class Session:
-    """Launches on one schedule and seed, or as a `director` says; programs draw their inputs from `seed`.
+    """Runs launches on one schedule and seed, or as a `director` decides. Programs draw their inputs from `seed`.
 
-    Host functions are told of `sms` SMs. `config` counts the configs of an autotuned kernel that its pruning leaves for
-    the arguments of a launch. The session ends at the finding `until`, or at the first error. `races` false leaves out
-    the comparing of accesses to shared memory: it is there to measure what that costs. `change` is made to the kernel.
-    A `meter` counts what it does.
+    Host functions see `sms` SMs. `config` is the index of an autotuned kernel's config, among those that its pruning
+    leaves for the arguments of a launch. The session ends at the finding `until`, or at the first error. Without
+    `races`, accesses to shared memory are not compared, which is for measurements of its cost. `change` is applied to
+    the kernel. A `meter` counts the kernel's operations.
     """
 
     schedule: Schedule = "random"
@@ -132,12 +131,12 @@ class Session:
     change: Change | None = None
     meter: Meter | None = None
     findings: Findings = field(init=False)
-    noticed: dict[Key, int] = field(default_factory=dict)  # at which step, counted over all launches
-    synchronised: bool = False  # a launch has ordered its tasks through atomics
+    noticed: dict[Key, int] = field(default_factory=dict)  # finding -> step, counted over all launches
+    synchronised: bool = False  # whether a launch has ordered its tasks through atomics
     steps: int = 0
     launches: int = 0
     coverage: Coverage = field(default_factory=Coverage)  # what the launches have exercised
-    kernel: str = ""  # the last that was launched, and whether any was
+    kernel: str = ""  # the last launched kernel; empty before the first launch
     tuned: bool = False
 
     def __post_init__(self) -> None:
@@ -145,8 +144,8 @@ class Session:
         self.memory = GlobalMemory(self.findings)
         self.memory.tiles = self.coverage.tiles
         self.coverage.sms.add(self.sms)
-        self._machine: Machine | None = None  # of the launch under way
-        self._attempts = 0  # launches, those that began again counted as often as they began
+        self._machine: Machine | None = None  # of the current launch
+        self._attempts = 0  # number of launches, including restarts
 
     def _notice(self, finding: Finding) -> None:
         hub = self._machine.hub if self._machine else None
@@ -167,7 +166,7 @@ class Session:
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
         source = _program(self.coverage, self.meter)
         program = source.function(kernel.fn)
-        # Only cluster launch control sees that not all of a grid runs at once.
+        # Only cluster launch control can observe that not all clusters of a grid run at once.
         resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
         constants = {p.name for p in kernel.params if p.is_constexpr}
         values = {k: argument(v, k in constants) for k, v in bound.items()}
@@ -192,8 +191,10 @@ class Session:
         self.launches += 1
 
     def _attempt(self, start: Callable[[Machine], None], layouts: Layouts, follows: bool, seen: Kernel) -> bool:
-        """Runs a launch; False when it has to begin again because it assumed a wrong layout of tensor memory. If it
-        `follows` atomics, they order accesses to global memory. What it has exercised is counted in `seen`."""
+        """Runs a launch. Returns False if it must start again because it assumed a wrong layout of tensor memory.
+
+        If it `follows` atomics, they order accesses to global memory. `seen` counts what it has exercised.
+        """
         found = len(self.findings.all)
         director = self.director or Scheduled(self.schedule, self.seed)
         chooser, watch = director.chooser(self._attempts), director.watch(self._attempts)
@@ -224,7 +225,7 @@ class Session:
         return not wrong
 
     def refuse_idle(self, config: int | None) -> None:
-        """Raises NoSuchConfig where a config was asked for and nothing that was launched has any."""
+        """Raises NoSuchConfig if a config was requested and no launched kernel has configs."""
         if config is not None and self.launches and not self.tuned:
             raise NoSuchConfig(self.kernel, config, 0)
 
@@ -239,7 +240,7 @@ class Session:
     def configs_of(tuner: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]:
         """The configs of an autotuned kernel that its pruning leaves for a launch.
 
-        Pruned as triton does: on the positional arguments by name, and only where there are several configs.
+        Like Triton, it prunes on the positional arguments by name, and only if there are several configs.
         """
         configs = tuner.configs
         if len(configs) > 1:
@@ -251,7 +252,7 @@ class Session:
         return list(configs)
 
     def tune(self, tuner: Any, grid: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
-        """`tuner[grid](*arguments, **options)`: an autotuned kernel runs with one config, as nothing is timed here."""
+        """`tuner[grid](*arguments, **options)`. An autotuned kernel runs with one config, since nothing is timed."""
         self.tuned = True
         config = tuner.best_config = self.choose(tuner, arguments, options)
         self.launch_config(tuner, config, grid, arguments, options)
@@ -268,7 +269,7 @@ class Session:
 
     @staticmethod
     def places_of(error: BaseException) -> list[Place]:
-        """The innermost line that an exception passed through and that is neither the simulator's nor a library's."""
+        """The innermost line of an exception's traceback that is neither the simulator's nor a library's."""
         ours = str(Path(__file__).parent)
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if not f.filename.startswith((ours, torch.__path__[0])) and has_source(f.filename)]
@@ -276,7 +277,7 @@ class Session:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[Session]:
-        """While it lasts, host code runs here. A finding that ends a run ends the `with` block quietly."""
+        """A context in which host code runs on the simulator. A finding that ends a run ends the block quietly."""
         from triton.runtime.autotuner import Autotuner
         from triton.runtime.jit import JITFunction
 
@@ -287,7 +288,7 @@ class Session:
             self.tune(tuner, grid, arguments, options)
 
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # more cost 100 times as much for products of this size
+        torch.set_num_threads(1)  # with more threads, products of this size take 100 times as long
         try:
             with (
                 mock.patch.object(JITFunction, "run", run),
@@ -304,7 +305,7 @@ class Session:
 
 
 def _program(coverage: Coverage, meter: Meter | None) -> Program:
-    """Made anew for each launch: it costs a millisecond, and a module may have been changed since."""
+    """A new Program for each launch. It takes a millisecond, and a module may have changed since the last launch."""
     from triton.runtime.jit import JITFunction
 
     def unwrap(value: Any) -> Any:
@@ -314,14 +315,14 @@ def _program(coverage: Coverage, meter: Meter | None) -> Program:
 
 
 def load_module(path: Path, arch: str = "sm90", sms: int = SMS, coverage: Coverage | None = None) -> ModuleType:
-    """The module in a file, fresh; it may ask for the GPU while it is imported, which `coverage` notes."""
+    """Imports the module in a file again. It may query the GPU during the import, which `coverage` notes."""
     with _gpu(sms, arch, coverage):
         return load_file(path)
 
 
 @dataclass(frozen=True)
 class _Properties:
-    """Of the simulated GPU, as torch gives them."""
+    """The properties of the simulated GPU, in the form of torch."""
 
     sms: int
     major: int
@@ -337,7 +338,7 @@ class _Properties:
 
 @contextlib.contextmanager
 def _gpu(sms: int, arch: str, coverage: Coverage | None = None) -> Iterator[None]:
-    """torch and triton say that there is one GPU of that architecture, with `sms` SMs. Who asks how many is noted."""
+    """A context in which torch and triton report one GPU of an architecture with `sms` SMs. Queries of it are noted."""
     import triton.runtime
 
     number = int(arch.removeprefix("sm"))

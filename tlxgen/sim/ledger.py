@@ -1,5 +1,5 @@
-"""The books of one launch: for each mbarrier who arrives, who waits for which phase, which bytes are expected, and what
-brings them. A verdict is derived from them.
+"""The ledger of one launch: for each mbarrier its arrivals, its waits with their phases, the expected bytes, and the
+copies that deliver them. Verdicts are derived from it.
 
 `Account` sums up the barriers of one array over its slots and over all CTAs.
 """
@@ -25,10 +25,10 @@ from .words import Party, lines
 
 @dataclass(frozen=True)
 class Came:
-    """An arrival: of a task, or of an asynchronous operation that it issued. `expected` bytes must come, too."""
+    """An arrival of a task, or of an asynchronous operation that it issued. It may also expect bytes."""
 
     lane: Lane
-    engine: str  # of what operation, or empty
+    engine: str  # the operation's engine; empty for a task's own arrival
     place: Place
     barrier: str
     count: int
@@ -38,13 +38,13 @@ class Came:
 
     @property
     def remote(self) -> bool:
-        """Whether it comes from another CTA."""
+        """Whether the arrival is from another CTA."""
         return not self.barrier.endswith(f" of CTA {self.lane.cta}")
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait that passes when `wanted` phases are complete, and came when `phase` were."""
+    """A wait that passes when `wanted` phases are complete, and started when `phase` phases were."""
 
     lane: Lane
     place: Place
@@ -56,7 +56,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Promise:
-    """A copy that brings `size` bytes."""
+    """A copy that delivers `size` bytes."""
 
     lane: Lane
     place: Place
@@ -65,15 +65,15 @@ class Promise:
 
 @dataclass(eq=False)
 class Ledger(Trace):
-    """A launch as it was seen, with the books of its mbarriers, by label."""
+    """The observations of a launch, with the records of its mbarriers by label."""
 
     barriers: dict[str, Mbarrier] = field(default_factory=dict)
     came: dict[str, list[Came]] = field(default_factory=lambda: defaultdict(list))
     awaited: dict[str, list[Wait]] = field(default_factory=lambda: defaultdict(list))
-    books: dict[str, list[Came | Promise]] = field(default_factory=lambda: defaultdict(list))  # both, as they came
+    books: dict[str, list[Came | Promise]] = field(default_factory=lambda: defaultdict(list))  # in order
     promised: dict[str, list[Promise]] = field(default_factory=lambda: defaultdict(list))
-    pendings: dict[Place, int] = field(default_factory=dict)  # what waits for groups leave under way, by line
-    indexed: set[tuple[Place, str]] = field(default_factory=set)  # lines, and the rings and arrays that they index
+    pendings: dict[Place, int] = field(default_factory=dict)  # line -> groups that its wait leaves in flight
+    indexed: set[tuple[Place, str]] = field(default_factory=set)  # lines, with the rings and arrays that they index
 
     def operation(self, task: Task, place: Place, frame: FrameType) -> None:
         super().operation(task, place, frame)
@@ -112,23 +112,23 @@ class Ledger(Trace):
 
     @property
     def ran_dry(self) -> bool:
-        """Whether all that was issued has completed: the launch ended, or nobody could go on."""
+        """Whether all issued operations have completed, so that the launch ended, or no actor could continue."""
         return not self.found_at or any(id == "deadlock" for id, _ in self.found_at)
 
     def stuck(self) -> list[tuple[Lane, str]]:
-        """Tasks that wait at the end, and the mbarriers that they wait for."""
+        """The tasks that wait at the end of the launch, with the mbarriers that they wait for."""
         held = [s for s in self.spans if s.kind == "blocked" and s.end is None]
         return [(s.lane, label) for s in held for label in s.objects if label in self.barriers]
 
     def accounts(self) -> list[Account]:
-        """One of each array, in the order of allocation."""
+        """An account for each array, in the order of allocation."""
         arrays: dict[tuple[str, Place], list[Mbarrier]] = defaultdict(list)
         for barrier in self.barriers.values():
             arrays[barrier.array, barrier.place].append(barrier)
         return [Account(self, barriers) for _, barriers in sorted(arrays.items(), key=lambda one: one[0][1])]
 
     def _behind(self) -> tuple[Lane, str]:
-        """The task that acts, or that issued what acts, and the name of that."""
+        """The acting task with an empty name, or the task that issued the acting operation, with its name."""
         actor = self.hub.actor
         assert actor is not None
         if isinstance(actor, Event):
@@ -138,7 +138,7 @@ class Ledger(Trace):
 
 
 class Account:
-    """What the ledger has of one array of barriers."""
+    """The ledger's records of one array of barriers."""
 
     def __init__(self, ledger: Ledger, barriers: list[Mbarrier]) -> None:
         self._ledger, self.barriers = ledger, barriers
@@ -152,7 +152,7 @@ class Account:
         self.phases = sum(b.phase for b in barriers)
 
     def parties(self, label: str | None = None) -> list[Party]:
-        """Who arrives; on one of the barriers, if `label` says which."""
+        """The parties that arrive on the array, or on one barrier if `label` names it."""
         found: dict[tuple[str, bool, str], list[Came]] = defaultdict(list)
         for one in [label] if label else self.labels:
             for c in self._ledger.came[one]:
@@ -168,7 +168,7 @@ class Account:
         return [c for c in self.came if (c.lane.name, c.remote, c.engine) == key]
 
     def arrivals_of(self, label: str) -> Counter[Lane]:
-        """On one barrier, the count of one call of each task, those of other CTAs among them."""
+        """Task -> count of one call of barrier_arrive on a barrier, including tasks of other CTAs."""
         return Counter({c.lane: max(c.count, 0) for c in self._ledger.came[label]})
 
     @property
@@ -177,19 +177,22 @@ class Account:
 
     @cached_property
     def sizes(self) -> tuple[int, int, Place | None]:
-        """Bytes that a line expects, those that copies bring for it, and the line: one where the two differ, if any."""
+        """The bytes that a line expects, the bytes that copies deliver for it, and the line.
+
+        It is a line where the two differ, if there is one.
+        """
         found: Mapping[Place | None, tuple[int, int]] = self._by_line() or self._in_all()
         odd = [(expected, brought, place) for place, (expected, brought) in found.items() if expected != brought]
         return (odd or [(expected, brought, place) for place, (expected, brought) in found.items()])[0]
 
     @property
     def exact(self) -> bool:
-        """Whether it is known which copies an expectation is for."""
+        """Whether each expectation can be matched with its copies."""
         return bool(self._by_line())
 
     @property
     def said_sizes(self) -> str:
-        """The same in words."""
+        """`sizes` in words."""
         expected, brought, place = self.sizes
         where = f" (line {place.line})" if place else ""
         return (
@@ -202,14 +205,17 @@ class Account:
 
     @property
     def loads(self) -> list[Place]:
-        """The lines whose copies bring bytes."""
+        """The lines whose copies deliver bytes."""
         return sorted({p.place for label in self.labels for p in self._ledger.promised[label]})
 
     def _by_line(self) -> Mapping[Place | None, tuple[int, int]]:
-        """Where those who expect also load, after that: what comes from one expectation to the next. Else nothing."""
+        """Line -> expected and delivered bytes, if the tasks that expect bytes also issue the loads afterwards.
+
+        The bytes between one expectation and the next belong to the first. Otherwise the result is empty.
+        """
         sizes: dict[Place, int] = {}
         whole: dict[Place, list[int]] = defaultdict(list)
-        broken: dict[Place, list[int]] = defaultdict(list)  # the last, after which a run may have ended
+        broken: dict[Place, list[int]] = defaultdict(list)  # the last expectation, after which the run may have ended
         for label in self.labels:
             under_way: dict[Lane, tuple[Place, int]] = {}
             for entry in self._ledger.books[label]:
@@ -229,8 +235,10 @@ class Account:
         return {place: (size, _other(size, whole[place] or [max(broken[place])])) for place, size in sizes.items()}
 
     def _in_all(self) -> Mapping[Place | None, tuple[int, int]]:
-        """Where peers load, too: what comes in all by how often it is expected. Of the barrier for which most comes: on
-        others the run may have ended before."""
+        """Line -> expected and delivered bytes, if peers also issue loads: all bytes, divided by the expectations.
+
+        The barrier with the most bytes counts, since the run may have ended before the others were complete.
+        """
         return max((self._in_all_of(label) for label in self.labels), key=lambda found: max(found.values())[1])
 
     def _in_all_of(self, label: str) -> Mapping[Place | None, tuple[int, int]]:
@@ -244,7 +252,7 @@ class Account:
 
 
 def _other(size: int, found: Sequence[int]) -> int:
-    """What is found that is not `size`, most often; `size` where that is all there is."""
+    """The most frequent of the found sizes that differ from `size`, or `size` if there is none."""
     return _usual([x for x in found if x != size] or [size])
 
 

@@ -1,4 +1,4 @@
-"""libdevice: CUDA's mathematical functions, by name. Results are torch's, which are within an ulp or two of CUDA's."""
+"""libdevice: CUDA's mathematical functions by name. Results are torch's, which differ from CUDA's by 1 or 2 ulp."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OTHER["fma_rn"] = _OTHER["fma"]
 
 
 class Libdevice:
-    """What `libdevice` is in a simulated kernel. A name that is not here is an error that names it."""
+    """The module `libdevice` of a simulated kernel. An unknown name is an error that names it."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function = getattr(torch, name) if name in _SAME else _OTHER.get(name)

@@ -1,4 +1,4 @@
-"""One launch: CTAs, clusters, and what the operations of tl and tlx share (which task, which line)."""
+"""One launch: CTAs, clusters, and the state that operations of tl and tlx share, such as the running task and line."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def _ours(path: str) -> bool:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one launch: a kernel that needs more is taken for one that never ends. Counted in steps, which every machine
-    counts the same; by the clock, a machine with other load would find what is not there. Of each of its `ctas`
-    something is kept in memory."""
+    """The limits of one launch. A kernel that exceeds them is assumed not to end.
+
+    The limit is a number of steps, which does not depend on the machine; with a limit of time, a loaded machine would
+    report false findings. Each of the `ctas` takes memory.
+    """
 
     steps: int = 3_000_000
     ctas: int = 1_000_000
@@ -44,11 +46,11 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class BarrierArray:
-    """What `alloc_barriers` gives; indexing gives a BarrierRef."""
+    """The result of `alloc_barriers`. An index gives a BarrierRef."""
 
     name: str
     barriers: tuple[Mbarrier, ...]
-    number: int = 0  # which of its CTA's arrays
+    number: int = 0  # its number among the CTA's arrays
     refs: tuple[BarrierRef, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class BarrierArray:
 
 @dataclass(frozen=True, eq=False)
 class BarrierRef:
-    """One mbarrier, and where it lies, so that a peer CTA's can be found."""
+    """One mbarrier and its position, by which a peer CTA's can be found."""
 
     barrier: Mbarrier
     array: int
@@ -78,7 +80,7 @@ class BarrierRef:
 
 @dataclass(eq=False)
 class Cta:
-    """`program` is its place in the grid, `corner` that in its cluster; `number` counts all of the launch."""
+    """A CTA. `program` is its index in the grid, `corner` that in its cluster, and `number` that in the launch."""
 
     program: tuple[int, int, int]
     corner: tuple[int, int, int]
@@ -89,15 +91,15 @@ class Cta:
     cluster: list[Cta]
     meeting: ClusterBarrier
     storages: list[Storage] = field(default_factory=list)
-    allocated: int = 0  # how many of its storages the CTA itself has come to
+    allocated: int = 0  # number of storages that the CTA itself has allocated so far
     barriers: list[BarrierArray] = field(default_factory=list)
     named: dict[int, NamedBarrier] = field(default_factory=dict)
     ready: int = 0  # bit of the segment in which it last initialised a barrier
-    met: bool = False  # the cluster has met after that
-    fences: list[tuple[int, int]] = field(default_factory=list)  # async_shared: clock before, bit of what comes after
-    scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # memory of the compiler's, by where it is used
+    met: bool = False  # whether the cluster has met after that
+    fences: list[tuple[int, int]] = field(default_factory=list)  # async_shared: clock before, bit after
+    scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # the compiler's memory, by the lines of its use
     ended: int | None = None  # clock when its program ended
-    remote: list[tuple[int, Place, str]] = field(default_factory=list)  # what peers did here: bits that must lie before
+    remote: list[tuple[int, Place, str]] = field(default_factory=list)  # accesses of peers, which must precede its exit
     landing: list[tuple[int, Place, str]] = field(
         default_factory=list
     )  # its own copies into its shared memory, likewise
@@ -107,8 +109,8 @@ class Cta:
         return f"CTA {self.number}"
 
     def counterpart(self, storage: Storage) -> Storage:
-        """The same allocation as `storage`, a peer's. It is there before the CTA comes to it: the compiler places all
-        shared and tensor memory."""
+        """The allocation that corresponds to a peer's `storage`. It exists before the CTA reaches it, since the
+        compiler places all shared and tensor memory."""
         for other in storage.owner.storages[len(self.storages) : storage.number + 1]:
             self.storages.append(Storage(other.kind, self, other.number, other.extent, lanes=other.lanes))
         return self.storages[storage.number]
@@ -116,13 +118,13 @@ class Cta:
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """What the two warpgroups of a task each access in tensor memory."""
+    """An access of the two warpgroups of a task to tensor memory."""
 
     storage: Storage
     halves: tuple[Footprint, Footprint]
     place: Place
     writes: bool
-    number: int  # of those of its task
+    number: int  # its number among those of the task
 
 
 @dataclass(eq=False)
@@ -130,34 +132,34 @@ class Worker(Task):
     """A task of a CTA, with its queues of asynchronous work."""
 
     cta: Cta = field(kw_only=True)
-    dots: deque[Event] = field(default_factory=deque)  # wgmmas not complete, in order
-    undotted: list[Event] = field(default_factory=list)  # issued and not waited for
+    dots: deque[Event] = field(default_factory=deque)  # wgmmas that are not complete, in order
+    undotted: list[Event] = field(default_factory=list)  # wgmmas that were issued and not waited for
     stores: deque[Event] = field(default_factory=deque)
     unstored: list[Event] = field(default_factory=list)
-    unwritten: list[Event] = field(default_factory=list)  # stores of which it knows at most that their source is read
-    landed: int = 0  # bits of what has been written, as one of its warps knows
+    unwritten: list[Event] = field(default_factory=list)  # TMA stores whose writes it has not waited for
+    landed: int = 0  # bits of completed writes that one of its warps has waited for
     copies: list[Event] = field(default_factory=list)  # cp.async since the last commit
-    groups: list[list[Event]] = field(default_factory=list)  # committed and not waited for
-    tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations not complete, in order
+    groups: list[list[Event]] = field(default_factory=list)  # groups that were committed and not waited for
+    tensor_core: deque[Event] = field(default_factory=deque)  # tcgen05 operations that are not complete, in order
     tensor_core_clock: int = 0
-    touched: list[Touch] = field(default_factory=list)  # since its warps last met
-    arrivals: list[tuple[int, int]] = field(default_factory=list)  # of all threads: a bit of what was before, `touches`
-    touches: int = 0  # of tensor memory, so far
-    items: dict[tuple[int, int], int] = field(default_factory=dict)  # of work, by the loop that went over them
+    touched: list[Touch] = field(default_factory=list)  # accesses since its warps last met
+    arrivals: list[tuple[int, int]] = field(default_factory=list)  # arrivals of all threads: bit, number of `touches`
+    touches: int = 0  # number of accesses to tensor memory
+    items: dict[tuple[int, int], int] = field(default_factory=dict)  # number of work items, by loop
 
     def arrived(self) -> None:
-        """Every thread arrives on a barrier, and goes on."""
+        """Notes that every thread of the task has arrived on a barrier, without a wait."""
         self.arrivals.append((self.bit, self.touches))
 
     def passed(self, clock: int) -> None:
-        """Its warps have waited for what `clock` lies before: with an arrival of every thread, for one another."""
+        """Notes a wait of its warps for a clock. If that includes an arrival of every thread, the warps have met."""
         last = max((touches for bit, touches in self.arrivals if bit & clock), default=0)
         if last:
             self.touched = [touch for touch in self.touched if touch.number > last]
             self.arrivals = [arrival for arrival in self.arrivals if arrival[1] > last]
 
     def rendezvous(self) -> None:
-        """All warps of the task have met."""
+        """Notes that all warps of the task have met."""
         self.touched.clear()
         self.arrivals.clear()
         self.clock |= self.landed
@@ -165,7 +167,7 @@ class Worker(Task):
 
 
 def _places(grid: tuple[int, int, int], step: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    """Every place of a grid, x first, by steps."""
+    """Every index of a grid, by steps, where x varies fastest."""
     return [
         (x, y, z)
         for z in range(0, grid[2], step[2])
@@ -194,24 +196,24 @@ class Machine:
         self.findings = findings
         self.memory = memory
         self.hub = Hub(findings, chooser, limits.steps, watch)
-        self.pairs = False  # some MMA is of two CTAs
+        self.pairs = False  # whether there is an MMA of two CTAs
         self.no_ending_sync = False  # async_tasks(no_ending_cluster_sync=True)
-        self.meets_at_start = True  # the compiler adds a cluster sync once barriers are initialised
-        self.pdl = False  # it starts while the launch before it still runs, as far as its gdc_wait
-        self.awaited = 0  # bits of what comes after a gdc_wait
-        self.steals = [0, 0]  # requests for work that were refused, and granted
-        self.limited = False  # not all clusters run at once
-        self._waiting: deque[list[Cta]] = deque()  # clusters that have not been launched
+        self.meets_at_start = True  # whether the compiler adds a cluster sync after barriers are initialised
+        self.pdl = False  # whether it may run, up to its gdc_wait, while the preceding launch still runs
+        self.awaited = 0  # bits of segments after a gdc_wait
+        self.steals = [0, 0]  # numbers of refused and granted requests for work
+        self.limited = False  # whether not all clusters run at once
+        self._waiting: deque[list[Cta]] = deque()  # clusters that have not started
 
     @property
     def worker(self) -> Worker:
-        """The task that runs."""
+        """The running task."""
         task = self.hub.current
         assert isinstance(task, Worker)
         return task
 
     def here(self) -> Place:
-        """The line of kernel source that called the operation; also noted as where the task is."""
+        """The line of kernel source that called the operation. It is also noted as the task's position."""
         frame = operation = sys._getframe(1)
         path = frame.f_code.co_filename
         while _ours(path) and frame.f_back is not None:
@@ -225,7 +227,7 @@ class Machine:
         return place
 
     def calls(self) -> tuple[int, ...]:
-        """The lines of kernel source that led to the operation, the innermost first: which call it is."""
+        """The lines of kernel source that led to the operation, the innermost first. They identify the call."""
         lines: list[int] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -242,8 +244,10 @@ class Machine:
         warps: int,
         resident: int | None = None,
     ) -> None:
-        """Runs `program` as every CTA of the grid. At most `resident` clusters run at a time when that is given, as
-        cluster launch control needs; else all at once."""
+        """Runs `program` as every CTA of the grid.
+
+        If `resident` is given, as for cluster launch control, at most that many clusters run at a time; else all do.
+        """
         if any(g % c for g, c in zip(grid, cluster, strict=True)):
             raise KernelFault(f"a grid of {grid} is not a multiple of clusters of {cluster} CTAs")
         self._program, self._grid, self._warps, self.limited = program, grid, warps, resident is not None
@@ -271,7 +275,7 @@ class Machine:
                 self._start(cta, self._program)
 
     def steal(self) -> tuple[int, int, int] | None:
-        """Cancels the launch of the next waiting cluster; gives the place of its first CTA."""
+        """Cancels the launch of the next waiting cluster and returns the index of its first CTA; None if none waits."""
         self.hub.take("clusters that wait")
         self.steals[bool(self._waiting)] += 1
         return self._waiting.popleft()[0].program if self._waiting else None
@@ -279,8 +283,8 @@ class Machine:
     def meet(self) -> None:
         """The compiler's own cluster sync, between the initialisation of barriers and the first use of one.
 
-        It is there in every kernel that arrives on a peer's barrier or has MMAs of two CTAs, and not for stores into a
-        peer's memory. (fbtriton, TritonGPUToLLVM.cpp, maybeInsertClusterSync.)
+        Every kernel has it that arrives on a peer's barrier or has MMAs of two CTAs. Stores into a peer's memory do not
+        cause it. (fbtriton, TritonGPUToLLVM.cpp, maybeInsertClusterSync.)
         """
         cta = self.worker.cta
         if self.meets_at_start and len(cta.cluster) > 1 and not cta.met:
@@ -296,7 +300,7 @@ class Machine:
         def run() -> None:
             program()
             self.finish(main)
-            if self.meets_at_start and not cta.met:  # it used no barrier, but was at the compiler's sync
+            if self.meets_at_start and not cta.met:  # it used no barrier, but took part in the compiler's sync
                 cta.meeting.arrive()
             cta.meeting.leave(main)
             cta.ended = main.clock
@@ -307,12 +311,12 @@ class Machine:
         self.hub.spawn(main, run)
 
     def _leave(self, cluster: list[Cta]) -> None:
-        """All programs of a cluster have ended: reports what may have reached a CTA after it exited, whose memory may
-        be another's by then.
+        """When all programs of a cluster have ended, reports accesses that may have reached a CTA after it exited. Its
+        memory may then belong to another CTA.
 
-        A kernel with MMAs of two CTAs has a cluster barrier before it frees its tensor memory, to which every warp
-        comes, unless async_tasks was told otherwise; no other kernel has one. (fbtriton, NVGPUToLLVMPass.cpp,
-        freeTMAlloc; WarpSpecializeUtility.cpp, rewritePartitionRegions.)
+        A kernel with MMAs of two CTAs has a cluster barrier of all warps before it frees its tensor memory, unless
+        async_tasks disables it; no other kernel has one. (fbtriton, NVGPUToLLVMPass.cpp, freeTMAlloc;
+        WarpSpecializeUtility.cpp, rewritePartitionRegions.)
         """
         joined = 0
         if self.pairs and not self.no_ending_sync:
@@ -329,36 +333,36 @@ class Machine:
                     self.findings.add("pending-at-exit", text, (place,))
 
     def land(self, bit: int, place: Place, what: str) -> None:
-        """Notes that `what`, a copy by an engine, writes to shared memory of the CTA that runs, which must not exit
-        before it. A thread's own cp.async is not one: it is the thread that has not ended."""
+        """Notes that `what`, a copy by an engine, writes to shared memory of the running CTA, which must not exit
+        before the copy completes. cp.async does not count, since its thread has not ended before it."""
         self.worker.cta.landing.append((bit, place, what))
 
     def reach(self, cta: Cta, bit: int, place: Place, what: str) -> None:
-        """Notes that `what` touches a CTA from outside, which must have started, and not exit before it, for sure."""
+        """Notes that `what` accesses another CTA, which must have started before, and must not exit before it."""
         if not cta.ready & self.worker.clock:
             text = f"{what} reaches {cta.name}, which may not have started: a cluster barrier comes first"
             self.findings.add("remote-before-start", text, (place,))
         cta.remote.append((bit, place, what))
 
     def await_grid(self) -> None:
-        """What comes after, in whatever task, comes after the end of the launch before this one."""
+        """Orders all later actions, of all tasks, after the end of the preceding launch."""
         self.hub.release(self.worker)
         self.awaited |= self.worker.bit
 
     def touch_memory(self, place: Place, what: str) -> None:
-        """Notes that the task that runs makes an access to global memory."""
+        """Notes that the running task accesses global memory."""
         if self.pdl and not self.awaited & self.worker.clock:
             text = f"{what} may come before the end of the launch before: the kernel is launched to overlap with that"
             self.findings.add("before-grid-wait", text, (place,))
 
     def finish(self, worker: Worker) -> None:
-        """The end of a task: nothing of what it issued may be pending."""
+        """Checks at the end of a task that none of its operations is pending."""
         for event in (*worker.undotted, *worker.unstored):
             text = f"{worker.name} ends while its {event.name} may still run"
             self.findings.add("pending-at-exit", text, (event.place,))
 
     def prepare(self, name: str, run: Callable[[Event], None], queue: deque[Event] | None = None) -> Event:
-        """An asynchronous operation of the task that runs, to be given to `hub.issue`; `run` is its effect."""
+        """An asynchronous operation of the running task, for `hub.issue`. `run` performs its effect."""
         place, task = self.here(), self.worker
         bit = self.hub.new_bit()
         event = Event(name, place, bit, self.hub.release(task) | bit, lambda: run(event), queue)
@@ -369,12 +373,12 @@ _running: list[Machine] = []
 
 
 def machine() -> Machine:
-    """The launch under way."""
+    """The current launch."""
     return _running[-1]
 
 
 class running:
-    """`with running(machine)`: the operations belong to that launch."""
+    """`with running(machine)`: operations inside belong to that launch."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine

@@ -1,7 +1,7 @@
-"""What transformed source says of itself as it runs: which statements, how many rounds, which predicates.
+"""The coverage marks of transformed source, which count statements, trip counts of loops, and predicates.
 
-A statement is preceded by `__counts__[i] += 1`, a loop whose rounds no constant decides is followed by a call that says
-how many there were, and a predicate passes through one. `Marks` makes these, and the outline that says what is counted.
+A statement is preceded by `__counts__[i] += 1`. A loop whose trip count is not constant is followed by a call that
+records it, and a predicate is passed through a call. `Marks` makes these marks, and the outline of what they count.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TEXT = 100  # characters of a condition or a loop that are kept
 
 
 class Marks:
-    """The statements of one function, numbered in the order of its text. `given`: its parameters that its calls fix."""
+    """The statements of one function, numbered in the order of its text. `given`: its parameters that calls fix."""
 
     def __init__(self, path: str, node: ast.FunctionDef, given: frozenset[str] = frozenset()) -> None:
         self._path, self._name = path, node.name
         self._line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         self._constancy = Constancy(node, given)
         self._guard: Guard | None = None
-        self._at = -1  # the statement that is being rewritten
+        self._at = -1  # the number of the statement that is being rewritten
         self.statements: list[Statement] = []
         self.branches: list[Branch] = []
         self.loops: list[Loop] = []
@@ -39,13 +39,13 @@ class Marks:
 
     @property
     def outline(self) -> Outline:
-        """What is counted."""
+        """The outline of what is counted."""
         statements, branches = tuple(self.statements), tuple(self.branches)
         loops, predicates = tuple(self.loops), tuple(self.predicates)
         return Outline(self._path, self._name, self._line, statements, branches, loops, predicates)
 
     def statement(self, node: ast.stmt) -> ast.stmt:
-        """What counts a statement, and comes before it."""
+        """The mark that counts a statement, to be placed before it."""
         header = _header(node)
         last = max((part.end_lineno or part.lineno for part in header), default=node.lineno)
         names = frozenset(n.id for part in header for n in ast.walk(part) if isinstance(n, ast.Name))
@@ -56,7 +56,7 @@ class Marks:
 
     @contextmanager
     def under(self, guard: Guard | None) -> Iterator[None]:
-        """While it lasts, statements are noted as under a guard; None: as before."""
+        """A context in which statements are noted as under a guard. None changes nothing."""
         before, self._guard = self._guard, guard or self._guard
         try:
             yield
@@ -66,7 +66,7 @@ class Marks:
     # Branches. `open_branch` comes before their blocks are rewritten, `close_branch` after.
 
     def open_branch(self, node: ast.If) -> tuple[int, Branch]:
-        """Notes an `if`, and marks the constant parts of its condition; its blocks are not known yet."""
+        """Notes an `if`, and marks the constant parts of its condition. Its blocks are not known yet."""
         signals = any(op_name(n) in _SIGNALS for s in (*node.body, *node.orelse) for n in ast.walk(s))
         text = _short(node.test)
         fixed, parts = self._decided(node)
@@ -75,7 +75,7 @@ class Marks:
         return number, self.branches[number]
 
     def close_branch(self, number: int, body: int, orelse: int) -> None:
-        """Where the blocks of an `if` begin."""
+        """Notes where the blocks of an `if` start."""
         b = self.branches[number]
         self.branches[number] = Branch(b.statement, body, orelse, b.fixed, b.parts, b.text, b.signals)
 
@@ -96,7 +96,7 @@ class Marks:
     # Loops.
 
     def loop(self, node: ast.For | ast.While) -> tuple[int, bool]:
-        """Notes a loop, whose block comes next; its number, and whether its rounds are counted."""
+        """Notes a loop, whose block comes next. Returns its number, and whether its trip count is recorded."""
         if isinstance(node, ast.For):
             text, source = f"for {ast.unparse(node.target)} in {_short(node.iter)}", node.iter
         else:
@@ -110,7 +110,7 @@ class Marks:
     # Predicates.
 
     def predicate(self, node: ast.Call) -> None:
-        """Marks what an operation is predicated with, where no constant decides it."""
+        """Marks the predicate of an operation, unless constants decide it."""
         name = op_name(node)
         for keyword in node.keywords:
             if keyword.arg == "pred" and not self._constancy.fixed(keyword.value):
@@ -128,7 +128,7 @@ class Marks:
 
 
 def _header(node: ast.stmt) -> list[ast.expr]:
-    """The expressions of a statement, those of blocks that it holds left out."""
+    """The expressions of a statement, without those of its blocks."""
     if isinstance(node, ast.With):
         return [item.context_expr for item in node.items]
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]

@@ -1,10 +1,10 @@
-"""The shared and the tensor memory of a CTA, byte by byte, with a record of who touched which bytes last.
+"""The shared and the tensor memory of a CTA, byte by byte, with a record of the last accesses to each byte.
 
-A `Storage` is what one allocation owns; buffers that alias it are views of its bytes, so that what one writes the
-others read. Shared memory is linear: swizzles permute bytes within a buffer, and two buffers of one storage are
-compared by their whole extents. Tensor memory is 128 lanes of columns of 4 bytes.
+A `Storage` is the memory of one allocation. Buffers that alias it are views of its bytes, so each reads what the others
+write. Shared memory is linear: swizzles only permute bytes within a buffer, and two buffers of one storage are compared
+by their whole extents. Tensor memory is 128 lanes of columns of 4 bytes.
 
-Accesses are recorded when an operation is issued, not when its effect comes: then every pair of them is compared on
+Accesses are recorded when an operation is issued, not when it takes effect. So every pair of accesses is compared on
 every schedule, whatever the order of effects.
 """
 
@@ -22,16 +22,16 @@ from .footprint import Footprint, Interval, footprint, inside, overlap
 from .layouts import Layout, Site
 
 Kind = Literal["smem", "tmem"]
-SMEM_BYTES = 232448  # of a CTA, sm90 and sm100
-LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # of a CTA's tensor memory
-COLUMN_ALIGNMENT = 4  # of an allocation, by the compiler
+SMEM_BYTES = 232448  # shared memory of a CTA, on sm90 and sm100
+LANES, COLUMNS, COLUMN_BYTES = 128, 512, 4  # a CTA's tensor memory
+COLUMN_ALIGNMENT = 4  # the compiler's alignment of an allocation
 
 
 @dataclass(eq=False)
 class Access:
-    """A read or a write: `bit` of the segment or event that does it, whether an engine does it, and whether the async
-    proxy sees it without a fence (a TMA write yes, a generic write to shared memory no). An engine's access goes
-    through that proxy, but for `generic` ones, of cp.async and st.async."""
+    """A read or a write: the `bit` of its segment or event, whether an engine does it, and whether the async proxy sees
+    it without a fence (it does for a TMA write, but not for a generic write to shared memory). An engine's access uses
+    that proxy, except for `generic` ones, of cp.async and st.async."""
 
     bit: int
     place: Place
@@ -42,7 +42,7 @@ class Access:
 
 
 class Ring(NamedTuple):
-    """The slots that a line of a kernel allocates. A tuple, as Place is."""
+    """The slots that a line of a kernel allocates. It is a tuple for speed, like Place."""
 
     name: str
     place: Place
@@ -59,22 +59,22 @@ class Record:
 
 @dataclass(eq=False)
 class Storage:
-    """The bytes of one allocation: poison (0xFF, NaN in every floating type that kernels keep there) until written."""
+    """The bytes of one allocation. Until written they are 0xFF, which is NaN in every floating type of kernels."""
 
     kind: Kind
     owner: Any  # the CTA
-    number: int  # which of the CTA's allocations
+    number: int  # its number among the CTA's allocations
     extent: int = 0  # bytes of shared memory, or columns of tensor memory
-    limit: int | None = None  # of its extent, when the kernel states its size
-    lanes: int = 0  # of tensor memory that it takes: 64 or 128
-    aliased: bool = False  # two buffers lie in it
-    fills: dict[tuple[Ring, int, Place, Footprint], int] = field(default_factory=dict)  # of slots, by line and bytes
+    limit: int | None = None  # limit of its extent, if the kernel states its size
+    lanes: int = 0  # lanes of tensor memory that it takes: 64 or 128
+    aliased: bool = False  # whether it has several buffers
+    fills: dict[tuple[Ring, int, Place, Footprint], int] = field(default_factory=dict)  # by line and bytes
     records: dict[int, Record] = field(default_factory=dict)
     _bytes: torch.Tensor | None = None
 
     @property
     def bytes(self) -> torch.Tensor:
-        """All of it, as a vector; of tensor memory lane after lane."""
+        """The whole storage as a vector; for tensor memory, lane after lane."""
         if self._bytes is None:
             size = self.extent if self.kind == "smem" else LANES * self.extent * COLUMN_BYTES
             self._bytes = torch.full((size + -size % 8,), 0xFF, dtype=torch.uint8)
@@ -90,14 +90,14 @@ class Storage:
             self.extent = extent
 
     def record(self, slot: int) -> Record:
-        """The record of a slot; all of the storage has one record when buffers alias."""
+        """The record of a slot. If buffers alias, the whole storage has one record."""
         key = -1 if self.aliased else slot
         if key not in self.records:
             self.records[key] = Record()
         return self.records[key]
 
     def alias(self) -> None:
-        """A second buffer lies in it."""
+        """Notes that the storage has a second buffer."""
         if not self.aliased:
             self.aliased = True
             whole = Record()
@@ -109,14 +109,14 @@ class Storage:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A slot, or a part of it, as a tensor over its bytes; `shape` is what the kernel sees."""
+    """A slot, or a part of it, as a tensor over its bytes. `shape` is the kernel's shape."""
 
     buffer: Buffer
     index: int
     tensor: torch.Tensor
     footprint: Footprint
     shape: tuple[int, ...]
-    copy: int = 0  # how many bytes behind it a second copy lies, if there is one
+    copy: int = 0  # offset in bytes of a second copy, if there is one
 
     def __str__(self) -> str:
         return f"{self.buffer.name}[{self.index}] of {self.buffer.storage.owner.name}"
@@ -153,7 +153,7 @@ class View:
             tensor.copy_(value.reshape(tensor.shape))
 
     def poison(self) -> None:
-        """0xFF bytes."""
+        """Sets all bytes to 0xFF."""
         raw = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[self.dtype.itemsize]
         for tensor in self._copies():
             tensor.view(raw).fill_(0xFF if self.dtype.itemsize == 1 else -1)
@@ -165,13 +165,13 @@ class View:
             yield self.tensor.as_strided(self.tensor.shape, self.tensor.stride(), offset)
 
     def part(self, tensor: torch.Tensor, shape: Sequence[int] | None = None) -> View:
-        """The view over a part of its bytes, or its bytes in another order: `tensor` is strided over them."""
+        """A view of a part of its bytes, or of its bytes in another order, given by the strides of `tensor`."""
         footprint_ = _footprint_of(tensor, self.copy)
         return View(self.buffer, self.index, tensor, footprint_, tuple(shape or tensor.shape), self.copy)
 
     @property
     def strided(self) -> torch.Tensor:
-        """Its values as a tensor of its shape. Raises KernelFault where no strides give it."""
+        """Its values as a tensor of its shape. Raises KernelFault if no strides give that shape."""
         if self.tensor.shape != self.shape:
             raise KernelFault(f"a part of {self}, whose columns do not follow each other in tensor memory")
         return self.tensor
@@ -185,7 +185,7 @@ class View:
         return View(buffer, self.index, tensor, self.footprint, self.shape, self.copy)
 
     def write(self, access: Access, clock: int, findings: Findings) -> None:
-        """Records a write by what `clock` lies before; reports all that it is not ordered after."""
+        """Records a write with that clock, and reports all accesses that it is not ordered after."""
         if not findings.races:
             return
         record, mine = self.buffer.storage.record(self.index), self.footprint
@@ -208,7 +208,7 @@ class View:
         record.reads = [x for x in record.reads if not inside(x[0], mine)]
 
     def read(self, access: Access, clock: int, findings: Findings) -> None:
-        """Records a read; reports the writes that it is not ordered after, and memory that was never written."""
+        """Records a read, and reports the writes that it is not ordered after, and memory that was never written."""
         if not findings.races:
             return
         record, mine = self.buffer.storage.record(self.index), self.footprint
@@ -229,17 +229,17 @@ class View:
         record.reads.append((mine, access, self))
 
     def _shared(self, other: View) -> str:
-        """Said of an access to the bytes of another buffer."""
+        """A text for an access to bytes that another buffer shares."""
         return f", whose bytes are also {other}" if other.buffer.name != self.buffer.name else ""
 
     def _unfenced(self, access: Access, read: Access, clock: int) -> bool:
-        """Whether an engine overwrites shared memory that a task's own read, not fenced, has been ordered before."""
+        """Whether an engine overwrites shared memory after a task's own read, ordered before it but not fenced."""
         if not access.engine or access.generic or read.engine or self.buffer.storage.kind != "smem":
             return False
         return bool(read.bit & clock) and not self._fenced(read.bit, clock)
 
     def _fenced(self, write: int, clock: int) -> bool:
-        """Whether a fence of some task of the cluster lies between a write and what `clock` lies before."""
+        """Whether a fence of a task of the cluster is between a write and an access with that clock."""
         fences = (fence for cta in self.owner.cluster for fence in reversed(cta.fences))
         return any(write & before and bit & clock for before, bit in fences)
 
@@ -254,8 +254,8 @@ def _footprint_of(tensor: torch.Tensor, copy: int = 0) -> Footprint:
 
 @dataclass(eq=False)
 class Buffer:
-    """What `local_alloc` gives: `num` slots of one shape in a storage. Offsets are bytes of shared memory or columns
-    of tensor memory; slot i lies at `offset + i * step`, and `group` slots of a sub-tiled one another unit apart."""
+    """The result of `local_alloc`: `num` slots of one shape in a storage. Offsets are bytes of shared memory or columns
+    of tensor memory. Slot i is at `offset + i * step`; in a sub-tiled buffer, `group` slots are one unit apart each."""
 
     name: str
     storage: Storage
@@ -267,7 +267,7 @@ class Buffer:
     step: int = field(init=False)
     group: int = 1
     layout: Layout = "plain"
-    site: Site | None = None  # where the kernel allocates it, for tensor memory that an MMA lays out
+    site: Site | None = None  # the line of its allocation, for tensor memory whose layout depends on an MMA
     ring: Ring | None = None
     _views: dict[int, View] = field(default_factory=dict)
 
@@ -276,7 +276,7 @@ class Buffer:
 
     @property
     def unit(self) -> int:
-        """What one slot takes: bytes of shared memory, columns of tensor memory."""
+        """The size of one slot: bytes of shared memory, or columns of tensor memory."""
         if self.storage.kind == "smem":
             return math.prod(self.shape) * int(self.dtype.itemsize)
         if self.scales:
@@ -286,21 +286,21 @@ class Buffer:
 
     @property
     def scales(self) -> bool:
-        """Block scales of an MX operand in tensor memory, which have a layout of their own."""
+        """Whether it has block scales of an MX operand in tensor memory, which have a layout of their own."""
         return self.storage.kind == "tmem" and self.dtype in (torch.uint8, torch.int8)
 
     def place(self, offset: int, step: int, group: int) -> None:
-        """Where an alias plan puts it."""
+        """Sets the offsets that an alias plan gives it."""
         self.offset, self.step, self.group = offset, step, group
         self._views.clear()
 
     def begin(self, index: int) -> int:
-        """Where slot `index` begins, in units of the storage."""
+        """The offset of slot `index`, in units of the storage."""
         return self.offset + index * self.step + index % self.group * self.unit
 
     @property
     def extent(self) -> int:
-        """What its storage must have."""
+        """The extent that its storage needs."""
         unit = self.unit
         return max(self.offset + i * self.step + i % self.group * unit for i in range(self.num)) + unit
 
@@ -330,7 +330,7 @@ class Buffer:
         start = self.begin(index) * COLUMN_BYTES
         lanes = self.storage.bytes[: LANES * lane].reshape(LANES, lane)
         columns = lanes[:, start : start + self.unit * COLUMN_BYTES]
-        if self.scales:  # the hardware repeats them in each quarter of the lanes; one copy holds the values here
+        if self.scales:  # the hardware has a copy in each quarter of the lanes; one copy is enough here
             tensor = columns[:32, : math.prod(self.shape) // 32].view(self.dtype)
             return View(self, index, tensor, _footprint_of(columns), self.shape)
         rows, width = self.shape[0], math.prod(self.shape[1:])
@@ -343,9 +343,9 @@ class Buffer:
 
 
 def columns_used(storages: Iterable[Storage]) -> int:
-    """The columns of tensor memory that these allocations take, one after the other, each in the first place that fits.
+    """The columns of tensor memory that these allocations take, if each in order takes the first place that fits.
 
-    Two of 64 lanes can lie in the same columns: one takes the first 16 lanes of each warp, the other the last 16.
+    Two allocations of 64 lanes can share columns: one takes the first 16 lanes of each warp, the other the last 16.
     (fbtriton, TensorMemoryAllocation.cpp, findFirstFit.)
     """
     halves: tuple[list[Interval], list[Interval]] = ([], [])

@@ -1,10 +1,10 @@
-"""The shortest way to a finding that can be had with little work, as a list of decisions.
+"""Finds a short run to a finding with little work, as a list of decisions.
 
-Tried are: the order that takes no decision; holding back one task, from its begin or after some steps; and other
-schedules, for a run that comes to the finding in fewer steps. The steps of the shortest are put in an order with few
-changes between tasks, and parts left out of its list for as long as the run still comes to the finding (delta
-debugging: Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). Work is counted in steps of
-the scheduler, so that the result is the same on every machine.
+It tries the default order, the delay of one task from its start or after some steps, and other schedules that may reach
+the finding in fewer steps. The steps of the shortest run are reordered to have few switches between tasks. Then parts
+of its list are removed while the run still reaches the finding (delta debugging: Zeller, Hildebrandt, "Simplifying and
+isolating failure-inducing input", 2002). Work is counted in steps of the scheduler, so the result does not depend on
+the machine.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .repeatable import Case, Recorded
 from .script import Block, Script, Scripted
 from .watch import Watch
 
-STEPS = 100_000  # of work: a few seconds
-_HELD_AFTER = (0, 1, 2, 4, 8, 16)  # steps of a task
-PER_RUN = 20  # what a run takes besides, as so many steps
+STEPS = 100_000  # limit of the work: a few seconds
+_HELD_AFTER = (0, 1, 2, 4, 8, 16)  # steps of a task after which it is held back
+PER_RUN = 20  # overhead of a run, in steps
 _ELSEWHERE = [Scheduled("lazy", 0), Scheduled("eager", 0)] + [Scheduled("starved", seed) for seed in range(3)]
 
 
 @dataclass(frozen=True)
 class Shortest:
-    """`steps` to the finding. `minimal` when no decision can be left out of the list, else the limit came first."""
+    """A short run with `steps` to the finding. It is `minimal` if no decision can be removed."""
 
     script: Script
     steps: int
@@ -36,13 +36,13 @@ class Shortest:
 
 
 class _Work:
-    """Runs until a finding, and counts."""
+    """Runs the case until a finding, and counts the steps."""
 
     def __init__(self, case: Case, key: Key, seed: int, limit: int) -> None:
         self.case, self.key, self.seed, self.left = case, key, seed, limit
 
     def reaches(self, director: Director, watch: Watch | None = None) -> tuple[int, Script] | None:
-        """Steps to the finding and the decisions that led to it; None when the run does not come to it."""
+        """The steps to the finding and the decisions that led to it; None if the run does not reach it."""
         recorded = Recorded(director, (lambda: watch) if watch else None)
         session = self.case.run(recorded, self.seed, self.key)
         self.left -= session.steps + PER_RUN
@@ -52,7 +52,7 @@ class _Work:
 
 
 def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = STEPS) -> Shortest:
-    """The shortest run that `director`'s run to the finding leads to. Raises LookupError if it does not come to it."""
+    """The shortest run that is found from `director`'s run. Raises LookupError if that does not reach the finding."""
     work, plain = _Work(case, key, seed, limit), Script(seed)
     best = work.reaches(director)
     if best is None:
@@ -61,7 +61,7 @@ def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = S
         return Shortest(plain, found[0], True)
     shorter = (found for other in _ELSEWHERE if work.left > 0 and (found := work.reaches(other)))
     steps, script = min([best, *shorter], key=lambda found: found[0])
-    work.case = replace(case, limits=Limits(2 * steps + 100))  # a longer run is no gain
+    work.case = replace(case, limits=Limits(2 * steps + 100))  # longer runs are not useful
     flat = _flat(_hold(script, work) or _calm(script, work))
     flat = _unbounded(_reduce(flat, work)[0], work)
     flat, minimal = _reduce(flat, work)
@@ -72,7 +72,7 @@ def shortest(case: Case, key: Key, director: Director, seed: int, limit: int = S
 
 
 def _hold(script: Script, work: _Work) -> Script | None:
-    """The shortest of the runs that hold back one task of the last launch, from the earliest time that is enough."""
+    """The shortest of the runs that hold back one task of the last launch, from the earliest step that is enough."""
     if not script.launches:
         return None
     limit = 2 * work.left // 3
@@ -90,7 +90,7 @@ def _hold(script: Script, work: _Work) -> Script | None:
 
 
 def _calm(script: Script, work: _Work) -> Script:
-    """The same trace with fewer changes between actors, if the run comes to the finding that way too."""
+    """The same trace with fewer switches between actors, if that run also reaches the finding."""
     if work.left <= 0:
         return script
     order = Order()
@@ -113,9 +113,9 @@ def _script(flat: Flat, seed: int) -> Script:
 
 
 def _reduce(flat: Flat, work: _Work) -> tuple[Flat, bool]:
-    """Leaves out parts, large ones first, from the end, which the finding needs least.
+    """Removes parts of the list, large ones first, from the end, which the finding is least likely to need.
 
-    The flag says that no single decision can be left out any more.
+    The flag says that no single decision can be removed any more.
     """
     size = max(1, len(flat) // 2)
     while flat:
@@ -134,7 +134,7 @@ def _reduce(flat: Flat, work: _Work) -> tuple[Flat, bool]:
 
 
 def _unbounded(flat: Flat, work: _Work) -> Flat:
-    """Counts that do not matter are left out: `0.1x7` becomes `0.1`."""
+    """Removes counts that do not matter: `0.1x7` becomes `0.1`."""
     for at, (launch, block) in enumerate(flat):
         longer = [*flat[:at], (launch, replace(block, times=0)), *flat[at + 1 :]]
         if block.times and work.left > 0 and work.reaches(Scripted(_script(longer, work.seed))):

@@ -38,7 +38,7 @@ def unpack_scales(packed: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
 
 
 def scale_bytes(value: torch.Tensor) -> torch.Tensor:
-    """float32 as E8M0 bytes, rounded up and saturated, as cvt.rp.satfinite.ue8m0x2 does; NaN is 255, signs go."""
+    """float32 as E8M0 bytes, rounded up and saturated like cvt.rp.satfinite.ue8m0x2. NaN is 255; signs are dropped."""
     bits = value.abs().view(torch.int32)
     exponent, fraction = bits >> 23, bits & 0x7FFFFF
     up = torch.where(exponent == 0, fraction > 0x400000, fraction != 0)  # 2 ** -127 is a subnormal float32

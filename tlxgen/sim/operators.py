@@ -1,7 +1,8 @@
-"""Operators that host code defines with torch.library.custom_op, inside of a session.
+"""Calls operators that host code defines with torch.library.custom_op, inside of a session.
 
-torch's dispatcher goes by where tensors really are, and calls an operator with no mode active. Here the function that
-is there for a GPU is called at once. An operator that a gradient is wanted of goes torch's way, as autograd needs it.
+torch's dispatcher selects by the real device of tensors, and calls an operator without an active mode. So the
+operator's function for a GPU is called directly. An operator whose gradient is needed is called by torch, as autograd
+requires it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch._library.custom_ops import CustomOpDef
 
 @contextlib.contextmanager
 def direct() -> Iterator[None]:
-    """While it lasts, such operators are called without the dispatcher."""
+    """A context in which such operators are called without the dispatcher."""
     plain = CustomOpDef.__call__
 
     def call(operator: Any, *arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Atomic operations on global memory. Each returns what was there before."""
+"""Atomic operations on global memory. Each returns the value before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .addresses import addresses
 from .arith import scalar
 from .machine import machine
 
-_Update = Callable[..., torch.Tensor]  # of what was there, and the operands
+_Update = Callable[..., torch.Tensor]  # of the value before, and the operands
 
 
 def _always(before: torch.Tensor, *operands: torch.Tensor) -> torch.Tensor:
@@ -27,7 +27,7 @@ def _atomic(
     update: _Update,
     stores: _Update = _always,
 ) -> Any:
-    """`stores` says where something is stored, which is what a release goes with."""
+    """Performs an atomic operation. `stores` says which elements are stored, as only stores have release semantics."""
     m = machine()
     place = m.here()
     at, kept = addresses(pointer, mask, what)
@@ -73,7 +73,7 @@ atomic_xchg = _named("atomic_xchg", lambda before, value: value)
 
 
 def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Any:
-    """Replaces what equals `cmp`."""
+    """Replaces values that equal `cmp` by `val`."""
     return _atomic("tl.atomic_cas", pointer, [cmp, val], None, sem, _exchanged, lambda before, cmp, val: before == cmp)
 
 
@@ -82,7 +82,7 @@ def _exchanged(before: torch.Tensor, wanted: torch.Tensor, value: torch.Tensor) 
 
 
 def atomic_load(pointer: Any, sem: str) -> Any:
-    """A load that takes part in the order of atomics: PTX's `ld.relaxed` and `ld.acquire`."""
+    """A load that is part of the order of atomics: PTX's `ld.relaxed` and `ld.acquire`."""
     return _atomic(f"ld.{sem}", pointer, [], None, sem, lambda before: before, lambda before: before != before)
 
 
@@ -95,7 +95,7 @@ def _sem(text: str) -> str:
     return "relaxed" if text == "volatile" else text
 
 
-# What inline PTX does with memory: a pattern of a name, and a function of its match, a pointer and values.
+# Memory accesses of inline PTX: a pattern of the name, and a function of its match, a pointer and values.
 PTX: tuple[tuple[str, Callable[..., Any]], ...] = (
     (_LOAD + _WHERE + _TYPE, lambda found, at: atomic_load(at, _sem(found[1]))),
     (_STORE + _WHERE + _TYPE, lambda found, at, value: atomic_xchg(at, value, sem=_sem(found[1]))),

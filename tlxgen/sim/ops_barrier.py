@@ -1,4 +1,4 @@
-"""mbarriers, named barriers, the cluster barrier, and who a task is."""
+"""mbarriers, named barriers, the cluster barrier, and the ids of CTAs and replicas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
 
 
 def alloc_barriers(num_barriers: int, arrive_count: int = 1, *, _name: str = "barriers") -> Barriers:
-    """Barriers on which a task's leader arrives: `arrive_count` calls complete a phase."""
+    """Barriers on which the leader of a task arrives. `arrive_count` calls complete a phase."""
     return _alloc(_name, num_barriers, arrive_count, per_thread=False)
 
 
@@ -56,7 +56,7 @@ def alloc_warp_barrier(
 
 
 def barrier_expect_bytes(bar: BarrierRef, size: int, pred: Any = None) -> None:
-    """One arrival, and `size` bytes that must come before the phase completes."""
+    """One arrival, and `size` bytes that the phase also needs."""
     m = machine()
     m.meet()
     place, task = m.here(), m.worker
@@ -85,7 +85,7 @@ def barrier_wait(bar: BarrierRef, phase: Any, pred: Any = None) -> None:
 
 
 def barrier_arrive(bar: BarrierRef, arrive_count: int = 1, remote_cta_rank: Any = None, pred: Any = None) -> None:
-    """`arrive_count` arrivals, on a warp barrier by each thread; on a peer CTA's barrier if so said."""
+    """`arrive_count` arrivals, by each thread on a warp barrier; on a peer's barrier with `remote_cta_rank`."""
     m = machine()
     m.meet()
     place, task = m.here(), m.worker
@@ -132,17 +132,17 @@ def _named(id: int, threads: int, wait: bool) -> None:
 
 
 def named_barrier_wait(bar: int, arrive_count: int) -> None:
-    """Comes to a named barrier and waits until `arrive_count` threads have."""
+    """Arrives at a named barrier and waits until `arrive_count` threads have arrived."""
     _named(bar, arrive_count, wait=True)
 
 
 def named_barrier_arrive(bar: int, arrive_count: int) -> None:
-    """Comes to a named barrier and goes on."""
+    """Arrives at a named barrier without a wait."""
     _named(bar, arrive_count, wait=False)
 
 
 def cluster_barrier() -> None:
-    """All CTAs of the cluster meet."""
+    """Waits for all CTAs of the cluster."""
     m = machine()
     m.here()
     m.meet()
@@ -151,7 +151,7 @@ def cluster_barrier() -> None:
 
 
 def fence_mbarrier_init_cluster() -> None:
-    """Nothing to do: the simulator's barriers are seen by all as soon as they are there."""
+    """Does nothing, as all CTAs see the simulator's barriers at once."""
 
 
 def cluster_cta_rank() -> int:
@@ -165,5 +165,5 @@ def cluster_size_1d() -> int:
 
 
 def async_task_replica_id() -> int:
-    """Which replica of its task this is."""
+    """The number of the running replica of its task."""
     return machine().worker.replica

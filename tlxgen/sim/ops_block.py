@@ -1,5 +1,5 @@
-"""Block pointers: `tl.make_block_ptr`, a box of a tensor that moves. Bounds are checked in the dimensions that are
-named; in the others every element must be there, as for any pointer."""
+"""Block pointers: `tl.make_block_ptr`, a movable box of a tensor. Bounds are checked in the named dimensions; in the
+others every element must exist, as for any pointer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BlockPointer:
         return self.base.dtype
 
     def pointers(self, boundary_check: Any) -> tuple[Pointer, torch.Tensor | None]:
-        """The pointer to each element, and a mask where some dimension is checked."""
+        """The pointer to each element, and a mask if a dimension is checked."""
         rank = len(self.block_shape)
         checked = {boundary_check} if isinstance(boundary_check, int) else set(boundary_check)
         if not checked <= set(range(rank)):
@@ -48,7 +48,7 @@ def make_block_ptr(
     base: Pointer, shape: Sequence[Any], strides: Sequence[Any], offsets: Sequence[Any], block_shape: Sequence[Any],
     order: Sequence[Any],
 ) -> BlockPointer:  # fmt: skip
-    """`order` is a hint."""
+    """Makes a block pointer. `order` is a hint."""
     sizes = [tuple(int(x) for x in part) for part in (shape, strides, offsets, block_shape)]
     rank = len(sizes[-1])
     if not isinstance(base, Pointer) or any(len(x) != rank for x in sizes) or sorted(order) != list(range(rank)):

@@ -1,7 +1,7 @@
-"""Cluster launch control: a running cluster asks for one that has not been launched, and does its work instead.
+"""Cluster launch control: a running cluster takes over the work of a cluster that has not been launched.
 
-A request that is granted cancels the launch of the next waiting cluster and writes its first CTA's place in the grid;
-one that is not writes -1. Both arrive as 16 bytes, in every CTA of the cluster. (PTX ISA, clusterlaunchcontrol.)
+A granted request cancels the launch of the next waiting cluster and writes the index of that cluster's first CTA. A
+refused one writes -1. Both write 16 bytes, in every CTA of the cluster. (PTX ISA, clusterlaunchcontrol.)
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def clc_create_context(num_consumers: int, num_stages: int = 1, *, _name: str = 
 
 
 def clc_producer(context: Context, p_producer: Any = None, multi_ctas: Any = False, k: int = 0) -> None:
-    """Asks for a cluster, once the consumers have read the response before: those of all CTAs, if `multi_ctas`.
+    """Requests a cluster after the consumers (of all CTAs, with `multi_ctas`) have read the preceding response.
 
-    Every CTA whose x in its cluster is 0 asks, and the answer goes to all CTAs, whatever `multi_ctas` says. (fbtriton,
-    BarrierOpToLLVM.cpp, AsyncCLCTryCancelOpConversion.)
+    Every CTA whose x in its cluster is 0 makes a request, and the response goes to all CTAs, regardless of
+    `multi_ctas`. (fbtriton, BarrierOpToLLVM.cpp, AsyncCLCTryCancelOpConversion.)
     """
     m = machine()
     cta = m.worker.cta
@@ -80,7 +80,7 @@ def _request(context: Context, slot: int, targets: list[Cta], full: BarrierRef) 
 def clc_consumer(
     context: Context, p_consumer: Any = None, multi_ctas: Any = False, k: int = 0, return_3d: Any = False
 ) -> Any:
-    """The next place in the grid for this CTA, or -1; lets the producer ask again unless it is -1."""
+    """The next index in the grid for this CTA, or -1. Unless it is -1, the producer may make another request."""
     cta = machine().worker.cta
     if p_consumer is None:
         raise KernelFault("clc_consumer needs a phase")

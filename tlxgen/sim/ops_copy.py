@@ -1,5 +1,5 @@
-"""cp.async: a task's own copies from pointers into shared memory, in groups that it waits for; and cp.async.bulk, one
-copy of contiguous bytes whose arrival counts on an mbarrier."""
+"""cp.async, by which a task copies from pointers into shared memory in groups that it waits for, and cp.async.bulk, one
+copy of contiguous bytes that completes on an mbarrier."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def async_load(
     bulk_size: int | None = None,
     barrier: BarrierRef | None = None,
 ) -> None:
-    """Copies a block of pointers into `result`; what the mask leaves out becomes `other`, or zero (read in the PTX).
+    """Copies a block of pointers into `result`. Masked elements become `other`, or zero (as read in the PTX).
 
-    With `bulk`, `bulk_size` bytes (or as many as `result` has) from the first pointer on, which count on `barrier`.
+    With `bulk` it copies `bulk_size` bytes (or as many as `result` has) from the first pointer on, which complete on
+    `barrier`.
     """
     if not bulk:
         if bulk_size is not None or barrier is not None:
@@ -81,7 +82,7 @@ def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
         result.put(torch.where(kept, values, fill))
 
     event = m.prepare("cp.async", run)
-    # The compiler fences a task's own copies before a wgmma reads them.
+    # The compiler inserts a fence between a task's own copies and a wgmma that reads them.
     access = Access(event.bit, place, "a cp.async", engine=True, fenced=True, generic=True)
     result.write(access, event.clock, m.findings)
     worker.copies.append(event)
@@ -90,7 +91,7 @@ def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
 
 
 def async_load_commit_group(tokens: Any = None) -> None:
-    """All copies since the last commit are one group; a group may be empty."""
+    """Makes a group of all copies since the last commit. A group may be empty."""
     m = machine()
     m.here()
     m.worker.groups.append(m.worker.copies)
@@ -98,7 +99,7 @@ def async_load_commit_group(tokens: Any = None) -> None:
 
 
 def async_load_wait_group(pendings: int, tokens: Any = None) -> None:
-    """Waits until at most `pendings` groups of this task are under way."""
+    """Waits until at most `pendings` groups of this task are in flight."""
     m = machine()
     place, worker = m.here(), m.worker
     if m.change is not None:

@@ -1,8 +1,8 @@
-"""TMA descriptors that kernels make: objects in global memory, which a copy reads for as long as it is under way.
+"""TMA descriptors that kernels make. They are objects in global memory, which a copy reads while it is in flight.
 
-One that is made again while a copy under way still uses it is an `async-lifetime` error, and the copy then moves what
-the new one says. Each call of `tl.make_tensor_descriptor` in the source has one object a CTA, as the compiler gives it
-scratch memory, so a loop makes the same object again and again.
+A descriptor that is overwritten while a copy uses it is an `async-lifetime` error, and the copy then uses the new one.
+Each call of `tl.make_tensor_descriptor` in the source has one object a CTA, in the compiler's scratch memory, so a loop
+overwrites the same object.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .ops_tma import KernelDescriptor
 
 @dataclass(eq=False)
 class Slot:
-    """128 bytes of global memory that hold a descriptor, once it is made."""
+    """128 bytes of global memory for a descriptor."""
 
     name: str
     content: Descriptor | None = None
@@ -31,7 +31,7 @@ class Slot:
     uses: list[Access] = field(default_factory=list)
 
     def fill(self, descriptor: Descriptor) -> None:
-        """The task that runs makes the descriptor."""
+        """Stores a descriptor, made by the running task."""
         m = machine()
         place, worker = m.here(), m.worker
         access = Access(worker.bit, place, "make_tensor_descriptor", engine=False, fenced=True)
@@ -45,7 +45,7 @@ class Slot:
         self.content, self.written, self.uses = descriptor, access, []
 
     def use(self, access: Access, clock: int, findings: Findings) -> None:
-        """An operation that `clock` lies before uses the descriptor."""
+        """Notes that an operation with that clock uses the descriptor."""
         if self.written and not self.written.bit & clock and self.written.bit != access.bit:
             text = f"{access.what} uses {self.name}, which another task may still make"
             findings.add("race-read-write", text, (access.place, self.written.place))
@@ -54,7 +54,7 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """What `tlx.allocate_tensor_descriptor` gives."""
+    """The result of `tlx.allocate_tensor_descriptor`."""
 
     slots: tuple[Slot, ...]
 
@@ -68,7 +68,7 @@ class Slots:
 
 @dataclass(eq=False)
 class DeviceDescriptor(KernelDescriptor):
-    """A descriptor in a slot, as it was when the kernel got hold of it."""
+    """A descriptor in a slot, as it was when the kernel obtained it."""
 
     slot: Slot = field(kw_only=True)
 
@@ -95,7 +95,7 @@ def make_tensor_descriptor(
     block_shape: Sequence[int],
     padding_option: str = "zero",
 ) -> DeviceDescriptor:
-    """A descriptor in `desc_ptr`, or in memory of this call's own. Raises KernelFault for what TMA cannot describe."""
+    """Makes a descriptor in `desc_ptr`, or in memory of this call. Raises KernelFault if TMA cannot use it."""
     m = machine()
     place, cta = m.here(), m.worker.cta
     if desc_ptr is None:
@@ -126,7 +126,7 @@ def _check(
 
 
 def reinterpret_tensor_descriptor(desc_ptr: Slot, block_shape: Sequence[int], dtype: torch.dtype) -> DeviceDescriptor:
-    """The descriptor that has been made in a slot, for boxes of `block_shape` and `dtype`, as it was made for."""
+    """The descriptor in a slot. `block_shape` and `dtype` must be those for which it was made."""
     m = machine()
     place = m.here()
     made = desc_ptr.content

@@ -1,4 +1,4 @@
-"""Shared and tensor memory: allocation, aliases, views, and what a task itself reads and writes there."""
+"""Shared and tensor memory: allocation, aliases, views, and a task's own reads and writes."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def local_alloc(
     *,
     _name: str = "buffer",
 ) -> LocalBuffer:
-    """`num` buffers, poisoned, or a view of the memory of others with `reuse=`. Layouts change no value."""
+    """`num` poisoned buffers or, with `reuse=`, a view of others' memory. Layouts do not change values."""
     m = machine()
     place = m.here()
     shape, num = tuple(int(s) for s in shape), int(num)
     if num < 1 or any(s < 1 for s in shape):
         raise KernelFault(f"local_alloc of {num} buffers of {shape}")
-    scales = dtype in (torch.uint8, torch.int8)  # 32 rows of which are in each quarter of the lanes
+    scales = dtype in (torch.uint8, torch.int8)  # each quarter of the lanes has a copy
     if storage == "tmem" and (len(shape) != 2 or (shape[0] > LANES and not scales)):
         raise KernelFault(f"local_alloc of {shape} in tensor memory, which has {LANES} lanes")
     if reuse is None:
@@ -98,8 +98,8 @@ def _check_size(kind: Kind, place: Place, name: str) -> None:
 def storage_alias_spec(
     storage: Kind = "smem", buffer_size_bytes: int | None = None, *, _name: str = "storage"
 ) -> AliasSpec:
-    """Memory for the buffers that name it with `reuse=`: all at its start until `set_buffer_overlap`. As large as they
-    need, or `buffer_size_bytes`, which must be enough."""
+    """Memory for the buffers with `reuse=` this. They all start at its start, unless `set_buffer_overlap` is called. It
+    is as large as they need, or `buffer_size_bytes`, which must be enough."""
     place = machine().here()
     owner = _storage(storage)
     if buffer_size_bytes is not None:
@@ -117,7 +117,7 @@ def reuse_group(*elements: Any, group_type: str = GroupType.shared, group_size: 
 
 
 def local_view(buffers: Any, index: int) -> View | BarrierRef:
-    """`buffers[index]`, of memory or of barriers; of a view the part with that first index."""
+    """`buffers[index]`, for memory or barriers; for a view, the part with that first index."""
     if isinstance(buffers, View):
         return buffers.part(buffers.strided[index])
     if not isinstance(buffers, (LocalBuffer, BarrierArray)):
@@ -127,7 +127,7 @@ def local_view(buffers: Any, index: int) -> View | BarrierRef:
 
 
 def whole(result: View | Buffer) -> View:
-    """The one slot of a buffer that a kernel did not index."""
+    """The only slot of a buffer that a kernel uses without an index."""
     return result.at(0, machine().here()) if isinstance(result, Buffer) and result.num == 1 else result  # type: ignore[return-value]
 
 
@@ -181,7 +181,7 @@ def local_reinterpret(view: View | Buffer, dtype: torch.dtype, shape: Sequence[i
 
 
 def _reaching(view: View, dtype: torch.dtype, shape: Sequence[int]) -> View:
-    """More bytes than a slot has, or less: from where it begins on, as far as its allocation goes."""
+    """A view of more or fewer bytes than a slot has, from its start on, up to the end of its allocation."""
     m = machine()
     place, storage, size = m.here(), view.buffer.storage, math.prod(shape) * dtype.itemsize
     if storage.kind != "smem":
@@ -194,11 +194,11 @@ def _reaching(view: View, dtype: torch.dtype, shape: Sequence[int]) -> View:
     return view.part(storage.bytes[start : start + size].view(dtype).reshape(tuple(shape)))
 
 
-# What a task does itself.
+# A task's own accesses.
 
 
 def local_store(view: View, value: torch.Tensor) -> None:
-    """The task writes a view. The async proxy sees shared memory after a fence, tensor memory at once."""
+    """Writes a view. The async proxy sees shared memory after a fence, and tensor memory at once."""
     m = machine()
     place, worker = m.here(), m.worker
     if tuple(value.shape) != view.shape or value.dtype != view.dtype:
@@ -211,7 +211,7 @@ def local_store(view: View, value: torch.Tensor) -> None:
 
 
 def local_load(view: View, *_: Any, **options: Any) -> torch.Tensor:
-    """The task reads a view."""
+    """Reads a view."""
     m = machine()
     place, worker = m.here(), m.worker
     access = Access(worker.bit, place, "a local_load", engine=False, fenced=True)
@@ -228,7 +228,7 @@ def local_gather(src: View, indices: Any, axis: int, token: Any = None) -> torch
 
 
 def local_scatter(dst: View, src: torch.Tensor, indices: Any, axis: int, token: Any = None) -> None:
-    """Writes elements of `src` to `indices` along `axis`; of those that go to one place, any may stay."""
+    """Writes elements of `src` to `indices` along `axis`. Of several writes to one element, any may win."""
     value, at = _gathered(dst, indices, "local_scatter"), _indices(indices)
     local_store(dst, value.scatter(axis, at, src))
 
@@ -251,12 +251,12 @@ def _indices(indices: Any) -> torch.Tensor:
 
 
 def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> None:
-    """Reports tensor memory that one warpgroup of a task touches and another overwrites with no sync between them.
+    """Reports tensor memory that one warpgroup of a task accesses and another overwrites without a sync in between.
 
-    Lanes belong to fixed warps, so in a task of up to 4 warps only the warp itself comes back to its bytes. In one of
-    8 each warpgroup has half of the columns of every view, and those of two views that alias are not the same bytes.
-    The compiler orders shared memory between the warps of a task, tensor memory it does not. They are in sync where
-    they have met, and where they wait for something that waited for an arrival of all of them.
+    Lanes belong to fixed warps, so in a task of up to 4 warps each byte is accessed by one warp. In a task of 8 warps
+    each warpgroup has half of the columns of every view, and the halves of two views that alias are different bytes.
+    The compiler orders the warps' accesses to shared memory, but not to tensor memory. The warps are in sync where they
+    have met, and where they wait for an event that waited for an arrival of all of them.
     """
     if worker.warps <= 4 or view.kind != "tmem":
         return
@@ -273,14 +273,14 @@ def _between_warps(worker: Worker, view: View, place: Place, writes: bool) -> No
 
 def _halves(view: View) -> tuple[Footprint, Footprint]:
     width = view.tensor.shape[-1]
-    if width < 2:  # both warpgroups hold it all, and write the same
+    if width < 2:  # both warpgroups have all of it, and write the same
         return view.footprint, view.footprint
     first, second = view.tensor.split(width // 2, dim=-1)[:2]
     return view.part(first).footprint, view.part(second).footprint
 
 
 def fence(scope: str) -> None:
-    """`async_shared`: the TMA and MMA that come after it see the stores that lie before it, of whatever task."""
+    """`async_shared`: later TMA and MMA operations see all stores that happen before the fence, of all tasks."""
     m = machine()
     m.here()
     if scope not in ("async_shared", "gpu", "sys"):

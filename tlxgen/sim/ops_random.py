@@ -1,4 +1,4 @@
-"""Random bits as triton.language makes them."""
+"""Random bits, by the same generator as in triton.language."""
 
 from __future__ import annotations
 

@@ -16,8 +16,11 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 def _meet(axis: int | None) -> None:
-    """The compiler joins the warps of a task when a reduction crosses them. Rows are spread over 4 warps and, in a
-    task of 8, the halves of the first dimension of columns over two warpgroups; the rest lies in one thread."""
+    """Notes that the warps of a task meet if a reduction crosses them, since the compiler then joins them.
+
+    Rows are spread over 4 warps and, in a task of 8 warps, the halves of the first dimension of columns over two
+    warpgroups. All other elements are in one thread.
+    """
     if axis is None or axis < 2:
         machine().worker.rendezvous()
 
@@ -31,7 +34,7 @@ def _axis(x: torch.Tensor, axis: int | None) -> int | None:
 
 
 def _laid_out(x: Any, axis: int | None) -> tuple[torch.Tensor, int, int | None]:
-    """The tensor, the dimension to reduce, and the axis that was meant: without one, all elements in a row."""
+    """The tensor, the dimension to reduce, and the axis that was meant. Without an axis the tensor is flattened."""
     x = torch.as_tensor(x)
     axis = _axis(x, axis)
     _meet(axis)
@@ -45,7 +48,7 @@ def _kept(result: torch.Tensor, x: Any, axis: int | None, keep_dims: bool) -> An
 
 
 def sum(x: Any, axis: int | None = None, keep_dims: bool = False, dtype: Any = None, **options: Any) -> Any:
-    """Small integers are summed as 32 bits, bfloat16 as float32, unless `dtype` says otherwise."""
+    """`tl.sum`. Small integers are summed as 32 bits, and bfloat16 as float32, unless `dtype` is given."""
     flat, dim, axis = _laid_out(x, axis)
     if dtype is None:
         small = not flat.is_floating_point() and flat.dtype.itemsize < 4
@@ -54,14 +57,14 @@ def sum(x: Any, axis: int | None = None, keep_dims: bool = False, dtype: Any = N
 
 
 def _comparable(x: torch.Tensor) -> torch.Tensor:
-    """What `tl.max` compares: half precision as float32, small integers as int32."""
+    """The values that `tl.max` compares: half precision as float32, small integers as int32."""
     if x.dtype in _HALF:
         return x.float()
     return x.to(torch.int32) if not x.is_floating_point() and x.dtype.itemsize < 4 else x
 
 
 def _extreme(x: torch.Tensor, dim: int, largest: bool) -> torch.Tensor:
-    """NaN counts only where there is nothing else."""
+    """The largest or smallest value. NaN is the result only if all values are NaN."""
     reduce = torch.amax if largest else torch.amin
     result = reduce(x, dim=dim)
     if not x.is_floating_point() or not bool(result.isnan().any()):
@@ -77,19 +80,19 @@ def _minmax(x: Any, axis: int | None, keep_dims: bool, largest: bool, indices: b
     value = _kept(_extreme(flat, dim, largest), x, axis, keep_dims)
     if not indices:
         return value
-    where = (torch.argmax if largest else torch.argmin)(flat, dim=dim).to(torch.int32)  # the first of equal ones
+    where = (torch.argmax if largest else torch.argmin)(flat, dim=dim).to(torch.int32)  # the first of equal values
     return value, _kept(where, x, axis, keep_dims)
 
 
 def max(x: Any, axis: int | None = None, return_indices: bool = False, return_indices_tie_break_left: bool = True,
         keep_dims: bool = False, **options: Any) -> Any:  # fmt: skip
-    """`tl.max`; with the indices when asked for."""
+    """`tl.max`, with the indices if requested."""
     return _minmax(x, axis, keep_dims, largest=True, indices=return_indices)
 
 
 def min(x: Any, axis: int | None = None, return_indices: bool = False, return_indices_tie_break_left: bool = True,
         keep_dims: bool = False, **options: Any) -> Any:  # fmt: skip
-    """`tl.min`; with the indices when asked for."""
+    """`tl.min`, with the indices if requested."""
     return _minmax(x, axis, keep_dims, largest=False, indices=return_indices)
 
 
@@ -104,17 +107,17 @@ def argmin(x: Any, axis: int, tie_break_left: bool = True, keep_dims: bool = Fal
 
 
 def xor_sum(x: Any, axis: int | None = None, keep_dims: bool = False) -> Any:
-    """All elements xored."""
+    """The exclusive or of all elements."""
     return reduce(x, axis, torch.bitwise_xor, keep_dims)
 
 
 def reduce_or(x: Any, axis: int | None = None, keep_dims: bool = False) -> Any:
-    """All elements or-ed."""
+    """The or of all elements."""
     return reduce(x, axis, torch.bitwise_or, keep_dims)
 
 
 def reduce(x: Any, axis: int | None, combine_fn: Callable[..., Any], keep_dims: bool = False, **options: Any) -> Any:
-    """`tl.reduce` of a tensor or of a tuple of them: halves are combined until one element is left, in this order."""
+    """`tl.reduce` of a tensor or a tuple of tensors. Halves are combined until one element is left."""
     many = isinstance(x, tuple)
     parts = x if many else (x,)
     laid = [_laid_out(part, axis) for part in parts]
@@ -137,7 +140,7 @@ def map_elementwise(scalar_fn: Callable[..., Any], *arguments: Any, pack: int = 
 
 
 def over_tensors(function: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Any:
-    """A scalar function of tensors of one shape: all at once, or, when it branches on values, one by one."""
+    """Applies a scalar function to tensors of one shape: at once or, if it branches on values, element by element."""
     try:
         return function(*tensors)
     except RuntimeError as error:
@@ -152,7 +155,7 @@ def over_tensors(function: Callable[..., Any], tensors: Sequence[torch.Tensor]) 
 
 
 def _gathered(values: Sequence[Any], dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
-    """Floats stay floats: a function may return another type than it takes."""
+    """Collects the results in a tensor. Floats stay floats, since a function may return another type than it takes."""
     plain = [v.item() if isinstance(v, torch.Tensor) else v for v in values]
     if any(isinstance(v, float) for v in plain) and not dtype.is_floating_point:
         dtype = torch.float32

@@ -1,4 +1,4 @@
-"""What a task does in the shared memory of another CTA of its cluster."""
+"""A task's operations on the shared memory of another CTA of its cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _peer(rank: Any) -> Cta:
 
 
 def remote_shmem_store(dst: View, src: torch.Tensor, remote_cta_rank: Any) -> None:
-    """Stores into the view of the same place in a peer's shared memory; nothing says when it is seen there."""
+    """Stores into the corresponding view in a peer's shared memory. No barrier signals its completion."""
     m = machine()
     place, worker = m.here(), m.worker
     _check(dst, src.shape, src.dtype)
@@ -35,13 +35,13 @@ def remote_shmem_store(dst: View, src: torch.Tensor, remote_cta_rank: Any) -> No
 
 
 def async_remote_shmem_store(dst: View, src: torch.Tensor, remote_cta_rank: Any, barrier: BarrierRef) -> None:
-    """Stores registers into a peer's shared memory; the bytes count on the peer's barrier when they are there."""
+    """Stores registers into a peer's shared memory. The bytes complete on the peer's barrier."""
     _check(dst, src.shape, src.dtype)
     _transfer(dst, None, src, _peer(remote_cta_rank), barrier)
 
 
 def async_remote_shmem_copy(dst: View, src: View, remote_cta_rank: Any, barrier: BarrierRef) -> None:
-    """Copies shared memory into a peer's; the bytes count on the peer's barrier when they are there."""
+    """Copies shared memory into a peer's. The bytes complete on the peer's barrier."""
     _check(dst, src.shape, src.dtype)
     _transfer(dst, src, None, _peer(remote_cta_rank), barrier)
 

@@ -30,11 +30,11 @@ def async_dot_scaled(
     force_async: Any = False,
     out_dtype: Any = torch.float32,
 ) -> None:
-    """D = (A * A_scale) @ (B * B_scale) (+ D); a scale holds for 32 elements along K.
+    """D = (A * A_scale) @ (B * B_scale) (+ D), where 32 elements along K share a scale.
 
-    A is M x K with scales M x K/32, B is K x N with scales N x K/32 (of all N columns, also by two CTAs). Packed fp4
-    has K/2 bytes. Scales may be padded to more rows and columns, in shared memory, where they are in the order of
-    tcgen05.cp, to tiles of 128 x 4.
+    A is M x K with scales M x K/32, and B is K x N with scales N x K/32 (for all N columns, also with two CTAs). Packed
+    fp4 has K/2 bytes. Scales may be padded to more rows and columns. In shared memory they are in the order of
+    tcgen05.cp, and are padded to tiles of 128 x 4.
     """
     for view, name in ((A, A_format), (B, B_format)):
         if name not in FORMATS or view.dtype not in (FORMATS[name], torch.uint8):
@@ -68,7 +68,7 @@ def _tiles(rows: int, columns: int) -> tuple[int, int]:
 
 
 def _check_scale(scale: View, rows: int, columns: int) -> None:
-    """Raises KernelFault for scales that are not those of rows x columns blocks."""
+    """Raises KernelFault unless the scales are those of rows x columns blocks."""
     if scale.kind == "tmem":
         fits = len(scale.shape) == 2 and (
             scale.shape[0] >= rows and scale.shape[1] >= columns or _regrouped(scale.shape, rows, columns)
@@ -80,9 +80,9 @@ def _check_scale(scale: View, rows: int, columns: int) -> None:
 
 
 def _regrouped(shape: Sequence[int], rows: int, columns: int) -> bool:
-    """Whether scales of rows x columns blocks lie as `shape`: fewer rows, those of each further 128 beside each other.
+    """Whether scales of rows x columns blocks can have `shape`: fewer rows, with each further 128 rows beside them.
 
-    For the B of two CTAs the compiler allocates as many rows as one CTA has columns of B, in the same number of bytes.
+    For the B of two CTAs the compiler allocates as many rows as one CTA has columns of B, with the same bytes in all.
     (fbtriton, MMALowering.cpp, lowerScaleToTmem.)
     """
     whole = _tiles(rows, columns)
@@ -90,7 +90,7 @@ def _regrouped(shape: Sequence[int], rows: int, columns: int) -> bool:
 
 
 def _spread(scale: torch.Tensor, kind: Kind, rows: int, depth: int) -> torch.Tensor:
-    """A factor for each of rows x depth elements."""
+    """The factors of rows x depth elements."""
     columns = depth // BLOCK
     if kind == "smem":
         scale = unpack_scales(scale, _tiles(rows, columns))

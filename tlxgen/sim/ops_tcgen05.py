@@ -1,8 +1,8 @@
-"""tcgen05: MMAs that one thread issues and the tensor core runs in order, into tensor memory; commits; copies.
+"""tcgen05: MMAs into tensor memory, which one thread issues and the tensor core executes in order, commits, and copies.
 
-What a thread has issued completes in that order, so two MMAs of one task need no barrier between them; those of two
-tasks do. With `two_ctas` the CTA of even rank issues for the pair: each computes its rows of D from its own A and the
-halves of B of both, and a commit arrives in both. (PTX ISA, tcgen05; fbtriton, MMAv5.cpp.)
+Operations of one thread complete in the order of issue, so two MMAs of one task need no barrier between them, but those
+of two tasks do. With `two_ctas` the CTA of even rank issues for the pair. Each CTA computes its rows of D from its own
+A and both halves of B, and a commit arrives in both. (PTX ISA, tcgen05; fbtriton, MMAv5.cpp.)
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def mma(
 
 
 def _lay_out(a: View, acc: View, two_ctas: bool) -> None:
-    """Tells the launch how this MMA lays out its operands in tensor memory. Raises Relayout if they lie otherwise."""
+    """Tells the launch the layouts that this MMA needs in tensor memory. Raises Relayout if an operand's differs."""
     if acc.shape[0] != ROWS:
         return
     layouts = machine().layouts
@@ -81,7 +81,7 @@ def _lay_out(a: View, acc: View, two_ctas: bool) -> None:
 
 
 def _values(view: View) -> torch.Tensor:
-    """Bytes stay bytes: they are packed fp4."""
+    """The values of an operand. Bytes are packed fp4 and stay bytes."""
     value = view.get()
     return value.float() if value.is_floating_point() else value
 
@@ -93,7 +93,7 @@ def _pair(cta: Cta) -> list[Cta]:
 
 
 def check_shapes(a: View, b: View, acc: View, two_ctas: bool) -> None:
-    """Raises KernelFault for what tcgen05.mma cannot multiply."""
+    """Raises KernelFault for operands that tcgen05.mma does not support."""
     for operand in (a, b, acc):
         if not isinstance(operand, View):
             raise KernelFault(f"tcgen05.mma of {type(operand).__name__}: its operands are in memory")
@@ -109,7 +109,7 @@ def check_shapes(a: View, b: View, acc: View, two_ctas: bool) -> None:
 
 
 def _prepare(name: str, run: Callable[[Event], None]) -> Event:
-    """An event of the queue of the thread that issues, ordered after what the thread has issued before."""
+    """An event in the queue of the issuing thread, ordered after the thread's earlier events."""
     m = machine()
     worker = m.worker
     event = m.prepare(name, run, worker.tensor_core)
@@ -134,7 +134,7 @@ def _commit(targets: Sequence[Mbarrier]) -> None:
 
 
 def tcgen05_commit(mBarrier: BarrierRef, two_ctas: Any = False) -> None:
-    """Arrives once when all that this task has issued to the tensor core is complete; in both CTAs of a pair."""
+    """Arrives once when all tensor-core operations of this task are complete; in both CTAs of a pair."""
     m = machine()
     m.meet()
     m.here()
@@ -146,10 +146,10 @@ def tcgen05_commit(mBarrier: BarrierRef, two_ctas: Any = False) -> None:
 
 
 def tmem_copy(src: View, dst: View) -> None:
-    """Copies shared to tensor memory, in order with the MMAs of the task. Scales of an MX operand are unpacked.
+    """Copies shared memory to tensor memory, in order with the task's MMAs. Scales of an MX operand are unpacked.
 
-    In a kernel that has MMAs of two CTAs the one of even rank copies, for both, each from its own memory: there all of
-    tcgen05 is of one cta_group. (Read in PTX that fbtriton makes; PTX ISA, tcgen05.cp.)
+    In a kernel with MMAs of two CTAs, the CTA of even rank issues the copy for both, each from its own memory, since
+    all tcgen05 operations of a kernel have one cta_group. (Read in fbtriton's PTX; PTX ISA, tcgen05.cp.)
     """
     m = machine()
     m.meet()

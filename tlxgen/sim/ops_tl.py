@@ -24,7 +24,7 @@ class PropagateNan:
 
 
 def _elementwise(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], Any]:
-    """Of tensors, and of scalars as float32."""
+    """An elementwise function of tensors, and of scalars as float32."""
 
     def operation(x: Any) -> Any:
         if isinstance(x, torch.Tensor):
@@ -46,13 +46,13 @@ def num_programs(axis: int) -> int:
 
 
 def range_(*bounds: Any, **options: Any) -> Iterable[int]:
-    """`tl.range` and `tl.static_range`: bounds are scalars; the options are hints."""
+    """`tl.range` and `tl.static_range`. Bounds are scalars, and options are hints."""
     steps = builtins.range(*map(int, bounds))
     return map(arith.Int64, steps) if any(isinstance(b, arith.Int64) for b in bounds) else steps
 
 
 def device_print(prefix: str, *values: Any, hex: bool = False) -> None:
-    """Prints values after who prints them: one line for all threads of the task."""
+    """Prints values behind the name of the task: one line for all threads of the task."""
     m = machine()
     m.here()
     said = [str(v.tolist() if torch.is_tensor(v) and v.numel() == 1 else v) for v in values]
@@ -65,7 +65,7 @@ def static_assert(condition: Any, message: str = "") -> None:
 
 
 def device_assert(condition: Any, message: str = "", mask: Any = None) -> None:
-    """Stops the run where the condition is false and the mask, if there is one, true."""
+    """Stops the run if the condition is false where the mask, if there is one, is true."""
     wrong = ~torch.as_tensor(condition, dtype=torch.bool)
     if mask is not None:
         wrong = wrong & torch.as_tensor(mask)
@@ -79,23 +79,23 @@ def assume(condition: Any) -> None:
 
 
 def nothing(*_: Any, **options: Any) -> None:
-    """Prints, and leave for the next launch to start: they change nothing."""
+    """Prints, and permissions for the next launch to start. They have no effect."""
 
 
 def gdc_wait() -> None:
-    """Waits for the end of the launch before this one, under `launch_pdl`."""
+    """Waits for the end of the preceding launch, under `launch_pdl`."""
     m = machine()
     m.here()
     m.await_grid()
 
 
 def debug_barrier() -> None:
-    """All warps of the task meet."""
+    """Waits for all warps of the task."""
     machine().worker.rendezvous()
 
 
 def hint(value: Any, values: Any = None) -> Any:
-    """`tl.multiple_of` and its like."""
+    """`tl.multiple_of` and similar hints."""
     return value
 
 
@@ -175,7 +175,7 @@ def broadcast(a: Any, b: Any) -> tuple[torch.Tensor, ...]:
 
 
 def expand_dims(x: Any, axis: Any) -> torch.Tensor:
-    """One axis, or several of the result."""
+    """Adds one axis or several, given as axes of the result."""
     axes = [axis] if isinstance(axis, int) else list(axis)
     x = torch.as_tensor(x)
     rank = x.dim() + len(axes)
@@ -185,7 +185,7 @@ def expand_dims(x: Any, axis: Any) -> torch.Tensor:
 
 
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Any, Any]:
-    """Rows in groups of `size_g`, column after column in each: the new indices of (i, j)."""
+    """The new indices of (i, j), with rows in groups of `size_g`, and column after column in each group."""
     index = arith.add(arith.mul(i, size_j), j)
     group = arith.mul(size_g, size_j)
     first = arith.mul(arith.floordiv(index, group), size_g)
@@ -216,7 +216,7 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: str = PropagateNan.NONE) ->
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """Scalars take the type of a tensor beside them; two of them are int32 or float32."""
+    """`tl.where`. A scalar takes the type of a tensor operand; two scalars are int32 or float32."""
     if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor):
         whole = isinstance(a, int) and isinstance(b, int)
         wide = isinstance(a, arith.Int64) or isinstance(b, arith.Int64)
@@ -232,7 +232,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def umulhi(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The upper 32 bits of the product of two integers of 32, taken as unsigned."""
+    """The upper 32 bits of the product of two unsigned 32-bit integers."""
     wide = [torch.as_tensor(x).to(torch.int64) & 0xFFFFFFFF for x in (a, b)]
     low = [x & 0xFFFF for x in wide]
     high = [x >> 16 for x in wide]
@@ -244,7 +244,7 @@ def umulhi(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def inline_asm_elementwise(
     asm: str, constraints: str, args: Sequence[Any], dtype: Any, is_pure: bool, pack: int, **options: Any
 ) -> Any:
-    """PTX for `pack` elements of each argument at a time; `dtype` a type, or a tuple of one for each result."""
+    """PTX for `pack` elements of each argument at a time. `dtype` is a type, or a tuple with a type for each result."""
     machine().here()
     if any(isinstance(x, Pointer) for x in args):
         tensors: Sequence[Any] = [x if isinstance(x, Pointer) else _as_argument(x) for x in args]
@@ -271,7 +271,7 @@ def _as_argument(x: Any) -> torch.Tensor:
 
 def dot(a: torch.Tensor, b: torch.Tensor, acc: Any = None, input_precision: Any = None, allow_tf32: Any = None,
         max_num_imprecise_acc: Any = None, out_dtype: torch.dtype = torch.float32) -> torch.Tensor:  # fmt: skip
-    """A @ B (+ acc), complete when it returns; the products are exact and summed in float32."""
+    """A @ B (+ acc), complete when it returns. Products are exact and summed in float32."""
     if a.dim() != b.dim() or a.shape[-1] != b.shape[-2] or a.dtype != b.dtype:
         raise KernelFault(f"tl.dot of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}")
     machine().worker.rendezvous()
@@ -297,7 +297,7 @@ def load(
     at, kept = addresses(pointer, mask, "tl.load")
     m.memory.observe(pointer.flat, at[kept], m.worker.cta.number, m.here())
     values = pointer.flat[at.clamp(0, pointer.flat.numel() - 1)]
-    # Where the mask is false and `other` absent, anything may come: NaN shows whether it matters.
+    # Without `other`, masked elements have any value. NaN shows whether that matters.
     fill = other if other is not None else (float("nan") if values.is_floating_point() else -1)
     return scalar(torch.where(kept, values, torch.as_tensor(fill).to(values.dtype)))
 
@@ -352,7 +352,7 @@ _OPS: dict[str, Any] = {
 for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "abs", "floor", "ceil"):
     _OPS[_name] = _elementwise(getattr(torch, _name))
 _OPS["sqrt_rn"] = _OPS["sqrt"]
-# What a tensor or a scalar of Triton has as a method, and torch's has not, or has with another meaning.
+# Methods of Triton's tensors and scalars that torch's do not have, or have with another meaning.
 METHODS = {
     "abs", "argmax", "argmin", "broadcast_to", "cast", "cdiv", "ceil", "cos", "dot", "erf", "exp", "exp2",
     "expand_dims", "flip", "floor", "gather", "log", "log2", "max", "min", "permute", "ravel", "reduce",
@@ -362,7 +362,7 @@ METHODS = {
 
 
 class Language:
-    """What `tl` is in a simulated kernel. A name that is not here is an error that names it."""
+    """The module `tl` of a simulated kernel. An unknown name is an error that names it."""
 
     PropagateNan = PropagateNan
     float8e4nv, float8e5 = torch.float8_e4m3fn, torch.float8_e5m2
@@ -372,7 +372,7 @@ class Language:
 
     @staticmethod
     def constexpr(value: Any) -> Any:
-        """Constants are plain Python values here."""
+        """Returns the value, since constants are plain Python values here."""
         return value
 
     @property

@@ -1,4 +1,4 @@
-"""`tlx`: the operations that kernels use, gathered; tasks; and launch arguments as kernels see them."""
+"""`tlx`: the collected operations, tasks, and launch arguments in the form in which kernels see them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OPS: dict[str, Any] = {name: getattr(module, name) for module, names in _NAMES.
 _OPS |= dict.fromkeys(("dump_layout", "assert_same_layout"), ops_warp.no_effect)
 
 
-_DTYPES = {  # by triton's names
+_DTYPES = {  # Triton's name -> type
     "int1": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
     "uint8": torch.uint8, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2, "fp16": torch.float16,
     "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64,
@@ -56,7 +56,7 @@ _DTYPES = {  # by triton's names
 
 
 class Extension:
-    """What `tlx` is in a simulated kernel. A name that is not here is an error that names it."""
+    """The module `tlx` of a simulated kernel. An unknown name is an error that names it."""
 
     storage_kind = ops_memory.StorageKind
     reuse_group_type = GroupType
@@ -76,7 +76,7 @@ class Extension:
 
 
 class Tasks:
-    """`with tlx.async_tasks()`: the tasks of a CTA, which ends when all of them have."""
+    """`with tlx.async_tasks()`: the tasks of a CTA. The block ends when all of them have ended."""
 
     def __init__(self, exclusive: Any = False, no_ending_cluster_sync: Any = False, **options: Any) -> None:
         m = machine()
@@ -96,7 +96,7 @@ class Tasks:
         replicate: int = 1,
         **options: Any,
     ) -> None:
-        """Starts one task, or `replicate` of them. `variables` are the program's, of which each task has a copy."""
+        """Starts one task, or `replicate` replicas. Each task has a copy of the program's `variables`."""
         m = machine()
         m.here()
         parent = self._parent
@@ -136,13 +136,13 @@ class Tasks:
 
 
 def _readable(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor as kernels read it: exponents of scales (E8M0) are bytes to Triton."""
+    """A tensor in the type in which kernels read it. Scales (E8M0) are bytes in Triton."""
     raw = tensor.as_subclass(torch.Tensor)
     return raw.view(torch.uint8) if raw.dtype == torch.float8_e8m0fnu else raw
 
 
 def argument(value: Any, constant: bool = False) -> Any:
-    """A launch argument as the kernel sees it; a number that is no constexpr has a type."""
+    """A launch argument in the form in which the kernel sees it. A number that is not a constexpr has a type."""
     if type(value).__name__ == "constexpr":
         value = value.value
     if isinstance(value, torch.Tensor):
@@ -150,7 +150,7 @@ def argument(value: Any, constant: bool = False) -> Any:
         first = raw.storage_offset()
         last = first + sum((size - 1) * stride for size, stride in zip(raw.shape, raw.stride(), strict=True))
         return Pointer(GlobalMemory.flat(raw), first, (first, last + 1 if raw.numel() else first))
-    if type(value).__name__ == "TensorDescriptor":  # triton's; the simulator does not import triton for a name
+    if type(value).__name__ == "TensorDescriptor":  # of Triton, which is not imported just for the class
         base = _readable(value.base)
         flat, shape, strides = GlobalMemory.flat(base), tuple(value.shape), tuple(value.strides)
         return ops_tma.KernelDescriptor(flat, base.storage_offset(), shape, strides, tuple(value.block_shape))

@@ -1,4 +1,4 @@
-"""TMA: loads that complete in any order on a barrier, stores in groups that a task waits for."""
+"""TMA: loads, which complete in any order on a barrier, and stores, in groups that a task waits for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .ops_memory import whole
 
 _WHOLE = frozenset({torch.int32, torch.int64, torch.uint32, torch.uint64})
 _HALF = frozenset({torch.float16, torch.bfloat16})
-# The types that a descriptor reduces. (fbtriton, semantic.py, descriptor_atomic_*.)
+# The types for which a descriptor supports reductions. (fbtriton, semantic.py, descriptor_atomic_*.)
 REDUCED = {
     "add": _WHOLE - {torch.int64} | _HALF | {torch.float32}, "min": _WHOLE | _HALF, "max": _WHOLE | _HALF,
     "and": _WHOLE, "or": _WHOLE, "xor": _WHOLE,
@@ -36,10 +36,10 @@ def async_descriptor_load(
     multicast_targets: Sequence[int] = (),
     two_ctas: Any = False,
 ) -> None:
-    """Loads a box into `result`, here or in the CTAs of `multicast_targets`, each of whose barriers gets all its bytes.
+    """Loads a box into `result`, in this CTA or in those of `multicast_targets`, each with all bytes on its barrier.
 
-    The destination is poison until the copy is complete: whoever reads it before gets wrong numbers. With `two_ctas`
-    the bytes count on the barrier of the CTA of even rank.
+    The destination is poison until the copy is complete, so that an early read gives wrong numbers. With `two_ctas` the
+    bytes complete on the barrier of the CTA of even rank.
     """
     m = machine()
     place, cta = m.here(), m.worker.cta
@@ -83,13 +83,13 @@ def async_descriptor_load(
 def async_descriptor_prefetch_tensor(
     desc: Descriptor, offsets: Sequence[int], pred: Any = None, **options: Any
 ) -> None:
-    """A hint: changes nothing."""
+    """A hint without an effect."""
     if len(offsets) != len(desc.block):
         raise KernelFault(f"{len(offsets)} offsets for a descriptor of rank {len(desc.block)}")
 
 
 def prefetch(pointer: Any, level: str = "L2", mask: Any = None, tensormap: Any = False) -> None:
-    """A hint: changes nothing. What a pointer asks for must lie in its tensor."""
+    """A hint without an effect. The pointers must be inside of their tensor."""
     if not tensormap:
         addresses(pointer, mask, "tlx.prefetch", hint=True)
 
@@ -97,8 +97,8 @@ def prefetch(pointer: Any, level: str = "L2", mask: Any = None, tensormap: Any =
 def async_descriptor_store(
     desc: Descriptor, source: View | Buffer, offsets: Sequence[int], eviction_policy: str = "", store_reduce: str = ""
 ) -> None:
-    """Stores a box from `source`, or adds it (`store_reduce`) to what is there. `source` is read until the group (each
-    store is one) has been waited for."""
+    """Stores a box from `source`, or reduces it into memory (`store_reduce`). Each store is a group, and `source` is
+    read until the group has been waited for."""
     m = machine()
     place = m.here()
     source = whole(source)
@@ -118,7 +118,7 @@ def async_descriptor_store(
 
 
 def async_store(dst_global_ptr: Pointer, src_smem: View | Buffer, size: int) -> None:
-    """Copies `size` bytes of shared memory to global memory; waited for as TMA stores are."""
+    """Copies `size` bytes of shared memory to global memory. It is waited for like a TMA store."""
     m = machine()
     place, source, number = m.here(), whole(src_smem), m.worker.cta.number
     length, rest = divmod(int(size), source.dtype.itemsize)
@@ -168,8 +168,8 @@ def async_descriptor_store_wait(pendings: int) -> None:
 
 
 def bulk_wait_group(pendings: int) -> None:
-    """PTX's `cp.async.bulk.wait_group`: what all but the last `pendings` of this task's stores wrote is there, as the
-    warp that issued them knows; the others know when they have met it."""
+    """PTX's `cp.async.bulk.wait_group`: waits until the writes of all but the last `pendings` of this task's stores are
+    complete. This orders the issuing warp; the other warps are ordered when they meet it."""
     async_descriptor_store_wait(pendings)
     worker = machine().worker
     while len(worker.unwritten) > pendings:
@@ -177,8 +177,8 @@ def bulk_wait_group(pendings: int) -> None:
 
 
 def _stored_at(offsets: Sequence[int]) -> list[int]:
-    """The offsets of a store. A load before a tensor's first element reads zeros; a store that begins there is refused:
-    an H200 ends the launch with cudaErrorIllegalInstruction, whether the box reaches the tensor or not."""
+    """The offsets of a store, which must not be negative. A load from a negative offset reads zeros, but for a store an
+    H200 ends the launch with cudaErrorIllegalInstruction, even if no part of the box is in the tensor."""
     m = machine()
     at = [int(o) for o in offsets]
     if min(at) < 0:
@@ -197,12 +197,12 @@ def _check(desc: Any, view: Any, offsets: Sequence[int]) -> None:
 
 
 def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
-    """Without dimensions of 1: a box of a tensor of rank 4 may fill a matrix."""
+    """The shape without dimensions of 1, since a box of a tensor of rank 4 may fill a matrix."""
     return tuple(s for s in shape if s != 1)
 
 
 class KernelDescriptor(Descriptor):
-    """A Descriptor that kernels call: these two copies are complete when they return."""
+    """A Descriptor with methods for kernels, whose copies are complete when they return."""
 
     def load(self, offsets: Sequence[int]) -> torch.Tensor:
         """`desc.load(offsets)`."""
@@ -211,7 +211,7 @@ class KernelDescriptor(Descriptor):
         return self.now().read([int(o) for o in offsets], m.memory, m.worker.cta.number, place)
 
     def store(self, offsets: Sequence[int], value: torch.Tensor, store_reduce: str = "") -> None:
-        """`desc.store(offsets, value)`; with `store_reduce` the value is added (or its minimum taken, ...)."""
+        """`desc.store(offsets, value)`. With `store_reduce` the value is added (or its minimum is taken, ...)."""
         m = machine()
         place = self._used("desc.store")
         if tuple(value.shape) != self.block or value.dtype != self.dtype:

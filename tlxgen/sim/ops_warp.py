@@ -1,7 +1,7 @@
-"""What a kernel does with the lanes of a warp, thread ids, and rounding by random bits.
+"""Operations on the lanes of a warp, thread ids, and stochastic rounding.
 
-The simulator has no threads. Where lanes matter, 32 rows of a tensor are those of a warp, as a load from tensor memory
-lays them out and as the kernels that use these operations need it.
+The simulator has no threads. Where lanes matter, 32 rows of a tensor are the lanes of a warp. This is the layout of a
+load from tensor memory, and the one that kernels with these operations need.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _ROUNDED = {
 
 
 def thread_id(axis: int) -> int:
-    """The first thread of the task: the simulator runs a task as one."""
+    """The first thread of the task, since the simulator runs a task as one thread."""
     if axis not in (0, 1, 2):
         raise KernelFault(f"tlx.thread_id({axis})")
     return 0
 
 
 def clock64() -> Int64:
-    """Steps of the run: they only grow."""
+    """The number of steps of the run, which only grows."""
     return Int64(machine().hub.steps)
 
 
@@ -45,7 +45,7 @@ def _lanes(x: torch.Tensor, what: str) -> torch.Tensor:
 
 
 def vote_ballot_sync(mask: int, pred: Any) -> Any:
-    """The predicates of the lanes of a warp that `mask` names, as bits, for each of them. A scalar is that of all."""
+    """The predicates of a warp's lanes in `mask`, as bits, for each lane. A scalar is the predicate of all lanes."""
     mask &= 0xFFFFFFFF
     if not isinstance(pred, torch.Tensor):
         return scalar(torch.tensor(mask if pred else 0).to(torch.int32))
@@ -56,7 +56,7 @@ def vote_ballot_sync(mask: int, pred: Any) -> Any:
 
 
 def warp_redux(x: torch.Tensor, op: str) -> torch.Tensor:
-    """Each element becomes the largest or smallest of its place in the lanes of its warp."""
+    """Replaces each element by the largest or smallest one at its position over the lanes of its warp."""
     kind = op.removeprefix("abs_")
     if kind not in _REDUX:
         raise KernelFault(f"tlx.warp_redux with {op!r}")
@@ -65,15 +65,17 @@ def warp_redux(x: torch.Tensor, op: str) -> torch.Tensor:
 
 
 def get_fp8_format_name(dtype: torch.dtype) -> str:
-    """The name of an fp8 type as async_dot_scaled takes it."""
+    """The name of an fp8 type that async_dot_scaled accepts."""
     if dtype not in _FORMATS:
         raise KernelFault(f"get_fp8_format_name of {dtype}")
     return _FORMATS[dtype]
 
 
 def stoch_round(src: Any, dst_ty: torch.dtype, rand_bits: Any) -> Any:
-    """float32 to a smaller type: the random bits, as many as are dropped, are added, and the rest is cut off; what is
-    too large becomes the largest number. The compiler mixes the bits of 2 or 4 neighbours; here each has its own."""
+    """Rounds float32 to a smaller type: adds as many random bits as are dropped, then truncates. It saturates.
+
+    The compiler mixes the random bits of 2 or 4 neighbours; here each element has its own.
+    """
     x, bits = torch.as_tensor(src, dtype=torch.float32), torch.as_tensor(rand_bits).to(torch.int64)
     if dst_ty not in _ROUNDED or x.shape != bits.shape:
         raise KernelFault(f"tlx.stoch_round of {tuple(x.shape)} to {dst_ty} with bits {tuple(bits.shape)}")
@@ -90,4 +92,4 @@ def stoch_round(src: Any, dst_ty: torch.dtype, rand_bits: Any) -> Any:
 
 
 def no_effect(*_: Any, **options: Any) -> None:
-    """Diagnostics of the compiler."""
+    """Diagnostics of the compiler, which have no effect."""

@@ -1,7 +1,7 @@
-"""wgmma: groups that complete in order, read shared memory until then, and give an accumulator that none may touch.
+"""wgmma: groups that complete in order. Until then they read shared memory, and the accumulator must not be accessed.
 
-Shared memory is read when the scheduler completes the group, so that an operand overwritten too early gives wrong
-numbers too, besides the finding.
+Shared memory is read when the scheduler completes the group, so an operand that is overwritten too early gives wrong
+numbers in addition to the finding.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .ops_tcgen05 import check_shapes, mma
 
 @dataclass(eq=False)
 class Accumulator:
-    """The result of a wgmma that has not been waited for; only async_dot and async_dot_wait take one.
+    """The result of a wgmma that has not been waited for. Only async_dot and async_dot_wait accept one.
 
-    What a kernel does with it after a wait whose result it does not take is done, and reported: the compiler keeps
-    only the uses of that result behind the wait.
+    If a kernel ignores the result of a wait and uses this object afterwards, the use is executed and reported, since
+    the compiler keeps only uses of the wait's result behind the wait.
     """
 
     event: Event | None
@@ -67,7 +67,7 @@ def async_dot(
     force_async: Any = False,
     **options: Any,
 ) -> Any:
-    """Issues D = A @ B + acc: tcgen05 when acc is in tensor memory, else wgmma. `use_acc` false leaves acc out."""
+    """Issues D = A @ B + acc, by tcgen05 if acc is in tensor memory, else by wgmma. `use_acc` false ignores acc."""
     if isinstance(acc, View):
         check_shapes(A, B, acc, bool(two_ctas))
         return mma(A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async)
@@ -116,7 +116,7 @@ def _values(operand: Any) -> torch.Tensor:
 
 
 def async_dot_wait(pendings: int, acc: Any) -> Any:
-    """Waits until at most `pendings` wgmmas of this task run; `acc`, when done by then, comes back as a tensor."""
+    """Waits until at most `pendings` wgmmas of this task are in flight. If `acc` is complete, it returns a tensor."""
     m = machine()
     place, worker = m.here(), m.worker
     if m.change is not None:

@@ -1,14 +1,12 @@
-"""Which steps of a run lie before which, which could have come the other way, and which commute.
+"""The happens-before order of a run's steps, the pairs that could occur in the other order, and steps that commute.
 
-A step is what a task does from one pause to the next, or the completion of an event. A task's step comes to one barrier
-at most (`Hub.enter` pauses between two), and two steps commute unless they come to the same barrier so that the order
-shows:
-  - arrivals in different phases do not commute. In one phase they do: the last arrival is the last in every order, as a
-    phase needs all its arrivals, and with them come all expected bytes. Where a run ends by too many arrivals or bytes,
-    they are taken not to;
-  - a wait that passes when v phases are complete gives the same whenever it begins after phase v-1 and before phase v+1
-    is complete. So it does not commute with the arrivals of phase v-1, nor with all of phase v+1.
-Two accesses to a buffer need no decision: the simulator compares those that no barrier orders, whichever comes first.
+A step is what a task does between two pauses, or the completion of an event. A step of a task uses at most one barrier
+(`Hub.enter` pauses between two). Two steps commute unless they use the same barrier and their order matters:
+  - arrivals in different phases do not commute. Arrivals in one phase do, since the phase needs all of them and all
+    expected bytes in every order. If a run ends by too many arrivals or bytes, they are assumed not to commute;
+  - a wait that passes when v phases are complete has the same result whenever it starts after phase v-1 and before
+    phase v+1 is complete. So it does not commute with the arrivals of phase v-1, nor with those that complete v+1.
+Two accesses to a buffer need no decision, since the simulator compares unordered accesses in either order.
 """
 
 from __future__ import annotations
@@ -20,30 +18,30 @@ from .actors import Actor, Event, Task, rank
 from .findings import Finding, Place
 from .watch import Amount, Barrier, Progress, Watch
 
-Touch = Amount | int  # what a step brings to a barrier; of a wait, with how many complete phases it passes
+Touch = Amount | int  # what a step adds to a barrier or, for a wait, the number of complete phases at which it passes
 Touches = dict[str, Touch]  # by the barrier's name
-Found = dict[str, tuple[Amount, int]]  # barrier -> what was missing, and how many phases were complete, before the step
+Found = dict[str, tuple[Amount, int]]  # barrier -> missing amount and completed phases before the step
 _UNSETTLED = {"over-arrival", "tx-mismatch", "barrier-misuse"}  # findings that depend on the order within a phase
 
 
 class Order(Watch):
-    """Which steps of one run lie before which, as sets of bits, and which pairs of steps could have come the other way.
+    """The happens-before order of one run's steps as sets of bits, and the pairs of steps that could be exchanged.
 
-    What a step takes from a barrier holds for the steps after it: itself, it would have done the same before.
+    What a step learns from a barrier orders only the steps after it, since the step itself would have been the same.
     """
 
     def __init__(self, states: set[int] | None = None) -> None:
-        self.actors: list[str] = []  # of each step
+        self.actors: list[str] = []  # the actor of each step
         self.before: list[int] = []
         self.touches: list[Touches] = []
-        self.at: list[Found] = []  # how each step found the barriers that it touches
+        self.at: list[Found] = []  # the state of the barriers before each step that uses them
         self.races: list[tuple[int, int]] = []
-        self._states = set[int]() if states is None else states  # all that any run came through
+        self._states = set[int]() if states is None else states  # the states of all runs so far
         self._state = 0
-        self._next: dict[str, int] = defaultdict(int)  # what lies before the next step of an actor
+        self._next: dict[str, int] = defaultdict(int)  # what happens before the next step of an actor
         self._queues: dict[int, int] = {}
         self._issuers: dict[int, str] = {}
-        self.shared = False  # whether two tasks have issued into one queue, whose order the search leaves as it comes
+        self.shared = False  # whether two tasks have issued into one queue, whose order the search does not vary
         self._arrivals: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         self._waits: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._touched: dict[str, int] = defaultdict(int)
@@ -72,18 +70,18 @@ class Order(Watch):
             self.before[-1] |= self._queues.get(id(actor.queue), 0)
 
     def close(self) -> None:
-        """The last step is at its end."""
+        """Ends the last step."""
         if self.actors:
             self._next[self.actors[-1]] |= self._past()
 
     def _past(self) -> int:
-        """All that lies before what the actor makes or wakes now."""
-        if self.hub.actor is None:  # a launch begins: all of the one before
+        """All that happens before a task or event that the actor makes or wakes now."""
+        if self.hub.actor is None:  # a launch starts after all steps of the preceding one
             return (1 << len(self.actors)) - 1
         return self.before[-1] | 1 << (len(self.actors) - 1) | self._next[self.actors[-1]]
 
     def _after(self, mask: int) -> None:
-        """What the actor does now comes after `mask`; what it did at a barrier, in this step, need not."""
+        """Orders the actor's next step after `mask`. What it did at a barrier in this step is not ordered."""
         if self.touches[-1]:
             self._next[self.actors[-1]] |= mask
         else:
@@ -124,7 +122,7 @@ class Order(Watch):
         return mask
 
     def _touch(self, name: str, found: tuple[Amount, int], touch: Touch) -> int:
-        """Notes a touch by the step; returns the step's number."""
+        """Notes that the step uses a barrier. Returns the step's number."""
         step = len(self.actors) - 1
         actor = self.actors[step]
         self._touched[actor] += 1
@@ -139,7 +137,7 @@ class Order(Watch):
         return step
 
     def _conflict(self, earlier: list[int], step: int) -> None:
-        """The step does not commute with any of `earlier`."""
+        """Notes that the step does not commute with any of `earlier`."""
         base = self.before[step]
         earlier = [s for s in earlier if s != step]
         for other in earlier:
@@ -168,7 +166,7 @@ class Order(Watch):
         if self.hub.actor is None:
             return
         name = f"{self._launch}:{what}"
-        taken = self._arrivals[name]  # as of a barrier of which each arrival is a phase
+        taken = self._arrivals[name]  # as if each take were an arrival that completes a phase
         step = self._touch(name, ((1, 0), len(taken)), (1, 0))
         self._conflict(taken.get(len(taken), []), step)
         taken[len(taken) + 1] = [step]
@@ -193,17 +191,17 @@ class Order(Watch):
         return ((a, b) for a in last for b in last if a < b and not self.before[b] >> a & 1)
 
     def first(self, race: tuple[int, int]) -> list[str]:
-        """Who may go first in a run like this one, but with the later step of the pair before the earlier one."""
+        """The actors that may go first in a run in which the later step of the pair precedes the earlier one."""
         earlier, later = race
         steps = [k for k in range(earlier + 1, later) if not self.before[k] >> earlier & 1] + [later]
         mask = sum(1 << k for k in steps)
         return [self.actors[k] for k in steps if not self.before[k] & mask]
 
     def calm(self, ended: bool) -> list[list[str]]:
-        """The same steps with fewer changes between actors, as the keys of who goes on, for each launch.
+        """The same steps with fewer switches between actors, as the keys of the actors, for each launch.
 
-        Each actor goes on for as long as what must lie before its next step has been. When a finding has `ended` the
-        run, its last step stays the last.
+        Each actor continues while all steps that must precede its next one are done. If a finding has `ended` the run,
+        its last step stays the last.
         """
         todo: dict[str, list[int]] = defaultdict(list)
         for step in reversed(range(len(self.actors) - ended)):
@@ -223,20 +221,20 @@ class Order(Watch):
 
 
 def commute(a: Touches, b: Touches, found: Found) -> bool:
-    """Whether two steps that can go on, where they find barriers so, give the same in both orders.
+    """Whether two enabled steps, for this state of the barriers, have the same effect in both orders.
 
-    It has to agree with what `Order` takes to lie before what: a sleeping step that wakes where `Order` sees no
-    conflict makes a run redundant, whose races are then taken to be covered.
+    It has to agree with `Order`. If a sleeping step wakes where `Order` sees no conflict, the run is taken as
+    redundant, and its races as covered.
     """
     return all(_together(a[name], b[name], *found[name]) for name in a.keys() & b.keys())
 
 
 def _together(a: Touch, b: Touch, missing: Amount, phase: int) -> bool:
-    """Whether two touches of a barrier, with `phase` phases complete, commute."""
+    """Whether two uses of a barrier, with `phase` completed phases, commute."""
     arrivals, size = missing
     amounts = [x for x in (a, b) if not isinstance(x, int)]
     if sum(n for n, _ in amounts) > arrivals:
         return False
     completes = any(n == arrivals and bytes >= size for n, bytes in amounts)
     waits = [x for x in (a, b) if isinstance(x, int)]
-    return not completes or (len(waits) == 1 and waits[0] == phase + 1)  # which was closed, and opens
+    return not completes or (len(waits) == 1 and waits[0] == phase + 1)  # a wait that blocked before, and passes now

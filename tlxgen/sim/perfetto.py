@@ -1,7 +1,7 @@
-"""Traces as JSON in the Trace Event Format, which Perfetto and chrome://tracing show.
+"""Writes traces as JSON in the Trace Event Format, which Perfetto and chrome://tracing show.
 
-A process is a CTA (of a launch, where there are several), a thread a task or a lane of an engine; a step is shown as a
-microsecond. Format: "Trace Event Format", docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+A process is a CTA (of one launch, if there are several). A thread is a task, or a lane of an engine. A step is shown as
+a microsecond. Format: "Trace Event Format", docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def to_json(traces: Sequence[Trace]) -> Item:
 
 
 class _Launch:
-    """One launch, as processes numbered from `first` on, that begins at step `start`."""
+    """One launch, which starts at step `start`, as processes that are numbered from `first` on."""
 
     def __init__(self, trace: Trace, first: int, name: str, start: int, numbers: Iterator[int]) -> None:
         self._trace, self._first, self._name, self._start, self._numbers = trace, first, name, start, numbers
-        self._rows: dict[Lane, list[int]] = {}  # until when each thread of a lane is taken
+        self._rows: dict[Lane, list[int]] = {}  # the end of the last span of each thread of a lane
         self._threads: dict[tuple[Lane, int], int] = {}
         self._placed = {span: self._thread(span) for span in trace.spans}
 
@@ -39,7 +39,7 @@ class _Launch:
         return self._trace.steps if span.end is None else span.end
 
     def _thread(self, span: Span) -> int:
-        """Spans of a task nest; those of an engine overlap, and are spread over as many threads as that takes."""
+        """The thread of a span. Spans of a task nest; those of an engine overlap, so they are spread over threads."""
         rows = self._rows.setdefault(span.lane, [])
         row = 0
         if span.lane.engine:
@@ -84,7 +84,7 @@ class _Launch:
         return self._at(span.lane, self._placed[span], span.begin, "X", name, dur=length, cat=span.kind, args=about)
 
     def _arrow(self, source: Lane, thread: int, begin: int, target: Span, end: int) -> Iterator[Item]:
-        """From where it is issued to where it completes; from who arrives to the wait that this releases."""
+        """An arrow from an operation's issue to its completion, or from an arrival to the wait that it ends."""
         link = {"cat": "flow", "id": next(self._numbers)}
         yield self._at(source, thread, begin, "s", target.kind, **link)
         yield self._at(target.lane, self._placed[target], end, "f", target.kind, bp="e", **link)

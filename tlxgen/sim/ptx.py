@@ -1,8 +1,8 @@
-"""Inline PTX, executed: what `tl.inline_asm_elementwise` packs into registers, the instructions, and back.
+"""Executes the inline PTX of `tl.inline_asm_elementwise`: packs values into registers, runs instructions, and unpacks.
 
-A register is an int32 tensor of bits, one element a thread and call; one of 16 bits has zeros above, one of 64 is a
-pair (low, high). `.approx` instructions give the correctly rounded result, which the hardware does not promise. An
-instruction that is not here is an UnsupportedOp that names it. (PTX ISA 9.)
+A register is an int32 tensor of bits, with one element a thread and call. A register of 16 bits has zeros above, and
+one of 64 bits is a pair (low, high). `.approx` instructions give the correctly rounded result, which the hardware does
+not promise. An unknown instruction is an UnsupportedOp that names it. (PTX ISA 9.)
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LANES = 32
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its full name, and its operands as text; a list of them stands for `{a, b}`. `guard`: the
-    predicate that it is under, with a ! where that must be false."""
+    """One instruction: its full name, and its operands as text, where a list is `{a, b}`. `guard` is its predicate,
+    with a ! in front if that must be false."""
 
     name: str
     operands: tuple[Any, ...]
@@ -62,9 +62,12 @@ def run(
     effects: Mapping[str, Effect] = NONE,
     accesses: Sequence[tuple[str, Effect]] = (),
 ) -> list[Register]:
-    """Executes `text` with `inputs` as the operands after the `outputs` first ones; gives those. `effects` are of
-    instructions that write no register: functions of their operands, immediate integers. `accesses` are to memory, by
-    a pattern of their name: functions of what it matched, of the address, in brackets, and of values."""
+    """Executes `text` with `inputs` as the operands after the first `outputs` operands, and returns those.
+
+    `effects` are functions for instructions that write no register; they get the operands, which are immediate
+    integers. `accesses` are functions for memory accesses, by a pattern of the name; they get the match, the address
+    (in brackets) and values.
+    """
     registers: dict[str, Register] = {f"${outputs + i}": value for i, value in enumerate(inputs)}
     for line in parse(text):
         if line.name in effects:
@@ -102,7 +105,7 @@ def _access(line: Line, registers: dict[str, Register], accesses: Sequence[tuple
 
 
 def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:
-    """Where an instruction is executed; None for everywhere."""
+    """The threads in which an instruction is executed; None for all."""
     if not guard:
         return None
     taken: torch.Tensor = _value(guard.removeprefix("!"), registers)
@@ -110,7 +113,7 @@ def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:
 
 
 def _kept(taken: torch.Tensor, made: Register, before: Register | None) -> Register:
-    """What a register holds after an instruction that is executed where `taken`; NaN where nothing wrote it."""
+    """The value of a register after an instruction that is executed where `taken`; NaN where it was never written."""
     if isinstance(made, tuple):
         return tuple(_kept(taken, part, before[i] if before else None) for i, part in enumerate(made))
     return torch.where(taken, made, _immediate(0x7FC00000) if before is None else before)
@@ -141,7 +144,7 @@ def _value(source: Any, registers: dict[str, Register]) -> Register:
 
 
 def _steps() -> Register:
-    """The simulator's time, in 64 bits: steps of the run, as `tlx.clock64` counts them."""
+    """The simulator's time as 64 bits: the steps of the run, like `tlx.clock64`."""
     steps = _machine().hub.steps
     return _immediate(steps), _immediate(steps >> 32)
 
@@ -152,7 +155,7 @@ def _sm() -> Register:
 
 
 def _machine() -> Any:
-    from .machine import machine  # what reads no special register needs none
+    from .machine import machine  # only special registers need a machine
 
     return machine()
 
@@ -179,7 +182,7 @@ def _assign(target: Any, value: Register, registers: dict[str, Register]) -> Non
     registers.update(zip(target, parts, strict=True))
 
 
-# What instructions do.
+# The instructions.
 
 
 def _floats(bits: torch.Tensor) -> torch.Tensor:
@@ -200,22 +203,22 @@ def _on_pairs(function: Callable[..., torch.Tensor]) -> Instruction:
 
 
 def fma(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
-    """a * b + c, rounded once: the product of two float32 is exact in float64."""
+    """a * b + c, rounded once. The product of two float32 is exact in float64."""
     return (a.double() * b.double() + c.double()).float()
 
 
 def _move(value: Register) -> Register:
-    """Of 64 bits: a pair stays a pair."""
+    """A move of 64 bits. A pair stays a pair."""
     return value
 
 
 def _move_packed(value: Register) -> Register:
-    """Of 32 bits: a pair is of 16 each."""
+    """A move of 32 bits, where a pair has 16 bits each."""
     return value[0] & 0xFFFF | value[1] << 16 if isinstance(value, tuple) else value
 
 
 def _convert_pair(dtype: torch.dtype, bits: int, largest: float) -> Instruction:
-    """The first operand goes into the upper half."""
+    """A conversion of two operands, of which the first goes into the upper half."""
 
     def convert(high: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
         raw = _RAW[dtype.itemsize]
@@ -239,7 +242,7 @@ def _scales(high: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
 
 
 def _shift(left: bool, signed: bool = False) -> Instruction:
-    """Counts from 32 on shift everything out."""
+    """A shift. Counts of at least 32 shift everything out."""
 
     def shift(a: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         wide, n = a.to(torch.int64), (count.to(torch.int64) & 0xFFFFFFFF).clamp(max=_LANES)
@@ -249,7 +252,7 @@ def _shift(left: bool, signed: bool = False) -> Instruction:
 
 
 def _across_warp(reduce: Callable[..., torch.Tensor]) -> Instruction:
-    """`redux.sync`: 32 rows are the lanes of a warp, as a load from tensor memory lays them out."""
+    """`redux.sync`. 32 rows are the lanes of a warp, which is the layout of a load from tensor memory."""
 
     def redux(a: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if int(mask) != -1 or not a.dim() or a.shape[0] % _LANES:
@@ -261,7 +264,7 @@ def _across_warp(reduce: Callable[..., torch.Tensor]) -> Instruction:
 
 
 def _as_type(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """How a comparison of that type reads a register."""
+    """The function by which a comparison of that type reads a register."""
     if name == "f32":
         return _floats
     return (lambda a: a.to(torch.int64) & 0xFFFFFFFF) if name == "u32" else (lambda a: a)
@@ -334,7 +337,7 @@ def _unsupported(what: str) -> UnsupportedOp:
     return UnsupportedOp(what, _machine().here())
 
 
-# From tensors to registers and back.
+# Conversions between tensors and registers.
 
 
 def elementwise(
@@ -346,10 +349,10 @@ def elementwise(
     effects: Mapping[str, Effect] = NONE,
     accesses: Sequence[tuple[str, Effect]] = (),
 ) -> list[torch.Tensor]:
-    """`tl.inline_asm_elementwise`: `pack` elements of each of `inputs`, which have one shape, go into each call.
+    """`tl.inline_asm_elementwise`. Each call gets `pack` elements of each of `inputs`, which have one shape.
 
-    With no inputs there is one call, for one element; so there is where one is a pointer, a register as it is.
-    `effects` and `accesses` as in `run`. Elements of less than 32 bits share registers as far as `pack` goes.
+    Without inputs, or with a pointer, which is passed as a register, there is one call for one element. `effects` and
+    `accesses` are as in `run`. Elements of less than 32 bits share registers, up to `pack` of them.
     """
     blocks = [x for x in inputs if isinstance(x, torch.Tensor)]
     if len(blocks) < len(inputs) and (pack > 1 or any(x.dim() for x in blocks)):
@@ -375,7 +378,7 @@ def _per_register(dtype: torch.dtype, pack: int) -> int:
 
 
 def _grouped(x: torch.Tensor, pack: int) -> torch.Tensor:
-    """With a last dimension of the `pack` elements of a call; padded when they do not divide."""
+    """The elements with a last dimension for the `pack` elements of a call, padded if `pack` does not divide them."""
     if pack == 1:
         return x.unsqueeze(-1)
     if x.dim() and x.shape[-1] % pack == 0:

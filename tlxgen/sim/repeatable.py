@@ -1,4 +1,4 @@
-"""A program that can be run again, on any schedule."""
+"""A program that can be run repeatedly, on any schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_THE_KERNEL = (TypeError, ValueError, NameError, AttributeError, RuntimeError
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that there is no more memory; torch has none of its own for that."""
+    """Whether an exception says that memory is exhausted. torch has no class of its own for it on the CPU."""
     if isinstance(error, RuntimeError):
         return "DefaultCPUAllocator" in str(error)
     return isinstance(error, MemoryError)
@@ -26,7 +26,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """Host code that launches kernels and may add findings of its own, and what it runs on."""
+    """Host code, which launches kernels and may add findings, and the simulated machine that it runs on."""
 
     program: Callable[[Session], None]
     sms: int = SMS
@@ -34,11 +34,11 @@ class Case:
     limits: Limits = field(default_factory=Limits)
     arch: str = "sm90"
     races: bool = True
-    change: Change | None = None  # that is made to the kernel
+    change: Change | None = None  # applied to the kernel
 
     def run(self, director: Director, seed: int, until: Key | Literal["error"] | None = None) -> Session:
-        """One run, ended by the finding `until`, or by the first error. Raises UnsupportedOp; other exceptions of the
-        program are findings."""
+        """Runs the program once, up to the finding `until` or the first error. Raises UnsupportedOp. Other exceptions
+        of the program are findings."""
         session = Session(
             seed=seed,
             sms=self.sms,
@@ -65,7 +65,7 @@ class Case:
 
 @dataclass
 class Recorded:
-    """A director, with the decisions of each launch, and a watch of one's own if one gives a function for it."""
+    """A director that records the decisions of each launch, and makes a watch if a function for it is given."""
 
     director: Director
     watcher: Callable[[], Watch] | None = None

@@ -1,4 +1,4 @@
-"""Runs a program on several schedules, or on all that matter, and gathers what was found."""
+"""Runs a program on several schedules, or on all that matter, and collects the findings."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .repeatable import Case
 from .script import Script, Scripted
 
 Run = tuple[Schedule, int]
-Way = Run | Script | Delays | Budget  # one run, one run again, one for each delay, or one run of every kind
+Way = Run | Script | Delays | Budget  # one run; a replay; a run for each delay; or an exhaustive search
 RUNS: tuple[Run, ...] = (("random", 0), ("random", 1), ("starved", 2), ("lazy", 3), ("eager", 4))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A finding, and the run that showed it first: a schedule and a seed, a delay, or a list of decisions. It shows it
-    again."""
+    """A finding, and the first run that showed it: a schedule and a seed, a delay, or a list of decisions. A repetition
+    of that run shows it again."""
 
     finding: Finding
     schedule: Schedule | None
     seed: int
     script: Script | None = None
-    steps: int = 0  # of that run, up to the finding
-    part: int = 0  # which of several programs that were verified together
+    steps: int = 0  # steps of that run up to the finding
+    part: int = 0  # number of the program, if several were verified together
     delay: Delay | None = None
     case: Case | None = field(default=None, repr=False, compare=False)
 
@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def way(self) -> str:
-        """The schedule, by name, that of a delay with the number of its point; or replay, for a list."""
+        """The schedule's name, for a delay with the number of its point, or "replay" for a list."""
         return str(self.delay or self.schedule or "replay")
 
     @property
@@ -65,21 +65,21 @@ class Seen:
 
 @dataclass
 class Report:
-    """What was found, and what was covered.
+    """The findings and the coverage of a program's runs.
 
-    A clean report is so many runs without a finding, and no proof, unless it is `complete`; what that says, and what
-    not, is in `explore`.
+    A clean report says that a number of runs had no findings. It is a proof only if it is `complete`; `explore` says
+    what is proven then.
     """
 
     seen: list[Seen] = field(default_factory=list)
     runs: int = 0
     steps: int = 0  # scheduling decisions and operations, over all runs
     seconds: float = 0.0
-    states: int = 0  # distinct ones, of exhaustive searches
-    searches: int = 0  # exhaustive ones
-    limits: list[str] = field(default_factory=list)  # what ended those that are not complete
+    states: int = 0  # distinct states of exhaustive searches
+    searches: int = 0  # number of exhaustive searches
+    limits: list[str] = field(default_factory=list)  # what ended incomplete searches
     first: Case | None = field(default=None, repr=False)
-    coverage: Coverage = field(default_factory=Coverage, repr=False)  # what the runs have exercised, all together
+    coverage: Coverage = field(default_factory=Coverage, repr=False)  # what all runs have exercised
 
     @property
     def errors(self) -> list[Seen]:
@@ -91,12 +91,12 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every search was exhaustive and came to its end."""
+        """Whether every search was exhaustive and complete."""
         return self.searches > 0 and not self.limits
 
     @property
     def covered(self) -> str:
-        """What was run, in words."""
+        """A text that says what was run."""
         if not self.searches:
             return f"{self.runs} runs, {self.steps} steps, {self.seconds:.1f} s"
         stopped = f"stopped at the limit of {', '.join(dict.fromkeys(self.limits))}"
@@ -108,11 +108,11 @@ class Report:
         return "\n".join(map(str, self.seen)) or f"no findings in {self.runs} runs"
 
     def of_part(self, number: int) -> Report:
-        """The same, with its findings as those of one of several programs."""
+        """A copy whose findings belong to program `number` of several."""
         return replace(self, seen=[replace(s, part=number) for s in self.seen])
 
     def add(self, other: Report) -> None:
-        """Takes in another report; a finding that is already there is not repeated."""
+        """Adds another report. A finding that is already there is not repeated."""
         known = {s.finding.key for s in self.seen}
         self.seen += [s for s in other.seen if s.finding.key not in known]
         self.runs += other.runs
@@ -150,11 +150,11 @@ def verify(
             report = verify(program)
             assert not report.errors, str(report)
 
-    A Script among `runs`, or `replay`, which stands for one, is a run on a list of decisions, as findings print them; a
-    Budget, or `exhaustive`, a run on every schedule that can make a difference, until it is spent.
+    A Script among `runs`, or `replay` as its text, is a run on a list of decisions, as findings print them. A Budget,
+    or `exhaustive`, runs every schedule that can make a difference, until the budget is spent.
 
-    Raises UnsupportedOp, NoSuchConfig and ReplayError, and what `program` raises of assertions, system errors and
-    exits. Exceptions of a kind that a kernel's own faults have are findings. See docs/verify.md.
+    Raises UnsupportedOp, NoSuchConfig and ReplayError, and the assertions, system errors and exits of `program`. Other
+    exceptions, which a kernel's faults can cause, are findings. See docs/verify.md.
     """
     report = Report()
     start = time.perf_counter()
@@ -181,7 +181,7 @@ def _runs(case: Case, way: Way) -> Report:
 
 
 def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
-    """One run; `run` is what a finding says of it."""
+    """The report of one run. `run` has the fields of `Seen` that describe the run."""
     session = case.run(director, seed)
     fields = {"schedule": None, "seed": seed, "case": case, **run}
     found = [Seen(f, steps=session.noticed[f.key], **fields) for f in session.findings.all]
@@ -189,8 +189,8 @@ def _once(case: Case, director: Director, seed: int, **run: Any) -> Report:
 
 
 def _delayed(case: Case, delays: Delays) -> Report:
-    """Runs without a delay, whose points are then perturbed one after the other, up to an error: what fails in any case
-    needs no delay."""
+    """Runs without a delay, then perturbs the points one after the other, up to the first error. A program that fails
+    without a delay needs no further runs."""
     report = Report()
     for kind, schedule in KINDS.items():
         base = Perturbed(Delay(kind))
@@ -200,7 +200,7 @@ def _delayed(case: Case, delays: Delays) -> Report:
                 return report
             report.add(_once(case, Perturbed(delay), 0, delay=delay))
         if delays.complete(base.numbers):
-            break  # nor is there another point for the other kind
+            break  # the other kind has no further points either
     return report
 
 
@@ -226,7 +226,7 @@ def verify_case(
 ) -> Report:
     """One shape and config of a generated module, by its family's own inputs, launch, reference and tolerance.
 
-    `problem` is the family's module, `compare` tlxgen.check.numerics.compare; the rest is as for `verify`.
+    `problem` is the family's module, `compare` is tlxgen.check.numerics.compare, and the rest is as for `verify`.
     """
 
     def program(session: Session) -> None:
@@ -251,5 +251,5 @@ def verify_case(
 
 
 def _plain(value: Any) -> Any:
-    """A tensor that no longer says it is on a GPU; anything else as it is."""
+    """A tensor without the claim to be on a GPU; anything else unchanged."""
     return value.as_subclass(torch.Tensor) if isinstance(value, torch.Tensor) else value

@@ -1,9 +1,10 @@
-"""A schedule as a list of decisions: short enough for a command line, and the same run every time.
+"""A schedule as a list of decisions, which fits on a command line and always gives the same run.
 
-A list names who goes on: `0.1x7` the task 0.1 seven times, `0.1` the same task until it cannot, `0.1e2` the event;
-`-0.1` holds the task back from then on, until nobody else can go on or the list names it. Whoever cannot go on is
-skipped, so that a list with parts left out is a list still. When the list is at its end, the task that runs goes on,
-else the first by name (the program and the tasks of CTA 0, then those of CTA 1), else the event issued first.
+A list names actors in the order in which they continue: `0.1x7` is task 0.1 seven times, `0.1` the same task until it
+blocks, and `0.1e2` an event. `-0.1` holds the task back from then on, until no other actor can continue or the list
+names it. An actor that cannot continue is skipped, so a list with parts removed is still valid. After the end of the
+list the running task continues, else the first task by name (the program and tasks of CTA 0, then those of CTA 1), else
+the event that was issued first.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _BLOCK = re.compile(r"(-?)(\d+(?:[.e]\d+)*|e\d+)(?:x(\d+))?")
 
 
 class ReplayError(TlxgenError):
-    """What is to be replayed is no list of decisions."""
+    """A text to be replayed is not a list of decisions."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Who has this key goes on `times` times, or, where that is 0, as often as it can; or it is `held` back."""
+    """The actor with a key continues `times` times (0: as long as it can), or is `held` back."""
 
     key: str
     times: int = 0
@@ -44,7 +45,7 @@ class Block:
 class Script:
     """The decisions of each launch, and the seed that a program draws its inputs from.
 
-    `part` says which of several programs that are verified together it is about.
+    `part` is the number of the program, if several are verified together.
     """
 
     seed: int
@@ -66,7 +67,7 @@ class Script:
 
     @classmethod
     def of(cls, seed: int, logs: Iterable[Sequence[str]]) -> Script:
-        """The decisions of a run: for each launch, the keys of those who went on."""
+        """The decisions of a run: for each launch, the keys of the chosen actors."""
         return cls(seed, tuple(tuple(Block(key, len([*run])) for key, run in groupby(log)) for log in logs))
 
 
@@ -78,7 +79,7 @@ def _block(text: str) -> Block:
 
 
 class Follower:
-    """Chooses by a list, then by the order of its end."""
+    """Chooses by a list, and by the default order after its end."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = list(reversed(blocks))
@@ -87,7 +88,7 @@ class Follower:
         self._last: Actor | None = None
 
     def admit(self, actor: Actor) -> None:
-        """Nothing depends on when someone began."""
+        """Does nothing: decisions do not depend on when an actor was created."""
 
     def choose(self, ready: list[Task], events: list[Event]) -> Actor:
         while self._blocks:
@@ -110,13 +111,13 @@ class Follower:
 
 
 def in_order(ready: list[Task], events: list[Event], last: Actor | None) -> list[Actor]:
-    """Who can go on, the one first that does so without a decision. `last` is who has just acted."""
+    """The actors that can continue, first the one that does so without a decision. `last` is the last actor."""
     tasks = sorted(ready, key=lambda task: (task is not last, rank(task.key)))
     return [*tasks, *events]
 
 
 def take(key: str, ready: list[Task], events: list[Event]) -> Actor | None:
-    """Removes who has that key from the lists; None when it is in neither."""
+    """Removes the actor with that key from the lists and returns it; None if it is in neither."""
     at = next((i for i, task in enumerate(ready) if task.key == key), None)
     if at is not None:
         return ready.pop(at)
@@ -125,7 +126,7 @@ def take(key: str, ready: list[Task], events: list[Event]) -> Actor | None:
 
 
 class Logged:
-    """A chooser, with a log of the keys that it chose."""
+    """A chooser that logs the keys of the actors that it chose."""
 
     def __init__(self, chooser: Chooser, log: list[str]) -> None:
         self._chooser = chooser

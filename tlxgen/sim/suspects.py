@@ -1,5 +1,5 @@
-"""Changes that may be what is missing in a kernel, the likeliest first, as its ledger has them: counts against
-arrivals, bytes against copies, phases of waits, slots, what waits leave under way."""
+"""Changes that may repair a kernel, the most likely first, derived from its ledger: counts that differ from arrivals,
+bytes that differ from copies, phases of waits, slots, and operations that waits leave in flight."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .findings import Finding, Place
 from .ledger import Account, Ledger, Wait
 from .words import counted, number, ordinal, parties, tasks
 
-CERTAIN = 100  # the score of what the ledger shows by itself: bytes that differ from those that are expected
+CERTAIN = 100  # the score of a change that the ledger alone shows: bytes that differ from the expected ones
 Rule = Literal["other", "filled", "freed"]
 _RULES: tuple[tuple[Rule, int], ...] = (("other", 58), ("filled", 52), ("freed", 50))
 
 
 @dataclass(frozen=True)
 class Suspect:
-    """A change, what it says when it is the right one, at which lines, and what the change is in words."""
+    """A change, the verdict and lines if it repairs the run, and the change in words."""
 
     score: int
     change: Change
@@ -30,7 +30,7 @@ class Suspect:
 
 
 def suspects(ledger: Ledger, findings: Sequence[Finding]) -> list[Suspect]:
-    """All that are worth a try, the likeliest first."""
+    """All changes worth a try, the most likely first."""
     accounts = ledger.accounts()
     stuck = {label for _, label in ledger.stuck()}
     about = {a.array for a in accounts if any(x in stuck or any(x in f.message for f in findings) for x in a.labels)}
@@ -58,7 +58,7 @@ def _bytes(accounts: Sequence[Account]) -> Iterator[Suspect]:
 
 
 def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Finding]) -> Iterator[Suspect]:
-    """The count of all who ever arrive at one barrier, of one of them, and what is next to the count as it is."""
+    """Changes of a count: to that of all arrivals on a barrier, to that of one party, and to the adjacent numbers."""
     unit = min((c.count for c in account.came), default=1)
     arrivals = [account.arrivals_of(label) for label in account.labels]
     every = max((sum(a.values()) for a in arrivals), default=0)
@@ -86,7 +86,7 @@ def _counts(account: Account, near: bool, stuck: bool, findings: Sequence[Findin
 
 
 def _phases(account: Account, near: bool) -> Iterator[Suspect]:
-    """Waits at each line, for another phase."""
+    """Changes of the phase of the waits at each line."""
     by_place: dict[Place, list[Wait]] = defaultdict(list)
     for wait in account.waits:
         by_place[wait.place].append(wait)
@@ -108,7 +108,7 @@ def _phases(account: Account, near: bool) -> Iterator[Suspect]:
 
 
 def _odd(waits: Sequence[Wait], rule: Rule) -> tuple[str, Wait] | None:
-    """The first wait whose parity is not the one of a rule, and which one it is of its task; None where all agree."""
+    """The first wait whose parity violates a rule, with its ordinal in its task; None if all obey it."""
     numbers: dict[object, int] = defaultdict(int)
     for wait in waits:
         key = (wait.lane, wait.barrier)
@@ -120,7 +120,7 @@ def _odd(waits: Sequence[Wait], rule: Rule) -> tuple[str, Wait] | None:
 
 
 def _arrivals(account: Account, findings: Sequence[Finding]) -> Iterator[Suspect]:
-    """Lines that arrive, where there may be too many."""
+    """Changes of the lines that arrive, where there may be too many arrivals."""
     over = any(f.id == "over-arrival" for f in findings)
     for place in sorted({c.place for c in account.came if not c.expected and not c.engine}):
         cause = (
@@ -139,7 +139,7 @@ def _pendings(ledger: Ledger, findings: Sequence[Finding]) -> Iterator[Suspect]:
 
 
 def _slots(ledger: Ledger, findings: Sequence[Finding]) -> Iterator[Suspect]:
-    """The rings at the lines of the findings, one slot on or back."""
+    """Changes of the slots at the lines of the findings, by one slot forward or back."""
     places = {place for f in findings for place in f.places}
     for place, array in sorted(one for one in ledger.indexed if one[0] in places):
         for step, found, right in ((-1, "one too far on", "one slot before"), (1, "one too early", "one slot after")):

@@ -1,4 +1,4 @@
-"""What a launch has exercised, counted when it has ended: barriers, rings, items of work, ranks."""
+"""Counts what a launch has exercised, at its end: barriers, rings, work items and ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .memory import Ring
 
 
 def tally(machine: Machine, coverage: Coverage, kernel: Kernel) -> None:
-    """Adds a launch to what its kernel has been seen to do."""
+    """Adds a launch to the coverage of its kernel."""
     items: dict[Cta, int | None] = {}
     for task in machine.hub.tasks:
         if isinstance(task, Worker):
@@ -42,7 +42,7 @@ def _barriers(cta: Cta, coverage: Coverage) -> None:
 
 
 def _rings(cta: Cta, coverage: Coverage) -> None:
-    """A slot has been used as often as the line that fills it most often has filled the same bytes of it."""
+    """Counts uses of slots. A slot's uses are the largest number of fills of the same bytes by one line."""
     fills: dict[tuple[Ring, int, Place, Footprint], int] = {}
     for storage in cta.storages:
         fills |= storage.fills

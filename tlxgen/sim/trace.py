@@ -1,6 +1,6 @@
-"""What each task and each engine did in one launch, in steps of the scheduler.
+"""A trace of one launch: what each task and each engine did, in steps of the scheduler.
 
-Recorded for a run that is to be shown, by a `Watch`; a run that is not has none.
+A `Watch` records it for runs that are shown; other runs have no trace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Kind = Literal["operation", "blocked", "asynchronous"]
 
 @dataclass(frozen=True, order=True)
 class Lane:
-    """Who does things: a task, or all asynchronous operations of a kind (an engine) of a CTA."""
+    """A track of a trace: a task, or an engine, that is, all asynchronous operations of a kind of a CTA."""
 
     cta: int
     engine: bool
@@ -30,10 +30,11 @@ class Lane:
 
 @dataclass(eq=False)
 class Span:
-    """Something that lasts from step `begin` to `end`; `end` is None while it does.
+    """An interval from step `begin` to `end`, which is None while it is open.
 
-    An operation of a task lasts until the task goes on after its last pause; `blocked` lies within an operation. An
-    asynchronous operation lasts from its issue, by `issuer`, to its completion. `objects` are buffers and barriers.
+    An operation of a task lasts until the task continues after the operation's last pause; `blocked` spans are inside
+    of operations. An asynchronous operation lasts from its issue, by `issuer`, to its completion. `objects` are buffers
+    and barriers.
     """
 
     lane: Lane
@@ -52,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Release:
-    """In the course of `source`, at `step`, the task went on that `target` had blocked."""
+    """At `step`, during the span `source`, the task that was blocked in the span `target` was woken."""
 
     source: Span
     target: Span
@@ -61,7 +62,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Arrival:
-    """On a barrier, for its phase number `phase` (the first is 1)."""
+    """An arrival on a barrier, for its phase number `phase` (the first is 1)."""
 
     lane: Lane
     place: Place
@@ -72,7 +73,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Phase:
-    """Of a barrier: complete at `step`, by who arrived last."""
+    """A phase of a barrier, which was completed at `step` by the last arrival."""
 
     barrier: str
     number: int
@@ -82,7 +83,7 @@ class Phase:
 
 @dataclass(eq=False)
 class Trace(Watch):
-    """A launch as it was seen."""
+    """The trace of a launch."""
 
     spans: list[Span] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)
@@ -91,9 +92,9 @@ class Trace(Watch):
     found_at: dict[Key, tuple[int, Lane | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._now: dict[Task, Span] = {}  # each task's operation
-        self._fresh: set[Task] = set()  # those that have not been suspended in it
-        self._at: dict[Task, Barrier] = {}  # the barrier that a task has come to since it went on
+        self._now: dict[Task, Span] = {}  # the current operation of each task
+        self._fresh: set[Task] = set()  # tasks that have not been suspended in their current operation
+        self._at: dict[Task, Barrier] = {}  # the barrier that a task has used since it resumed
         self._blocks: dict[Task, Span] = {}
         self._issued: dict[Event, Span] = {}
         self._lanes: dict[Task | Event, Lane] = {}
@@ -124,7 +125,7 @@ class Trace(Watch):
         name = frame.f_code.co_name
         now = self._now.get(task)
         if name.startswith("_") or (task in self._fresh and now and (now.name, now.place) == (name, place)):
-            return  # a part of an operation: indexing, or its own second look at where it is
+            return  # a part of an operation: indexing, or a second query of its line
         labelled = (v for v in frame.f_locals.values() if isinstance(getattr(type(v), "label", None), property))
         objects = tuple(dict.fromkeys(v.label for v in labelled))
         span = Span(self.lane(task), "operation", name, place, self.steps, self.steps, objects)
@@ -149,7 +150,7 @@ class Trace(Watch):
         span = Span(self.lane(task), "blocked", why, task.place, self.steps, None, objects)
         self._blocks[task] = span
         if task in self._now:
-            self._now[task].end = None  # until it goes on
+            self._now[task].end = None  # open again until it resumes
         self.spans.append(span)
 
     def woken(self, task: Task, barrier: Barrier | None) -> None:
@@ -183,7 +184,7 @@ class Trace(Watch):
 
     @property
     def _doing(self) -> Span | None:
-        """What the actor is about."""
+        """The current span of the actor."""
         actor = self.hub.actor
         if isinstance(actor, Event):
             return self._issued.get(actor)

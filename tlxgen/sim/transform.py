@@ -1,9 +1,9 @@
-"""A kernel's source as plain Python: same file, same lines, `tl` and `tlx` replaced by the simulator's.
+"""Transforms a kernel's source to plain Python with the same file and lines, and the simulator's `tl` and `tlx`.
 
-What changes: a `with tlx.async_task(...)` becomes a nested function that is spawned; `x op= y` becomes `x = x op y` (in
-place, torch would change every other name of the same tensor); arithmetic goes through `arith`; a loop counts its
-rounds, so that one without end ends; statements, rounds and predicates are counted for coverage (`marks`); annotations
-and decorators go. Helpers that a kernel reaches through its globals are transformed when they are first needed.
+A `with tlx.async_task(...)` becomes a nested function that is spawned. `x op= y` becomes `x = x op y`, since torch
+would change the tensor in place under its other names. Arithmetic uses `arith`. A loop counts its iterations, so that
+an endless one ends. Statements, trip counts and predicates are counted for coverage (`marks`). Annotations and
+decorators are removed. Helpers that a kernel reaches through its globals are transformed when they are first needed.
 """
 
 from __future__ import annotations
@@ -71,13 +71,14 @@ _ALLOCATIONS = {
 
 REMOTE_ARRIVAL = "a remote arrival"
 ATOMIC_PTX = "atomic_ of inline PTX"
-# What makes the compiler let the CTAs of a cluster meet once their barriers are initialised. Stores into a peer's
-# memory do not, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier; and the PTX.)
+# Operations for which the compiler adds a cluster sync after the initialisation of barriers. Stores into a peer's
+# memory are not among them, though they complete on its barriers. (fbtriton, TritonGPUToLLVM.cpp, getRemoteBarrier;
+# and the PTX.)
 MEET_AT_START = frozenset({REMOTE_ARRIVAL, "remote_view", "multicast_targets", "two_ctas", "clc_create_context"})
 
 
 class Runtime:
-    """What transformed source calls, under the name `__sim__`."""
+    """The functions that transformed source calls, under the name `__sim__`."""
 
     Tasks = Tasks
     to = staticmethod(arith.to)
@@ -86,34 +87,34 @@ class Runtime:
 
     @staticmethod
     def tick() -> None:
-        """A round of a loop."""
+        """Counts an iteration of a loop."""
         m = machine()
         if m.hub.steps >= m.hub.max_steps:
-            m.here()  # the loop that has no end is the line that the finding names
+            m.here()  # so that a finding names the line of the endless loop
         m.hub.tick()
 
     @staticmethod
     def enter() -> int:
-        """A loop begins; it has had no round."""
+        """Starts a loop. Returns its trip count so far, 0."""
         machine().worker.loops += 1
         return 0
 
     @staticmethod
     def leave(trips: list[int], at: int, rounds: int) -> None:
-        """A loop has ended after so many rounds."""
+        """Records the trip count of a loop that has ended."""
         machine().worker.loops -= 1
         trips[at + (rounds if rounds < 2 else 2)] += 1
 
     @staticmethod
     def leave_items(trips: list[int], at: int, rounds: int) -> None:
-        """A loop over items of work has ended after so many of them."""
+        """Records the number of items of a loop over work items that has ended."""
         items = machine().worker.items
         items[id(trips), at] = items.get((id(trips), at), 0) + rounds
         Runtime.leave(trips, at, rounds)
 
     @staticmethod
     def predicate(outcomes: list[int], at: int, value: Any) -> Any:
-        """A predicate is about to be used; None is none."""
+        """Counts the value of a predicate. None means that there is no predicate."""
         if value is not None:
             outcomes[at + bool(value)] += 1
         return value
@@ -124,7 +125,7 @@ class Runtime:
 
     @staticmethod
     def both(a: torch.Tensor, b: Any) -> torch.Tensor:
-        """`a and b` of a block: both sides are there."""
+        """`a and b` for blocks, where both sides are evaluated."""
         return _truth(a) & _truth(b)
 
     @staticmethod
@@ -138,12 +139,12 @@ class Runtime:
 
     @staticmethod
     def dtype(value: Any) -> Any:
-        """`.type` and `.element_ty` of what has a type; a type is its own element type."""
+        """`.type` and `.element_ty` of a value with a type. A type is its own element type."""
         return getattr(value, "dtype", value)
 
 
 def _truth(value: Any) -> torch.Tensor:
-    """A block of int1, or a scalar."""
+    """A value as a block of int1, or as a scalar."""
     if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
         raise KernelFault(f"and, or or not of a block of {value.dtype}, which is no truth value")
     return torch.as_tensor(value, dtype=torch.bool)
@@ -158,12 +159,12 @@ def _runtime(name: str) -> ast.Attribute:
 
 
 def _orders_memory(value: Any) -> bool:
-    """Whether it is PTX that reads or writes memory in an order."""
+    """Whether a value is PTX that accesses memory with an ordering."""
     return isinstance(value, str) and re.search(r"\b(?:ld|st|red|atom)\.(?:relaxed|acq|release)", value) is not None
 
 
 def _arrives_remotely(call: ast.Call) -> bool:
-    """Whether it is `barrier_arrive(bar, count, remote_cta_rank)`."""
+    """Whether a call is `barrier_arrive(bar, count, remote_cta_rank)`."""
     named = any(k.arg == "remote_cta_rank" for k in call.keywords)
     return op_name(call) == "barrier_arrive" and (named or len(call.args) > 2)
 
@@ -221,7 +222,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _task(self, node: ast.With, call: ast.Call) -> list[ast.stmt]:
-        """The task as a function of the program's variables: what it assigns begins as the program's value."""
+        """The task as a function of the program's variables. Those that it assigns start with the program's values."""
         name = f"__task_{node.lineno}"
         assigned = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and _stored(n)}
         preamble = ast.parse("\n".join(f"if {n!r} in __env: {n} = __env[{n!r}]" for n in sorted(assigned))).body
@@ -281,7 +282,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """`a and b` of blocks is that of each element; of anything else it is Python's, which may leave out `b`."""
+        """For blocks `a and b` is elementwise. For anything else it is Python's, which may skip `b`."""
         self.generic_visit(node)
         first, *rest = node.values
         for second in rest:
@@ -333,7 +334,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._loop(node, number, counted)
 
     def _loop(self, node: ast.For | ast.While, number: int, counted: bool) -> list[ast.stmt]:
-        """The loop, whose rounds are steps; between what counts them, where no constant decides how many there are."""
+        """The loop, whose iterations are steps, with calls around it that record a trip count that is not constant."""
         with self._marks.under(None if counted else Guard(loop=number)):
             node.body = self._block(node.body)
         node.body.insert(0, _expression(node, _runtime("tick")))
@@ -349,7 +350,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _expression(at: ast.stmt, function: ast.expr, *arguments: ast.expr) -> ast.stmt:
-    """The statement that calls a function."""
+    """A statement that calls a function of the runtime."""
     return ast.copy_location(ast.Expr(ast.Call(function, list(arguments), [])), at)
 
 
@@ -368,7 +369,7 @@ def _helpers(path: str, text: str) -> Helpers:
 
 
 def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
-    """The definition, which begins in `line`, of a function in a file."""
+    """The definition of a function that starts at `line` of a file."""
     for node in ast.walk(_parsed(path, text)):
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if isinstance(node, ast.FunctionDef) else 0
         if first == line and isinstance(node, ast.FunctionDef) and node.name == name:
@@ -377,19 +378,19 @@ def _definition(path: str, text: str, line: int, name: str) -> ast.FunctionDef:
 
 
 def _text(path: str) -> str:
-    """The text of a file, as it is now. What host code writes as text and compiles has no file but a name in `<>`, and
-    its lines are where Triton finds them, too."""
+    """The present text of a file. Code that host code compiles from text has no file but a name in `<>`; its lines are
+    in linecache, where Triton also finds them."""
     return "".join(linecache.getlines(path)) if path.startswith("<") else Path(path).read_text()
 
 
 def has_source(path: str) -> bool:
-    """Whether the lines of a file, or of what is named as if it were one, can be read."""
+    """Whether the lines of a file, or of code with a name in `<>`, can be read."""
     return not path.startswith("<") or bool(linecache.getlines(path))
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A function transformed and compiled: the names that it uses, and the attributes and keywords that it names."""
+    """A function that has been transformed and compiled, the names that it uses, and its attributes and keywords."""
 
     code: CodeType
     names: frozenset[str]
@@ -399,7 +400,7 @@ class _Source:
 
 @cache
 def _source(path: str, text: str, line: int, name: str) -> _Source:
-    """Once for each text of a file: the globals that a function finds may change, its code does not."""
+    """The transformed function, cached for each text of a file. Its globals may change, but its code does not."""
     node = _definition(path, text, line, name)
     parts = list(ast.walk(node))
     names = frozenset(n.id for n in parts if isinstance(n, ast.Name))
@@ -414,19 +415,19 @@ def _source(path: str, text: str, line: int, name: str) -> _Source:
 
 
 class Meter(Protocol):
-    """Counts what a kernel does; `names` are the operations of tl and tlx, and Python's operators, that it counts."""
+    """Counts operations of a kernel. `names` are the operations of tl and tlx, and Python's operators, to count."""
 
     names: Collection[str]
 
     def begin(self, launch: int, kernel: str) -> None:
-        """A launch of the session begins, or begins again: then what has been counted of it does not hold."""
+        """Notes the start of a launch. If it is a restart, earlier counts of the same launch are invalid."""
 
     def count(self, name: str, task: Task, arguments: tuple[Any, ...], options: Mapping[str, Any], result: Any) -> None:
-        """A task has called an operation, which gave back `result`."""
+        """Counts an operation that a task has called, and that returned `result`."""
 
 
 class _Counted:
-    """A namespace of operations, of which a meter counts some."""
+    """A namespace of operations, some of which a meter counts."""
 
     def __init__(self, inner: Any, meter: Meter) -> None:
         self._inner, self._meter = inner, meter
@@ -450,8 +451,8 @@ class _Counted:
 
 
 class Program:
-    """The kernels of one launch, transformed. `unwrap` gives the Python function of a jitted one, else None; what runs
-    of them is counted in `coverage`, and what it does by `meter`."""
+    """The transformed kernels of one launch. `unwrap` returns the Python function of a jitted one, or None. `coverage`
+    counts which parts of them run, and `meter` counts operations."""
 
     def __init__(self, unwrap: Callable[[Any], Any], coverage: Coverage, meter: Meter | None = None) -> None:
         self._unwrap = unwrap
@@ -459,7 +460,7 @@ class Program:
         spaces = (Runtime, _TL, _TLX, _DEVICE)
         self._spaces = {id(space): _Counted(space, meter) if meter else space for space in spaces}
         self._made: dict[Any, Callable[..., Any]] = {}
-        self.operations: set[str] = set()  # the attributes and keywords that its functions name
+        self.operations: set[str] = set()  # the attributes and keywords in its functions
 
     def function(self, python: Any) -> Callable[..., Any]:
         """The transformed form of the Python function of a kernel or helper."""
@@ -470,7 +471,7 @@ class Program:
             seen = self._coverage.function(source.outline)
             scope: dict[str, Any] = {"__sim__": self._spaces[id(Runtime)], "__name__": python.__module__}
             scope |= {COUNTS: seen.counts, TRIPS: seen.trips, OUTCOMES: seen.outcomes}
-            self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for recursion while it is made
+            self._made[python] = lambda *a, **k: scope[python.__name__](*a, **k)  # for a recursive function
             scope |= {"min": minimum, "max": maximum}
             for name in source.names & python.__globals__.keys():
                 scope[name] = self._value(python.__globals__[name])
@@ -482,7 +483,7 @@ class Program:
         return self._made[python]
 
     def _value(self, value: Any) -> Any:
-        """A global of a kernel: Triton's modules and operations become the simulator's, jitted ones transformed."""
+        """A global of a kernel. Triton's modules and operations become the simulator's; jitted ones are transformed."""
         if isinstance(value, ModuleType):
             return self._namespace(value.__name__) or value
         python = self._unwrap(value)
@@ -491,7 +492,7 @@ class Program:
             return getattr(owner, value.__name__)
         if python is not None:
             return self.function(python)
-        if getattr(value, "__triton_builtin__", False):  # a helper that the compiler runs, with `_semantic`
+        if getattr(value, "__triton_builtin__", False):  # a helper that the compiler calls with `_semantic`
             return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
 
@@ -501,12 +502,12 @@ class Program:
 
 
 def place_of(python: Any) -> tuple[str, int]:
-    """The file of a function, and the line where it begins."""
+    """The file of a function, and its first line."""
     return python.__code__.co_filename, python.__code__.co_firstlineno
 
 
 def _namespace(module: str) -> Any:
-    """What stands for one of Triton's modules, or for the module that a function of it comes from."""
+    """The namespace that replaces one of Triton's modules, or the module that a function of Triton comes from."""
     if module in _LIBDEVICE:
         return _DEVICE
     if module in _LANGUAGE:

@@ -1,9 +1,9 @@
-"""One verdict for all findings of a program: what is most likely wrong, and what the barriers have to say about it.
+"""One verdict for all findings of a program: the most likely cause, and the facts about its barriers.
 
-The run that showed the first error is made again, with a ledger of its barriers. From the ledger come suspects: changes
-to one number of the kernel. The first with which the same run has no error is the verdict, and proof of itself. Where
-there is none, because a wait, an arrival or a copy is missing as a whole, rules over the ledger say what is. Work is
-counted in steps, so that the verdict is the same on every machine.
+The run that showed the first error is repeated with a ledger of its barriers. The ledger gives suspects, which are
+changes of one number of the kernel. The first suspect with which the same run has no error is the verdict, and that run
+is its proof. If there is none, because a whole wait, arrival or copy is missing, rules over the ledger find the cause.
+Work is counted in steps, so the verdict does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .runs import Report, Seen
 from .suspects import CERTAIN, Suspect, suspects
 from .words import lines, number, tasks
 
-STEPS = 100_000  # of work: a few seconds
-LONGEST = 100_000  # steps of a run that a ledger is kept of
-TRIED = 16  # changes
-# What a change to a barrier, a slot or a wait can mend.
+STEPS = 100_000  # limit of the work: a few seconds
+LONGEST = 100_000  # limit of the steps of a run with a ledger
+TRIED = 16  # limit of the changes that are tried
+# Findings that a change of a barrier, a slot or a wait can repair.
 MENDED = {"deadlock", "tx-mismatch", "over-arrival", "parity-overrun", "async-lifetime", "race-read-write",
           "race-write-write"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class BarrierFacts:
-    """What is known of an array of barriers: its count, who arrives where and how often in a phase, and its bytes."""
+    """The facts about an array of barriers: its count, its arrivals in a phase with their lines, and its bytes."""
 
     array: str
     slots: int
@@ -48,8 +48,8 @@ class BarrierFacts:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`cause` in a line, with the lines to look at. `proof` is the change that mends the run, if one does. `seen` is
-    the finding that shows it best, `barriers` those of the launch, the ones in question first."""
+    """The `cause` in one line, with the lines to look at. `proof` is the change that repairs the run, if there is one.
+    `seen` is the finding that shows the cause best, and `barriers` are those of the launch, the relevant ones first."""
 
     cause: str
     places: tuple[Place, ...]
@@ -64,8 +64,8 @@ class Verdict:
 
 
 def diagnose(report: Report, work: int = STEPS) -> Verdict | None:
-    """What is most likely wrong, from the first run of a report that has errors (or warnings, where there are only
-    those); None where nothing was found. Runs the program again, at most `work` steps."""
+    """The verdict on the first run of a report with errors (or with warnings, if there are only those); None without
+    findings. It runs the program again, for at most `work` steps."""
     first = next(iter(report.errors or report.seen), None)
     if first is None:
         return None
@@ -92,7 +92,7 @@ def _told(found: Cause, own: Sequence[Seen], ledger: Ledger | None = None) -> Ve
 
 
 def _observed(seen: Seen) -> tuple[Ledger, list[Finding]]:
-    """The run of a finding again: the ledger of the launch that showed it, or of the first, and all its findings."""
+    """Repeats the run of a finding. Returns the ledger of its launch, or of the first launch, and all findings."""
     ledgers: list[Ledger] = []
 
     def watcher() -> Ledger:
@@ -108,7 +108,7 @@ def _observed(seen: Seen) -> tuple[Ledger, list[Finding]]:
 
 
 def _tried(seen: Seen, some: Iterable[Suspect], work: int) -> Suspect | None:
-    """The first change with which the run has no error."""
+    """The first suspect with whose change the run has no error."""
     assert seen.case is not None
     found = list(some)[:TRIED]
     found = [s for s in found if s.score >= CERTAIN] or found
@@ -127,13 +127,13 @@ def _tried(seen: Seen, some: Iterable[Suspect], work: int) -> Suspect | None:
 
 
 def _telling(findings: Sequence[Finding], places: Sequence[Place]) -> Finding:
-    """The finding that is nearest to a cause: an error at its lines, or else the first."""
+    """The finding that is closest to a cause: an error at its lines, or else the first finding."""
     errors = [f for f in findings if f.severity == "error"] or list(findings)
     return next((f for f in errors if set(places) & set(f.places)), errors[0])
 
 
 def _facts(ledger: Ledger, text: str) -> tuple[BarrierFacts, ...]:
-    """Of each array of barriers, those that a text names first."""
+    """The facts of each array of barriers. Arrays that a text names come first."""
     found = []
     for account in ledger.accounts():
         arrivals = []

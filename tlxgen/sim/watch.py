@@ -1,7 +1,7 @@
-"""What can be seen of a run while it goes on: one narrow interface, for traces and for the exhaustive search.
+"""The interface for observers of a run, which traces and the exhaustive search use.
 
-The engine, the barriers and `machine().here()` call it, so that an operation built on them is seen without
-a line of its own. A hub without a watch tests one attribute for None, and that is all it costs.
+The engine, the barriers and `machine().here()` call it, so operations that are built on them need no calls of their
+own. Without a watch, the only cost is a test of one attribute for None.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Protocol
 from .actors import Actor, Event, Task
 from .findings import Finding, Place
 
-Amount = tuple[int, int]  # arrivals (threads, CTAs) and bytes; what is expected is more, what has come is less
+Amount = tuple[int, int]  # arrivals (threads, CTAs) and bytes
 
 
 class Barrier(Protocol):
     """An mbarrier, a named barrier or a cluster barrier. `phase` counts its completed phases (rounds).
 
-    `key` names it, within a launch, the same on every schedule. `missing` is what its phase still needs.
+    `key` names it within a launch and is the same on every schedule. `missing` is what its phase still needs.
     """
 
     @property
@@ -35,75 +35,75 @@ class Barrier(Protocol):
 
 
 class Progress(Protocol):
-    """What a watch may ask of the scheduler."""
+    """The part of the scheduler that a watch may query."""
 
     @property
     def actor(self) -> Actor | None:
-        """Who acts now; None before and after the run."""
+        """The acting task or event; None before and after the run."""
 
     @property
     def steps(self) -> int:
-        """How many steps have been taken."""
+        """The number of steps so far."""
 
     @property
     def tasks(self) -> list[Task]:
-        """All tasks so far, also those that have ended."""
+        """All tasks so far, including those that have ended."""
 
 
 class Watch:
-    """Sees a launch. Each method is called as the thing happens, by who does it (`hub.actor`); none does anything."""
+    """Observes a launch. Each method is called when something happens, by its actor (`hub.actor`), and does nothing."""
 
     hub: Progress
 
     def attach(self, hub: Progress) -> None:
-        """The launch of `hub` begins."""
+        """The launch of `hub` starts."""
         self.hub = hub
 
     def acts(self, actor: Actor) -> None:
-        """A task goes on, or an event completes."""
+        """A task resumes, or an event completes."""
 
     def operation(self, task: Task, place: Place, frame: FrameType) -> None:
-        """`task` begins an operation at a line; `frame` is that of the operation's function."""
+        """`task` starts an operation at a line. `frame` is the frame of the operation's function."""
 
     def spawned(self, task: Task) -> None:
-        """A task begins to exist."""
+        """A task is created."""
 
     def issued(self, event: Event) -> None:
-        """An asynchronous operation begins."""
+        """An asynchronous operation is issued."""
 
     def completed(self, event: Event) -> None:
-        """It has ended."""
+        """An asynchronous operation has completed."""
 
     def blocked(self, task: Task, why: str) -> None:
-        """`task` stops until it is woken."""
+        """`task` blocks until it is woken."""
 
     def woken(self, task: Task, barrier: Barrier | None) -> None:
-        """`task` can go on; `barrier` is what held it, if one did."""
+        """`task` is ready again. `barrier` is the one that it waited for, if it did."""
 
     def follows(self, other: Actor) -> None:
-        """Who acts now goes on after all of `other`, which has ended."""
+        """The actor is ordered after all actions of `other`, which has ended."""
 
     def ended(self, task: Task) -> None:
-        """`task` has come to its end."""
+        """`task` has ended."""
 
     def waits(self, barrier: Barrier, phase: int, place: Place) -> None:
-        """A wait that passes when just `phase` phases are complete; maybe they are."""
+        """A wait starts that passes when exactly `phase` phases are complete, which may already be so."""
 
     def passes(self, barrier: Barrier) -> None:
-        """Who acts now goes on after all that completed the barrier's last phase."""
+        """The actor passes a wait, and is ordered after everything that completed the barrier's last phase."""
 
     def arrives(self, barrier: Barrier, amount: Amount, place: Place) -> None:
-        """An arrival, or bytes, for the phase after those that are complete: so much is about to be taken from what is
-        missing (bytes that are now expected are taken as less than none)."""
+        """An arrival, or bytes, for the current phase. `amount` is about to be subtracted from what is missing (it is
+        negative for bytes that are now expected)."""
 
     def promises(self, barrier: Barrier, size: int, place: Place) -> None:
-        """The operation of the task that acts now will bring so many bytes to a barrier."""
+        """An operation of the acting task will deliver `size` bytes to a barrier."""
 
     def completes(self, barrier: Barrier) -> None:
-        """A phase, now counted in `barrier.phase`, is complete."""
+        """A phase is complete, and `barrier.phase` includes it."""
 
     def takes(self, what: str) -> None:
-        """Who comes first to this gets another part than who comes second."""
+        """The actor takes from a shared source, which gives the first actor another part than the second."""
 
     def found(self, finding: Finding) -> None:
-        """Something wrong has been noticed, by who acts now."""
+        """The actor has caused a finding."""

@@ -1,4 +1,4 @@
-"""How a finding comes about, for people: the shortest run to it, told as who did what, and who waits for whom."""
+"""Explains a finding to users: a short run to it, as a table of the tasks' operations, and the waits at its end."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .script import Script, Scripted
 from .trace import Lane, Span, Trace
 
 WIDTH = 132
-SOURCE = 72  # characters of a source line that are shown
-ROWS = 18  # the last operations
-LEAD = 8  # of them that are shown although they touch nothing that the finding is about
+SOURCE = 72  # limit of the characters of a source line
+ROWS = 18  # limit of the shown operations, which are the last ones
+LEAD = 8  # limit of the operations among them that do not use the finding's objects
 PARTIES = 6
 _INDENT = " " * 6
 
 
 @dataclass(frozen=True)
 class Witness:
-    """A run to a finding, and what was traced of it, a trace a launch."""
+    """A run to a finding, with a trace of each launch."""
 
     finding: Finding
     shortest: Shortest
@@ -41,12 +41,12 @@ class Witness:
 
     @property
     def json(self) -> Item:
-        """In the Trace Event Format."""
+        """The traces in the Trace Event Format."""
         return to_json(self.traces)
 
     @property
     def text(self) -> str:
-        """At most about 40 lines."""
+        """The explanation, in at most about 40 lines."""
         number = sum(map(len, self.script.launches))
         least = "" if not number else ", none to spare" if self.shortest.minimal else ", maybe not the fewest"
         how = f"{number} decisions{least}" if number else "in the order of the tasks"
@@ -57,7 +57,7 @@ class Witness:
 
 
 def witness(seen: Seen, work: int = STEPS) -> Witness:
-    """The shortest run to a finding of a report, traced. `work` limits the steps that are spent on shortening it."""
+    """A short run to a finding of a report, with traces. `work` limits the steps for shortening it."""
     assert seen.case is not None, "a finding that was not made by `verify` cannot be run again"
     found = shortest(seen.case, seen.finding.key, seen.director, seen.seed, work)
     traces, session = traced(seen.case, found.script, seen.finding.key)
@@ -66,7 +66,7 @@ def witness(seen: Seen, work: int = STEPS) -> Witness:
 
 
 def traced(case: Case, script: Script, until: Key | None = None) -> tuple[list[Trace], Session]:
-    """A run, ended by the finding `until`, with a trace of each launch."""
+    """Runs a script up to the finding `until`, with a trace of each launch."""
     traces: list[Trace] = []
 
     def watcher() -> Trace:
@@ -78,9 +78,9 @@ def traced(case: Case, script: Script, until: Key | None = None) -> tuple[list[T
 
 
 def explain(report: Report, told: set[str], work: int = STEPS) -> Iterator[tuple[Seen, Witness]]:
-    """The witness of the first finding of each id that is not in `told`, where it is put.
+    """Yields a witness of the first finding of each id that is not in `told`, and adds the id to `told`.
 
-    None for a finding that comes later than `work` steps: what never ends, for one.
+    A finding that needs more than `work` steps, such as an endless loop, has none.
     """
     for seen in report.seen:
         if seen.finding.id not in told and seen.case is not None and seen.steps <= work:
@@ -89,7 +89,7 @@ def explain(report: Report, told: set[str], work: int = STEPS) -> Iterator[tuple
 
 
 def sample(report: Report) -> Item | None:
-    """A run of the first program that was verified, in the Trace Event Format; None when nothing was."""
+    """A run of the first verified program in the Trace Event Format; None if there is none."""
     return to_json(traced(report.first, Script(0))[0]) if report.first else None
 
 
@@ -103,7 +103,7 @@ class _Row:
 
 
 class _Story:
-    """The part of a trace that a finding is about."""
+    """The part of a trace that concerns a finding."""
 
     def __init__(self, finding: Finding, trace: Trace) -> None:
         self._finding, self._trace = finding, trace
@@ -122,11 +122,11 @@ class _Story:
             lines += self._waits()
         return [self._short(line).rstrip()[:WIDTH] for line in lines]
 
-    # Who, and about what.
+    # The tasks and objects of the finding.
 
     def _labels(self) -> set[str]:
-        """The buffers and barriers in question: what is waited for for ever, what the message names, or else what was
-        touched last at the lines of the finding."""
+        """The buffers and barriers in question: those of waits that never end, those in the message, or else those that
+        were used last at the lines of the finding."""
         if self._finding.id == "deadlock":
             return {label for span in self._held for label in span.objects}
         spans = self._trace.spans
@@ -136,7 +136,7 @@ class _Story:
         return named or {label for found in last for s in found for label in s.objects}
 
     def _parties(self) -> Iterator[Lane]:
-        """Who noticed it, and who last did something at the lines of the finding."""
+        """The task that caused the finding, and the last tasks at the lines of the finding."""
         if self._actor is not None:
             yield self._actor
         for place in self._finding.places:
@@ -146,18 +146,18 @@ class _Story:
             yield from (lane for s in others[-1:] for lane in (s.lane, s.issuer) if lane is not None)
 
     def _stuck(self) -> Iterator[Lane]:
-        """The tasks of one CTA that wait for a barrier, and who arrives there; a program that waits for its tasks only
-        where it is all there is."""
+        """The tasks of one CTA that wait for a barrier, and the tasks that arrive there. A program that waits for its
+        tasks is included only if there is nothing else."""
         held = sorted([s for s in self._held if s.objects] or self._held, key=lambda s: s.lane)
         mine = [s for s in held if s.lane.cta == held[0].lane.cta]
         yield from (s.lane for s in mine)
         arrivals = [a for s in mine for label in s.objects for a in self._trace.arrivals.get(label, ())]
         yield from (a.lane for a in arrivals if not a.lane.engine)
 
-    # What they did.
+    # Their operations.
 
     def _rows(self) -> list[_Row]:
-        """What touches the objects in question, and the last operations of all."""
+        """The operations that use the objects in question, and the last operations of all."""
         rows = [row for spans in self._spans.values() for span in spans for row in self._of(span)]
         rows.sort(key=lambda row: row.step)
         lead = {id(row) for row in [row for row in rows if row.place][-LEAD:]}
@@ -189,20 +189,20 @@ class _Story:
         return f"{row.step:>7}  {''.join(marks)}  {place:>5}  {row.text}"
 
     def _mark(self, lane: Lane, step: int) -> str:
-        """`:` while blocked, `|` while there is something that it does, nothing before and after."""
+        """The mark of a track at a step: `:` while blocked, `|` while active, and a blank before and after."""
         now = {s.kind for s in self._spans[lane] if s.begin <= step and (s.end is None or step < s.end)}
         return ":" if "blocked" in now else "|" if now else " "
 
     def _short(self, text: str) -> str:
-        """Without the number of the CTA, where there is only one."""
+        """A text without the number of the CTA, if there is only one."""
         if any(span.lane.cta for span in self._trace.spans):
             return text
         return text.replace(" of CTA 0", "").replace("CTA 0 ", "")
 
-    # What they wait for.
+    # Their waits at the end.
 
     def _waits(self) -> Iterator[str]:
-        """Who waits for what, as it is at the end, and who has ever arrived there."""
+        """Lines about the waits at the end: the task, the barrier, and the tasks that have arrived there."""
         waits: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for task in (t for t in self._trace.hub.tasks if t.blocked is not None):
             lane = self._trace.lane(task)

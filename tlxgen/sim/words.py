@@ -1,4 +1,4 @@
-"""How verdicts name tasks, lines and numbers."""
+"""The words of verdicts for tasks, lines and numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REPLICA = re.compile(r"(.*) replica (\d+)")
 
 @dataclass(frozen=True)
 class Party:
-    """A task that arrives, of its own CTA or of a peer: at which lines, how often, with what count in a call."""
+    """A task that arrives, in its own CTA or in a peer: the lines, the number of arrivals, and the count of a call."""
 
     task: str
     remote: bool
@@ -25,7 +25,7 @@ class Party:
 
 
 def tasks(names: Iterable[str]) -> str:
-    """Tasks by their lines, replicas of one together: `the task of line 12 (replicas 0 and 1)`."""
+    """Tasks by their lines, with the replicas of one together: `the task of line 12 (replicas 0 and 1)`."""
     replicas: dict[str, list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         found = _REPLICA.fullmatch(name)
@@ -41,7 +41,7 @@ def _which(replicas: Sequence[str]) -> str:
 
 
 def parties(found: Iterable[Party]) -> str:
-    """Who arrives, and at which lines."""
+    """The tasks that arrive, with their lines."""
     by_lines: dict[tuple[tuple[Place, ...], bool, str], list[str]] = defaultdict(list)
     for party in found:
         by_lines[party.places, party.remote, party.engine].append(party.task)

@@ -1,4 +1,4 @@
-"""YAML text -> validated specs and their variants.
+"""Reads YAML text into validated specs and their variants.
 
 `load` reads a file and what it extends, `validate` turns it into a model, `expand` into the points of its axes.
 """

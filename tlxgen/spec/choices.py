@@ -1,6 +1,6 @@
-"""What the values of a key do, and when to choose each: said once, for the JSON Schema and for `tlxgen explain`.
+"""Descriptions of a key's values, what each does and when to choose it, for the JSON Schema and `tlxgen explain`.
 
-LEAF module: imports nothing of tlxgen.
+This module imports nothing of tlxgen.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-TEXTS = "enumDescriptions"  # beside `enum`, in its order: the keyword that editors know
+TEXTS = "enumDescriptions"  # the keyword that editors know; it is parallel to `enum`
 
 
 class Choices:
@@ -18,7 +18,7 @@ class Choices:
         self.texts = dict(texts)
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Puts each text beside its value, or, where values are not enumerated, behind the description."""
+        """Adds each text to its value or, if the schema does not enumerate values, to the description."""
         listed: list[str] = []
         for part in _enumerations(schema):
             part[TEXTS] = [self.texts.get(value, "") for value in part["enum"]]
@@ -28,12 +28,12 @@ class Choices:
 
 
 def choices(texts: Mapping[Any, str] | None = None, /, **named: str) -> Choices:
-    """What each value of a key does, and when to choose it: `choices(tma="...", direct="...")`."""
+    """A text for each value of a key, which says what it does and when to choose it: `choices(tma="...")`."""
     return Choices({**(texts or {}), **named})
 
 
 def yaml(value: Any) -> str:
-    """A plain value as a spec has it."""
+    """A plain value as YAML."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""A spec with what it extends, merged into one mapping that still knows which file gave each value."""
+"""A spec merged with the specs that it extends. The merged mapping knows which file gave each value."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _LONG = 100  # characters of a path in a message
 class Document:
     """A spec, merged: `sources` holds its files, child first; `data` is plain, without `extends`.
 
-    `data` must not be changed: aliases share objects. `tuned` is the file of `tlxgen tune` that the spec names, if any.
-    `moved` is what lies elsewhere in the files than in `data`: a key that has another name there (spec.renamed).
+    `data` must not be changed, since aliases share objects. `tuned` is the file of `tlxgen tune` that the spec names,
+    if any. `moved` maps paths of `data` to other paths in the files, for keys that were renamed (`spec.renamed`).
     """
 
     path: str
@@ -33,44 +33,44 @@ class Document:
 
     @property
     def files(self) -> list[Source]:
-        """Every file that the spec stands in."""
+        """All files of the spec."""
         return [*self.sources, *([self.tuned] if self.tuned else [])]
 
     def where(self, path: DataPath, *, key: bool = False) -> Location:
-        """The place of the value at `path` (or of its key) in the file that gave it.
+        """The location of the value at `path` (or of its key) in the file that gave it.
 
-        Falls back to the nearest parent that the merged data has. The nearest child that holds a path has given it:
-        children override, and what they remove is not in the merged data.
+        Falls back to the nearest parent that the merged data has. Children override parents, and keys that a child
+        removes are not in the merged data, so the nearest child that has the path gave the value.
         """
         depth = _depth(self.data, path)
         given = [path[:depth], *self._written(path[:depth])]
         found = ((source, spelt) for source in self.sources for spelt in given if source.has(spelt))
         supplier, spelt = next(found, (self.sources[0], path[:depth]))
-        # A path of which only a part exists makes the source fall back to the key of that part.
+        # If only a part of the path exists, the source falls back to the key of that part.
         return supplier.where(spelt, key=key or depth < len(path))
 
     def given(self, path: str, axes: Iterable[str] = ()) -> Location | None:
-        """Where a file of the spec has the value at a dotted path, or the one of `axes` that gives it; None if none."""
+        """The location of the value at a dotted path, or of the one of `axes` that gives it; None if there is none."""
         keys = tuple(path.split("."))
         if axis := next((axis for axis in axes if f"{path}.".startswith(f"{axis}.")), None):
             return self.where(("variants", "axes", axis), key=True)
         return self.where(keys) if _depth(self.data, keys) == len(keys) else None
 
     def _written(self, path: DataPath) -> Iterator[DataPath]:
-        """How a file may have it that has old names."""
+        """The paths at which files with old names may have it."""
         for now, then in self.moved.items():
             if path[: len(now)] == now:
                 yield (*then, *path[len(now) :])
 
 
 def load(path: Path, *, root: Path | None = None, tuned: bool = True) -> Document:
-    """The spec in the file at `path`, with `extends` followed to its end.
+    """Loads the spec in the file at `path` and all specs that it extends.
 
     A child's mappings are merged into its parent's key by key; its lists and scalars replace; a key that it sets to
-    null is removed from the parent. `variants` are replaced as a whole: the axes of one spec make no sense in another.
-    Messages show paths relative to `root` where they lie below it. Raises SpecError for the first fault of a file, and
-    at the `extends` value for a missing parent or one that extends its own child. `tuned`: also read the file that the
-    key of that name gives, which must be there; it is not inherited.
+    null is removed from the parent. `variants` are replaced as a whole, since the axes of one spec do not fit another.
+    Messages show paths relative to `root` if they are below it. If `tuned`, the file that the key of that name gives is
+    also read; it must exist, and the key is not inherited. Raises SpecError for the first fault of a file, and at the
+    `extends` value for a missing parent or one that extends its own child.
     """
     spec = path
     sources = [read(path, shown=_shown(path, root))]
@@ -94,7 +94,7 @@ def load(path: Path, *, root: Path | None = None, tuned: bool = True) -> Documen
     data: dict[str, Any] = {}
     for source in reversed(sources):
         data = merge(data, {key: value for key, value in source.data.items() if key != EXTENDS})
-    if not sources[0].has(("tuned",)):  # what was measured of the parent's variants says nothing of this spec's
+    if not sources[0].has(("tuned",)):  # measurements of the parent's variants do not apply to this spec
         data.pop("tuned", None)
     document = Document(sources[0].path, data, sources)
     return replace(document, tuned=_tuned(document, spec, root)) if tuned else document
@@ -116,7 +116,7 @@ def _tuned(document: Document, spec: Path, root: Path | None) -> Source | None:
 
 
 def _short(path: Path) -> str:
-    """A path as a message has it, be it of any length."""
+    """A path for a message, shortened if it is long."""
     text = path.as_posix()
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
@@ -140,7 +140,7 @@ def _shown(path: Path, root: Path | None) -> str:
 
 
 def merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
-    """`parent` with what `child` says instead; see `load`."""
+    """`parent` overridden by `child`, as `load` describes."""
     merged = dict(parent)
     for key, value in child.items():
         if value is None and key in parent:

@@ -17,7 +17,7 @@ from tlxgen.spec.paths import matches, texts
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40
-_MAX_BITS = 256  # of any integer on the way to a result
+_MAX_BITS = 256  # limit of every intermediate integer
 
 _WORDS = {"true": "True", "false": "False", "null": "None"}  # YAML's -> Python's
 _OTHER_LANGUAGES = {r"&&": "and", r"\|\|": "or", r"!(?!=)": "not", r"(?<![=!<>])=(?!=)": "=="}
@@ -35,7 +35,7 @@ class ExpressionFault(ValueError):
 
 @dataclass(frozen=True)
 class Compared:
-    """A dotted path, and the constant or the other name that it is compared with, which stands at `offset`."""
+    """A dotted path, and the constant or name that it is compared with, whose position is `offset`."""
 
     path: str
     value: Any
@@ -47,7 +47,7 @@ class Compared:
 class Expression:
     """A compiled expression. `names`: dotted name -> the offset of its first use, in the order of first use.
 
-    `compared`: what stands beside what in its comparisons.
+    `compared` lists the two sides of its comparisons.
     """
 
     text: str
@@ -64,17 +64,17 @@ class Expression:
             raise ExpressionFault(f"{self.text}: {error}" + (f" ({values})" if values else "")) from None
 
     def read(self, spec: Any) -> tuple[Any, ...]:
-        """What the names are at one spec: all that the value depends on."""
+        """The values of the names at one spec, on which alone the expression's value depends."""
         return tuple(_lookup(spec, name.split(".")) for name in self.names)
 
     def values(self, spec: Any) -> str:
-        """'tile.m = 256, tile.n = 128': the names and what they are at one spec."""
+        """The names with their values at one spec: 'tile.m = 256, tile.n = 128'."""
         return ", ".join(f"{n} = {_shown(value)}" for n, value in zip(self.names, self.read(spec), strict=True))
 
     def check_names(self, valid: dict[str, Any]) -> None:
         """Raises ExpressionFault at the first name that is not among the dotted paths `valid`, path -> annotation.
 
-        Then at the first text that a path is compared with and never has.
+        Also raises it at the first text that is compared with a path that never has this value.
         """
         for name, offset in self.names.items():
             if not matches(name, valid):
@@ -85,7 +85,7 @@ class Expression:
                 self._check_text(each, valid[each.path])
 
     def _quoted(self, name: str, offset: int, valid: dict[str, Any]) -> str:
-        """What to say of a name that was to be text, or true, false or null; nothing of others."""
+        """A hint for a name that was meant as text, or as true, false or null; empty for other names."""
         if name in _WORDS:
             return f"; write {_WORDS[name]}: {self._with({offset: (name, _WORDS[name])})}"
         meant = {each.offset: (str(each.value), _text_for(each, valid)) for each in self.compared if each.is_name}
@@ -100,7 +100,7 @@ class Expression:
         return f"; text needs quotes: {self._with(quoted)}"
 
     def _with(self, changes: dict[int, tuple[str, str]]) -> str:
-        """The expression with other words: offset -> the old and the new one."""
+        """The expression's text with replaced words; `changes` maps an offset to the old and the new word."""
         text = self.text
         for offset, (old, new) in sorted(changes.items(), reverse=True):
             text = f"{text[:offset]}{new}{text[offset + len(old) :]}"
@@ -118,7 +118,7 @@ class Expression:
 
 
 def _text_for(each: Compared, valid: dict[str, Any]) -> str | None:
-    """The text that a name beside a path was to be: one that the path may be, or the nearest; None if it is a path."""
+    """The text that a name beside a path was meant as: a value of the path, or the nearest; None if it is a path."""
     known = texts(valid[each.path]) if each.path in valid else None
     if not known or matches(str(each.value), valid):
         return None
@@ -126,9 +126,9 @@ def _text_for(each: Compared, valid: dict[str, Any]) -> str | None:
 
 
 def compile_expression(text: str) -> Expression:
-    """Compiles `text`. Raises ExpressionFault at the first thing that the language does not have.
+    """Compiles `text`. Raises ExpressionFault at the first construct that is not in the language.
 
-    The language is `model.LANGUAGE`; docs/conditions.md has it for people.
+    `model.LANGUAGE` is the language's definition, and docs/conditions.md describes it.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionFault(f"an expression has at most {MAX_LENGTH} characters, this has {len(text)}")
@@ -136,7 +136,7 @@ def compile_expression(text: str) -> Expression:
         raise ExpressionFault("the expression is empty")
     lead = len(text) - len(text.lstrip())
     try:
-        with warnings.catch_warnings():  # "1if x else y" is odd but no fault, and a warning would name no file
+        with warnings.catch_warnings():  # "1if x else y" is valid, and a warning would not name the file
             warnings.simplefilter("ignore", SyntaxWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             tree = ast.parse(text.strip(), mode="eval")
@@ -151,7 +151,7 @@ def compile_expression(text: str) -> Expression:
 
 
 def _meant(text: str) -> str:
-    """What is likely meant by what is no expression."""
+    """A hint on what a text that is not an expression was likely meant as."""
     for sign, word in _OTHER_LANGUAGES.items():
         if found := re.search(sign, text):
             return f"; write {word!r} for {found[0]!r}"
@@ -250,7 +250,7 @@ class _Compiler:
         return run
 
     def _note(self, side: ast.expr, other: ast.expr) -> None:
-        """Remembers what a dotted name is compared with; of a list, each of its items."""
+        """Records what a dotted name is compared with; for a list, each of its items."""
         path = _dotted_name(side)
         for item in other.elts if isinstance(other, (ast.Tuple, ast.List)) else [other]:
             name = _dotted_name(item)

@@ -17,7 +17,7 @@ NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 GUARD_PATTERN = r"^[A-Z][A-Z0-9_]*$"
 
 
-# What conditions are written in.
+# The language of conditions, as error messages describe it.
 LANGUAGE = (
     "Python's syntax: dotted keys of the spec (tile.m), numbers, text in quotes ('pingpong'), True, False, None; "
     "+ - * / // % **; == != < <= > >=, also chained; in, not in; and, or, not; A if B else C; lists; min, max, abs, "
@@ -54,22 +54,22 @@ def _relax_tuples(schema: Any) -> None:
 class SpecModel(BaseModel):
     """A mapping of a spec: frozen, unknown keys are errors, types are exact.
 
-    An integer serves as a float; a bool never serves as a number. Fields that hold a sequence are tuples, and YAML's
-    lists are taken for them.
+    An integer is accepted as a float; a bool is never accepted as a number. Fields that hold a sequence are tuples, and
+    YAML's lists are accepted for them.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Lets lists stand for tuples: a strict tuple would take only a tuple, which YAML cannot write."""
+        """Accepts lists for tuples. A strict tuple field would accept only a tuple, which YAML cannot express."""
         schema = handler(source)
         _relax_tuples(schema)
         return schema
 
 
 def filled(data: Any, defaults: Mapping[str, Any]) -> Any:
-    """`data` with the `defaults` that it does not give; a value that should be a mapping and is none stays as it is."""
+    """`data` with `defaults` for the keys that it does not give. A value that should be a mapping but is not stays."""
     if not isinstance(data, Mapping):
         return data
     nested = {key: filled(data.get(key, {}), value) for key, value in defaults.items() if isinstance(value, Mapping)}
@@ -83,7 +83,7 @@ def _no_keyword(name: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Text that may stand in a source file: what nobody sees could end it, colour a terminal, or turn letters round."""
+    """Refuses text with control or format characters, which could end a comment, colour a terminal or reverse text."""
     hidden = next((c for c in text if c not in "\n\t" and not c.isspace() and printable(c) != c), None)
     hidden = hidden or next((c for c in text if c in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"), None)
     if hidden is not None:
@@ -92,7 +92,7 @@ def _readable(text: str) -> str:
 
 
 def canonical(value: Any) -> Any:
-    """A hashable stand-in: equal for equal YAML values. 1 and 1.0 are equal, 1 and true are not."""
+    """A hashable value that is equal for equal YAML values. 1 and 1.0 are equal, 1 and true are not."""
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, dict):
@@ -117,11 +117,11 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 AxisValues = Annotated[tuple[Any, ...], Field(min_length=1), AfterValidator(_distinct)]
 GuardName = Annotated[str, Field(pattern=GUARD_PATTERN)]
-Extent = Annotated[int, Field(ge=1, le=2**31 - 1)]  # what TMA can address
+Extent = Annotated[int, Field(ge=1, le=2**31 - 1)]  # the limit of TMA
 
 
 class Variants(SpecModel):
-    """The variants of a spec: every combination of the axes' values that the conditions leave."""
+    """The variants of a spec: every combination of the axes' values that satisfies the conditions."""
 
     axes: dict[str, AxisValues] = Field(
         default={}, description="Dotted path of a key -> the values it takes. The last axis varies fastest."
@@ -182,7 +182,7 @@ class CommonSpec(SpecModel):
     check: Check = Field(default=Check(), description="How the kernel is checked.")
 
     def faults(self) -> Sequence[Fault]:
-        """What in the spec does not go together: a family's rules that span keys."""
+        """Combinations of keys that a family does not allow."""
         return ()
 
     @model_validator(mode="after")

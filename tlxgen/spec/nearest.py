@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-_LIST_AT_MOST = 12  # choices that still read well in one line
+_LIST_AT_MOST = 12  # choices that fit on one line
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
@@ -15,7 +15,7 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
 
 
 def hint(word: str, choices: Iterable[str], *, noun: str) -> str:
-    """'; did you mean X?', else '; valid <noun>: ...' when they are few, else nothing."""
+    """'; did you mean X?', or '; valid <noun>: ...' if there are few choices, or the empty string."""
     valid = list(choices)
     near = nearest(word, valid)
     if near is not None:

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from tlxgen.spec.model import CommonSpec, SpecModel
 from tlxgen.spec.source import DataPath
 
-ANY = "*"  # stands for every key of a mapping with free keys
-_ITEM = "[]"  # stands for every index of a list; no part of a dotted path
+ANY = "*"  # any key of a mapping with free keys
+_ITEM = "[]"  # any index of a list; it is not part of a dotted path
 
-# What names or describes a spec, or drives tlxgen, is no property of one variant.
+# Keys that name or describe a spec, or control tlxgen. They are not properties of a variant, so they cannot be axes.
 _NO_AXIS = frozenset({"kernel", "name", "description", "variants", "check", "bake", "keep", "tuned"})
 
 
@@ -43,7 +43,7 @@ def matches(path: str, valid: dict[str, Any]) -> bool:
 
 
 def texts(annotation: Any) -> list[str] | None:
-    """The texts that a value, or an item of a list, may be; none of a number or a mapping. None: any text."""
+    """The texts that a value, or an item of a list, may be; empty for a number or a mapping; None if any text may."""
     if annotation is str or annotation is Any:
         return None
     if get_origin(annotation) is Literal:
@@ -55,7 +55,7 @@ def texts(annotation: Any) -> list[str] | None:
 
 
 def _is_type(annotation: Any) -> bool:
-    """Whether this is a type, not what `Annotated` says of one."""
+    """Whether this is a type, not metadata of `Annotated`."""
     return isinstance(annotation, type) or get_origin(annotation) is not None or annotation is Any
 
 
@@ -75,7 +75,7 @@ def keys_at(model: type[SpecModel], path: DataPath) -> list[str]:
 
 
 def _walk(annotation: Any, prefix: str, inside: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    if annotation in inside:  # a model that holds itself
+    if annotation in inside:  # a recursive model
         return
     for key, child in _children(annotation).items():
         if key != _ITEM:
@@ -84,7 +84,7 @@ def _walk(annotation: Any, prefix: str, inside: tuple[Any, ...]) -> Iterator[tup
 
 
 def _children(annotation: Any) -> dict[str, Any]:
-    """Key -> annotation of what lies directly below `annotation`."""
+    """Key -> annotation, for the keys directly below `annotation`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return {name: field.annotation for name, field in annotation.model_fields.items()}
     origin, args = get_origin(annotation), get_args(annotation)
@@ -100,7 +100,7 @@ def _children(annotation: Any) -> dict[str, Any]:
 
 
 def _merged(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The items as a mapping; a key that comes twice has the union of its annotations."""
+    """The items as a mapping. A key that occurs twice has the union of its annotations."""
     merged: dict[str, Any] = {}
     for key, annotation in items:
         known = merged.get(key)
@@ -109,7 +109,7 @@ def _merged(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def own(model: type[BaseModel], data: Any, keys: Sequence[str]) -> Any:
-    """What a spec says at a path without its axes, by itself or by the default of the model."""
+    """The value of a spec at a path without axes: its own, or the model's default."""
     field = model.model_fields.get(keys[0])
     if field is None:
         return None
@@ -124,7 +124,7 @@ def own(model: type[BaseModel], data: Any, keys: Sequence[str]) -> Any:
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation has in it, if any."""
+    """The model in an annotation, if there is one."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(model_in, get_args(annotation))), None)

@@ -1,7 +1,7 @@
-"""Keys and values of a spec that had other names once: what was written then still loads, with a note.
+"""Renames keys and values that had other names in earlier versions, so that old specs still load, with a note.
 
-A family lists them (`Family.renamed`). They are looked for wherever a key is named: in the spec itself, in its axes and
-conditions, in `bake` and `keep`, and in the values of winners in a tuned file.
+A family lists them (`Family.renamed`). Old names are replaced in a spec's keys, axes, conditions, `bake` and `keep`,
+and in the values of a tuned file's winners.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONDITIONS = ("require", "exclude")
 
 @dataclass(frozen=True)
 class Renamed:
-    """The key `old` is now `new` (dotted paths), or, of a key that kept its name, `values` are: old -> new."""
+    """The key `old` is now `new` (dotted paths). Alternatively, `values` (old -> new) of a key were renamed."""
 
     old: str
     new: str = ""
@@ -31,20 +31,20 @@ class Renamed:
 
     @property
     def path(self) -> str:
-        """The key, as it is called now."""
+        """The present name of the key."""
         return self.new or self.old
 
     def key(self, path: str) -> str:
-        """A dotted path, as it is called now."""
+        """The present name of a dotted path."""
         inside = path == self.old or path.startswith(f"{self.old}.")
         return self.path + path[len(self.old) :] if inside else path
 
     def value(self, value: Any) -> Any:
-        """A value of the key, as it is called now."""
+        """The present name of a value of the key."""
         return self.values.get(value, value) if isinstance(value, (str, int)) else value
 
     def text(self, text: str) -> str:
-        """An expression: the key, and the values in one that names it."""
+        """An expression with the key's present name and, if it names the key, the values' present names."""
         found = re.sub(rf"(?<![\w.]){re.escape(self.old)}(?![\w])", self.path, text)
         if not re.search(rf"(?<![\w.]){re.escape(self.path)}(?![\w])", found):
             return text
@@ -54,9 +54,9 @@ class Renamed:
 
 
 def current(document: Document, table: Sequence[Renamed]) -> Document:
-    """`document` with every name as it is now; a RenamedWarning for each that is not.
+    """`document` with present names. Each old name gives a RenamedWarning.
 
-    Raises SpecError where a file gives both names of a key.
+    Raises SpecError if a file gives both names of a key.
     """
     if not table:
         return document
@@ -86,7 +86,7 @@ def current(document: Document, table: Sequence[Renamed]) -> Document:
 
 
 def values(given: Mapping[str, Any], table: Sequence[Renamed]) -> dict[str, Any]:
-    """The values of a variant's axes, by path, with every name as it is now."""
+    """The values of a variant's axes by path, with present names."""
     found = dict(given)
     for each in table:
         found = _axes(found, each, lists=False)
@@ -94,7 +94,7 @@ def values(given: Mapping[str, Any], table: Sequence[Renamed]) -> dict[str, Any]
 
 
 def _axes(axes: Mapping[str, Any], each: Renamed, *, lists: bool) -> dict[str, Any]:
-    """Values by path, or lists of them: the path, the value, and what a value that is a mapping says of the key."""
+    """Renames in values (or lists of values) by path: the path, the value, and keys in a value that is a mapping."""
 
     def one(path: str, value: Any) -> Any:
         if path == each.path:
@@ -113,7 +113,7 @@ def _axes(axes: Mapping[str, Any], each: Renamed, *, lists: bool) -> dict[str, A
 
 
 def _keys(document: Document, data: dict[str, Any], each: Renamed) -> dict[DataPath, DataPath]:
-    """Moves and renames in `data`, a spec; what lies where in the files, by what it is called now."""
+    """Moves and renames keys in `data`, a spec. Returns present path -> path in the files."""
     old, new = tuple(each.old.split(".")), tuple(each.path.split("."))
     moved: dict[DataPath, DataPath] = {}
     parent = _mapping(data, old[:-1])
@@ -142,7 +142,7 @@ def _mapping(data: Any, path: Sequence[str | int]) -> dict[str, Any] | None:
 
 
 def _notes(document: Document, table: Sequence[Renamed]) -> Iterator[str]:
-    """What to say of the old names in the files of a document: one line a name and file."""
+    """Notes on the old names in the files of a document, one for each name and file."""
     for source in document.files:
         for each in table:
             path = tuple(each.old.split("."))

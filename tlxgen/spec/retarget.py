@@ -1,7 +1,7 @@
-"""A spec that extends one for another architecture: what its parents spell out of that one's defaults is left out.
+"""Drops, from a spec that extends one for another arch, the values of its parents that are defaults of their arch.
 
-A parent that writes `tasks: {mma: {warps: 4}}` says what it would say without: that its arch's default is right. The
-child's arch has defaults of its own, and may refuse the key whatever its value.
+A parent that writes `tasks: {mma: {warps: 4}}`, where 4 is the default of its arch, means no more than without the key.
+The child's arch has its own default, and may not even allow the key.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Keys = tuple[str, ...]
 
 
 def retargeted(document: Document, model: type[CommonSpec]) -> Document:
-    """`document` without the defaults of its parents' arch that they spell out and that matter here; a note names them.
+    """`document` without values of its parents that are defaults of their arch and matter here. A note names them.
 
-    The document itself where it and its parents have the same arch. A key that the child, too, gives stays.
+    If the document and its parents have the same arch, it is returned unchanged. A key that the child also gives stays.
     """
     parents = _of_another_arch(document)
     if not parents:
@@ -62,7 +62,7 @@ def retargeted(document: Document, model: type[CommonSpec]) -> Document:
 
 
 def _of_another_arch(document: Document) -> list[Source]:
-    """The parents of the file that says the spec's arch, if another is theirs: child first."""
+    """The parents of the file that sets the spec's arch, child first; empty if their arch is the same."""
     says = [i for i, source in enumerate(document.sources) if source.data.get(_ARCH) is not None]
     if len(says) < 2 or document.sources[says[1]].data[_ARCH] == document.data.get(_ARCH):
         return []
@@ -70,9 +70,9 @@ def _of_another_arch(document: Document) -> list[Source]:
 
 
 def _sound(data: dict[str, Any], model: type[CommonSpec]) -> dict[str, Any] | None:
-    """The text of a spec that is right: without its axes, or with the first or the last value of each; None if none is.
+    """The data of a valid spec: without its axes, or with the first or the last value of each; None if none is valid.
 
-    The axes may give what is missing, or what does not go together with the rest.
+    The axes may give a key that is missing otherwise, or one that conflicts with the others.
     """
     variants = data.get("variants")
     given = variants.get("axes") if isinstance(variants, Mapping) else None
@@ -88,13 +88,13 @@ def _sound(data: dict[str, Any], model: type[CommonSpec]) -> dict[str, Any] | No
 
 
 def _touches(source: Source, keys: Keys) -> bool:
-    """Whether a file gives the key, or anything but a mapping for one above it."""
+    """Whether a file gives the key, or a value that is not a mapping for a key above it."""
     above = [keys[:depth] for depth in range(1, len(keys)) if source.has(keys[:depth])]
     return source.has(keys) or any(not isinstance(_at(source.data, path), Mapping) for path in above)
 
 
 def _leaves(data: Mapping[str, Any], above: Keys = ()) -> Iterator[Keys]:
-    """The keys that may be an arch's own and that are no mappings."""
+    """The keys with scalar or list values whose defaults may depend on the arch."""
     for key, value in data.items():
         if not above and key in _KEPT:
             continue
@@ -105,7 +105,7 @@ def _leaves(data: Mapping[str, Any], above: Keys = ()) -> Iterator[Keys]:
 
 
 def _same(a: Mapping[str, Any], b: Mapping[str, Any], model: type[CommonSpec]) -> bool:
-    """Whether two texts say the same: the same spec, or the same faults."""
+    """Whether two spec data are equivalent: they give the same spec, or the same faults."""
     (mine, faults), (other, others) = collect(a, model), collect(b, model)
     if mine is None or other is None:
         return mine is other and [fault.message for fault in faults] == [fault.message for fault in others]

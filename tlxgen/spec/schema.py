@@ -15,7 +15,7 @@ from tlxgen.spec.paths import ANY, axis_paths
 Schema = dict[str, Any]
 
 _DEFS = "#/$defs/"
-_PART = "_part"  # suffix of the definitions that serve a spec with `extends`
+_PART = "_part"  # suffix of the definitions for a spec with `extends`
 _EXTENDS_SCHEMA: Schema = {
     "type": "string",
     "description": "A spec to inherit from, relative to this file: mappings merge, the rest replaces, null removes.",
@@ -23,9 +23,9 @@ _EXTENDS_SCHEMA: Schema = {
 
 
 def json_schema(models: dict[str, type[CommonSpec]]) -> Schema:
-    """The schema of specs whose `kernel` is a key of `models`. Same models, same schema, in a fixed key order.
+    """The schema of specs whose `kernel` is a key of `models`. It is deterministic, with a fixed order of keys.
 
-    A spec with `extends` is held against a second set of definitions, in which no key is required and any may be null.
+    A second set of definitions, in which no key is required and any may be null, is for specs with `extends`.
     """
     kernels = sorted(models)
     inputs: list[tuple[type[CommonSpec], Literal["validation"]]] = [
@@ -54,7 +54,7 @@ def json_schema(models: dict[str, type[CommonSpec]]) -> Schema:
 
 
 def _close_patterns(schema: Any) -> None:
-    """Refuses keys outside a mapping's key pattern, as pydantic does but does not write into its schema."""
+    """Refuses keys outside a mapping's key pattern. Pydantic refuses them too, but its schema does not say so."""
     if isinstance(schema, list):
         for value in schema:
             _close_patterns(value)
@@ -74,7 +74,7 @@ def _of_kernel(kernel: str, root: str) -> Schema:
 
 
 def _without_kernel(roots: list[str]) -> Schema:
-    """Only a spec that extends another may leave out `kernel`; it must then suit some family."""
+    """The schema of a spec without `kernel`, which must extend another spec and match some family."""
     some = {"anyOf": [{"$ref": _DEFS + root + _PART} for root in roots]}
     return {
         "if": {"required": ["kernel"]},
@@ -143,7 +143,7 @@ def _places(
 
 
 def _containers(defs: dict[str, Schema], place: str, seen: tuple[str, ...]) -> Iterator[str]:
-    """The places of all schemas that the one at `place` stands for: itself, its reference, its union's members."""
+    """The places of the schema at `place`, of the one that it refers to, and of the members of its union."""
     if place in seen:
         return
     schema = _at(defs, place)

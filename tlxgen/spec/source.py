@@ -34,7 +34,7 @@ MAX_DEPTH = 64
 
 DataPath = tuple[str | int, ...]
 
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # line ends of ruamel
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAB_INDENT = re.compile(r" *\t[ \t]*(?=\S)")
 _QUOTED_PART = re.compile(r"""(?:^|[-\[,:]\s*)('[^']*'\s+|"[^"]*"\s+)([^\s,\]}#'"][^,\]}#]*)""")
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass
 class Entry:
-    """One key of a mapping or item of a list: where its key (or dash) and its value stand, and the value."""
+    """One key of a mapping or item of a list: the positions of its key (or dash) and of its value, and the value."""
 
     key: tuple[int, int]
     place: tuple[int, int]
@@ -81,17 +81,17 @@ class Source:
         return self._descend(path)[1] == len(path)
 
     def below(self, path: DataPath) -> Source:
-        """The same file, seen from the mapping at `path`, which it must have."""
+        """The same file with the mapping at `path` as its top level. The mapping must exist."""
         entry, depth = self._descend(path)
         assert entry is not None and depth == len(path)
         return Source(self.path, self.text, entry.node.value, entry.node, self._lines)
 
     def where(self, path: DataPath, *, key: bool = False) -> Location:
-        """The place of the value at `path`, or of its key; of the nearest parent that exists when it does not."""
+        """The location of the value at `path`, or of its key. If there is none, that of the nearest parent."""
         entry, depth = self._descend(path)
         if entry is None:
             return self._location(self._root.line, self._root.column)
-        # A missing child is a fault of its parent as a whole, which the parent's key names best.
+        # A missing child is a fault of the whole parent, so the location is that of the parent's key.
         return self._location(*(entry.key if key or depth < len(path) else entry.place))
 
     def _descend(self, path: DataPath) -> tuple[Entry | None, int]:
@@ -108,17 +108,16 @@ class Source:
 
 
 def read(path: Path, *, shown: str | None = None) -> Source:
-    """The YAML mapping in the file at `path`; `shown` replaces the path in messages.
+    """Reads the YAML mapping in the file at `path`; `shown` replaces the path in messages.
 
-    Raises SpecError, with file, line and column, for whatever keeps the file from being one plain YAML 1.2 mapping with
-    text keys.
+    Raises SpecError, with file, line and column, if the file is not one plain YAML 1.2 mapping with text keys.
     """
     name = path.as_posix() if shown is None else shown
     return parse(name, _decode(name, _read_bytes(path, name)))
 
 
 def parse(name: str, text: str) -> Source:
-    """The YAML mapping that `text` is; `name` is the path in messages. Raises SpecError, as `read`."""
+    """Parses `text` as a YAML mapping; `name` is the path in messages. Raises SpecError, as `read` does."""
     lines = _LINE_BREAK.split(text)
     bad = _UNPRINTABLE.search(text)
     if bad:
@@ -147,10 +146,10 @@ def _read_bytes(path: Path, name: str) -> bytes:
         if path.is_dir():
             raise SpecError("this is a directory, not a spec file", location=start)
         about = path.stat()
-        if not stat.S_ISREG(about.st_mode):  # reading would wait for whoever writes, and it can be read only once
+        if not stat.S_ISREG(about.st_mode):  # a pipe would block, and can be read only once
             raise SpecError("this is a pipe or a device, not a spec file", location=start)
         too_large = about.st_size > MAX_BYTES
-        with path.open("rb") as file:  # which may grow meanwhile
+        with path.open("rb") as file:  # the file may grow meanwhile
             content = b"" if too_large else file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise SpecError("no such file", location=start) from None
@@ -195,7 +194,7 @@ class _Composer:
         self.documents = 0
 
     def compose(self, text: str) -> Node:
-        """The top-level mapping of `text`. SpecError for the first fault."""
+        """The top-level mapping of `text`. Raises SpecError for the first fault."""
         place = (0, 0)
         try:
             for event in YAML(typ="safe", pure=True).parse(text):
@@ -205,7 +204,7 @@ class _Composer:
             self._syntax_error(error, place)
         except (SpecError, MemoryError):
             raise
-        except Exception as error:  # ruamel's scanner lets others out, such as OverflowError for "\U99999999"
+        except Exception as error:  # ruamel's scanner raises others, too, such as OverflowError for "\U99999999"
             self._fail(f"not valid YAML: {_one_line(str(error))}", place)
         root = self.root
         if root is None or (root.value is None and not root.entries):
@@ -233,7 +232,7 @@ class _Composer:
         self._fail("not valid YAML: " + " ".join(parts), at, self._quoted_whole(at))
 
     def _quoted_whole(self, at: tuple[int, int]) -> str:
-        """What to do about text that stands behind the quote that ends the text before it; nothing elsewhere."""
+        """A remedy for text behind a closing quote; empty for other faults."""
         line = self.lines[min(at[0], len(self.lines) - 1)]
         quoted = _QUOTED_PART.search(line)
         if quoted is None or quoted.start(2) != at[1]:
@@ -284,7 +283,7 @@ class _Composer:
             self._key(frame, value, plain, place)
             return
         if frame and frame.pending and plain and not event.value:
-            place = frame.pending[1]  # an absent value has no place of its own: ruamel marks the next token
+            place = frame.pending[1]  # an absent value has no position; ruamel gives that of the next token
         node = Node(*place, value=value)
         if event.anchor:
             self.anchors[event.anchor] = node
@@ -321,7 +320,7 @@ class _Composer:
         parent = frame.node
         parent.size += node.size
         parent.height = max(parent.height, node.height + 1)
-        # Open parents add up only when they close, so their sum is what the document holds so far.
+        # A collection is added to its parent when it closes, so the sum over open ones is the document's size so far.
         if sum(f.node.size for f in self.stack) > MAX_NODES:
             self._fail(f"more than {MAX_NODES:,} values with aliases expanded", place)
         if len(self.stack) + node.height > MAX_DEPTH + 1:

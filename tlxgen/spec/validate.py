@@ -1,4 +1,4 @@
-"""A document against its model: every fault of one run, each at its place in the file."""
+"""Validates a document by its model. One run reports every fault, each at its location in the file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _Spec = TypeVar("_Spec", bound=SpecModel)
 class Fault:
     """One fault of the data, not yet placed in a file.
 
-    `key` points at the key rather than the value. `cross` marks what a model validator found: each field is right,
-    their combination is not. `missing` is the path of an absent key. `expected` (what the value should have been) is
-    there only for a value that is itself wrong, and lets the members of a union be told as one. `counted`: a list has
-    too few items.
+    `key` locates the fault at the key rather than at the value. `cross` marks a fault of a model validator, where each
+    field is valid but their combination is not. `missing` is the path of an absent key. `expected` describes valid
+    values; only a fault of the value itself has it, and the members of a union are merged by it. `counted` marks a list
+    with too few items.
     """
 
     path: DataPath
@@ -69,7 +69,7 @@ def dotted(path: DataPath) -> str:
 
 
 class _Collapse:
-    """Turns pydantic's flat errors, which repeat a fault for each member of a union, into one fault a place."""
+    """Turns pydantic's flat errors, which repeat a fault for each member of a union, into one fault a location."""
 
     def __init__(self, model: type[SpecModel]) -> None:
         self.model = model
@@ -84,9 +84,9 @@ class _Collapse:
                 found += self._leaf(loc, error, path, value)
             elif holds(value, loc[0]):
                 children.setdefault(loc[0], []).append((loc[1:], error))
-            else:  # not in the data: pydantic's name for a member of a union
+            else:  # this part is not in the data: it is pydantic's name for a member of a union
                 members.setdefault(loc[0], []).append((loc[1:], error))
-        if children:  # pydantic counts only items that are right
+        if children:  # pydantic counts only valid items
             found = [fault for fault in found if not fault.counted]
         for part, below in children.items():
             found += self.faults(below, (*path, part), value[part])
@@ -116,11 +116,11 @@ class _Collapse:
 
 
 def _union(members: list[list[Fault]], path: DataPath, value: Any) -> list[Fault]:
-    """The faults of the member that the value was likely meant for, or one fault with what all members expect."""
+    """The faults of the member that the value was most likely meant for, or one fault that says what is expected."""
     if len(members) < 2:
         return members[0] if members else []
     inner = [faults for faults in members if not any(fault.expected and fault.path == path for fault in faults)]
-    if inner:  # the value is of this member's type, and wrong further in
+    if inner:  # the value has this member's type, and the fault is deeper
         return min(inner, key=len)
     here = [fault for faults in members for fault in faults if fault.expected and fault.path == path]
     expected = dict.fromkeys(text for fault in here for text in fault.expected)

@@ -1,4 +1,4 @@
-"""A spec's axes -> its points, each a validated spec or the reasons why it is none."""
+"""Expands a spec's axes into points. Each point has a validated spec, or the reasons for its rejection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
 MAX_POINTS = 16_000_000
-MAX_TRIED = 1000  # values of an axis that are tried where the rest of the spec is wrong
+MAX_TRIED = 1000  # limit of the axis values that are tried if the rest of the spec is invalid
 _AXES: DataPath = ("variants", "axes")
 _CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))
 
@@ -30,8 +30,8 @@ _CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "excl
 class Point:
     """One combination of the axes' values.
 
-    It has either a spec, of which `variants` is empty, or the reasons for its rejection; `blamed`: for each of them the
-    path, in the document, of what brought it.
+    It has either a spec, whose `variants` are empty, or the reasons for its rejection. `blamed` has, for each reason,
+    the path in the document of the key that caused it.
     """
 
     values: dict[str, Any]
@@ -42,10 +42,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Expansion:
-    """All points of a spec, the last axis fastest; one point without values when there are no axes.
+    """All points of a spec, in an order in which the last axis varies fastest. Without axes there is one point.
 
-    Of most points of a large product a condition on the axes says that they are none. Those are counted, and made only
-    for who asks for `points`; the others are `judged`, by their number in that order.
+    Conditions on the axes reject most points of a large product. Such points are only counted, and are made only if
+    `points` is read. `judged` has the others, by their number in the order.
     """
 
     axes: dict[str, tuple[Any, ...]]
@@ -54,7 +54,7 @@ class Expansion:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Every point, in order."""
+        """All points, in order."""
         return [self.judged.get(i) or self._condemned(i) for i in range(len(self))]
 
     def __len__(self) -> int:
@@ -67,9 +67,9 @@ class Expansion:
 
     @cached_property
     def rules(self) -> dict[str, int]:
-        """Rule -> how many points it rejects; one that several rules reject counts for each.
+        """Rule -> how many points it rejects. A point that several rules reject counts for each of them.
 
-        A rule is a condition (`require: tile.m == 128`), or what a model says of keys that do not go together.
+        A rule is a condition (`require: tile.m == 128`), or a model's message on a combination of keys.
         """
         counts = self.sieve.counts()
         for number, point in self.judged.items():
@@ -85,11 +85,11 @@ class Expansion:
 
 
 def expand(document: Document, model: type[CommonSpec]) -> Expansion:
-    """Every point of the document's axes, validated by `model` and held against `require` and `exclude`.
+    """Expands all points of the document's axes, validated by `model` and filtered by `require` and `exclude`.
 
-    A combination that a model validator or a condition refuses is a rejected point. Everything else is raised as
-    SpecErrors, all of it at once: wrong fields, axes that the model does not have, values that no field takes,
-    conditions that cannot be evaluated, and an illegal combination that is one at every point.
+    A combination that a model validator or a condition refuses is a rejected point. All other faults are raised
+    together as SpecErrors: invalid fields, axes that the model does not have, invalid values, conditions that cannot be
+    evaluated, and combinations that are illegal at every point.
     """
     _, faults = collect(document.data, model)
     axes = _raw_axes(document.data)
@@ -114,7 +114,10 @@ def at_point(document: Document, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge(document: Document, model: type[CommonSpec]) -> Callable[[CommonSpec], tuple[str, ...]]:
-    """What says why the document's conditions reject a spec; it raises ExpressionFault where it cannot."""
+    """A function of a spec that returns the reasons why the document's conditions reject it.
+
+    The function raises ExpressionFault if a condition cannot be evaluated.
+    """
     conditions, _ = _conditions(document, model)
     return lambda spec: tuple(reason for condition in conditions if (reason := condition.reason(spec)))
 
@@ -148,10 +151,11 @@ class _Condition:
 
 
 class Sieve:
-    """The conditions on what the axes themselves give: a combination of those values is judged once, whatever others.
+    """The conditions that only read values of the axes. Each combination of the values that they read is judged once.
 
-    Most points of a large product fall by them. They are not walked: the walk ends at the first axis by which a
-    condition is broken, and how many points a condition rejects is the product of the axes that it does not read.
+    They reject most points of a large product, without an enumeration of these points: a walk over the axes stops at
+    the first axis at which a condition is broken, and the number of points that a combination stands for is the product
+    of the lengths of the axes that the condition does not read.
     """
 
     def __init__(self, axes: Sequence[_Axis], conditions: Sequence[_Condition]) -> None:
@@ -163,7 +167,7 @@ class Sieve:
         self._ending = [[c for c in self._conditions if c.numbers[-1] == i] for i in range(len(axes))]
 
     def _given(self, expression: Expression) -> tuple[int, ...]:
-        """Numbers of the axes that give all names of an expression; none if one is not, or not alone, of an axis."""
+        """The numbers of the axes that give all names of an expression; empty if a name is not given by one axis."""
         found: set[int] = set()
         for name in expression.names:
             inside = [i for i, a in enumerate(self._axes) if f"{name}.".startswith(f"{a.path}.")]
@@ -173,7 +177,7 @@ class Sieve:
         return tuple(sorted(found))
 
     def left(self, wrong: Container[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-        """Indices of the values of each point that no condition rejects, without (axis, value) pairs that are wrong."""
+        """The value indices of each point that no condition rejects and that has none of the `wrong` (axis, value)."""
         return self._below((), wrong)
 
     def _below(self, indices: tuple[int, ...], wrong: Container[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
@@ -187,7 +191,7 @@ class Sieve:
                 yield from self._below(further, wrong)
 
     def broken(self, indices: Sequence[int]) -> list[tuple[str, DataPath]]:
-        """The reason and the place of each condition that rejects a point."""
+        """The reason and the path of each condition that rejects a point."""
         return [(reason, c.place) for c in self._conditions if (reason := c.reason(indices))]
 
     def counts(self) -> Counter[str]:
@@ -199,11 +203,11 @@ class Sieve:
         return counts
 
     def rule(self, reason: str, blamed: DataPath) -> str:
-        """The rule behind a reason: the condition that is blamed, or itself."""
+        """The rule of a reason: the condition that is blamed, or the reason itself."""
         return self._rules.get(blamed, reason)
 
     def number(self, indices: Sequence[int]) -> int:
-        """The place of a point among all."""
+        """The number of a point in the order of all points."""
         number = 0
         for size, index in zip(self._sizes, indices, strict=True):
             number = number * size + index
@@ -219,7 +223,7 @@ class Sieve:
 
 
 class _Early:
-    """A condition on the values of some axes, by their `numbers`; what it says of them is remembered."""
+    """A condition on the values of some axes, given by their `numbers`. Its results are cached."""
 
     def __init__(self, condition: _Condition, numbers: tuple[int, ...], axes: Sequence[_Axis]) -> None:
         self.place, self.numbers = condition.place, numbers
@@ -243,17 +247,17 @@ class _Early:
         for axis, index in zip(self._axes, indices, strict=True):
             data = _with_value(data, axis.keys, axis.values[index])
         if any(value is None for value in self._condition.expression.read(data)):
-            return None  # a default, which the spec knows
+            return None  # the value is a default, which only the spec has
         try:
             return self._condition.reason(data)
         except ExpressionFault:
-            return None  # told of where there is a spec
+            return None  # the fault is reported where there is a spec
 
 
 class _Expander:
-    """Makes specs of the points that are left, and of enough others that each value is tried.
+    """Makes specs of the points that the sieve leaves, and of further points, so that each axis value is tried.
 
-    Errors are gathered, and a value that is wrong by itself is tried only once.
+    It collects errors. A value that is invalid by itself is tried only once.
     """
 
     def __init__(
@@ -282,7 +286,7 @@ class _Expander:
         return Expansion({axis.path: axis.values for axis in self.axes}, self.judged, self.sieve)
 
     def _each_value(self) -> Iterator[tuple[int, ...]]:
-        """Points by which each value of each axis is tried, beside values that are not known to be wrong."""
+        """Points that try each value of each axis, together with values that are not known to be invalid."""
         for number, axis in enumerate(self.axes):
             for value in range(len(axis.values)):
                 seen = -1
@@ -293,12 +297,12 @@ class _Expander:
                     yield tuple(indices)
 
     def _sound(self, number: int) -> int:
-        """The first value of an axis that is not known to be wrong."""
+        """The first value of an axis that is not known to be invalid."""
         values = range(len(self.axes[number].values))
         return next((v for v in values if (number, v) not in self.wrong), 0)
 
     def _point(self, indices: tuple[int, ...]) -> None:
-        """Judges a point, unless that has been done."""
+        """Judges a point, unless it has been judged."""
         number = self.sieve.number(indices)
         if number in self.judged:
             return
@@ -319,7 +323,7 @@ class _Expander:
         self.judged[number] = Point(values, None, *zip(*reasons, strict=True)) if reasons else Point(values, spec)
 
     def _brought(self, path: DataPath, indices: tuple[int, ...]) -> DataPath:
-        """Where the document has what a point has at `path`: at an axis' value, or there."""
+        """The document's path of a point's value at `path`: that of the axis value, or `path` itself."""
         return next(
             (
                 (*_AXES, axis.path, index, *path[len(axis.keys) :])
@@ -340,7 +344,7 @@ class _Expander:
             return None
 
     def _blame(self, fault: Fault, indices: tuple[int, ...]) -> None:
-        """Places a field's fault at the axis value that brought it, else where the document has the field."""
+        """Locates a field's fault at the axis value that caused it, or else at the document's field."""
         for number, (axis, index) in enumerate(zip(self.axes, indices, strict=True)):
             if fault.path[: len(axis.keys)] == axis.keys:
                 self.wrong.add((number, index))
@@ -356,7 +360,7 @@ class _Expander:
 
 
 def _everywhere(points: Sequence[Point]) -> list[tuple[str, DataPath]]:
-    """What makes every point none, and is no condition, with its place: a fault of the spec."""
+    """The reasons, other than conditions, that reject all points, with their paths. They are faults of the spec."""
     common = _reasons(points[0]) if points else {}
     for point in points:
         here = _reasons(point)
@@ -367,7 +371,7 @@ def _everywhere(points: Sequence[Point]) -> list[tuple[str, DataPath]]:
 
 
 def _reasons(point: Point) -> dict[tuple[str, DataPath], DataPath]:
-    """What a point is rejected for and the axis or key that brought it -> its place."""
+    """(Reason of a rejected point, path of the axis or key that caused it) -> path to report."""
     found = zip(point.rejected, point.blamed, strict=True)
     return {(text, path[: len(_AXES) + 1] if path[: len(_AXES)] == _AXES else path): path for text, path in found}
 
@@ -384,14 +388,14 @@ def _with_value(data: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> d
 
 
 def _raw_axes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The axes as the document has them; empty when they are not even a mapping, which validation has found then."""
+    """The axes as the document has them. They are empty if they are not a mapping, which validation reports."""
     variants = data.get("variants")
     axes = variants.get("axes") if isinstance(variants, dict) else None
     return axes if isinstance(axes, dict) else {}
 
 
 def _value_errors(document: Document, model: type[CommonSpec], axes: Mapping[str, Any]) -> list[SpecError]:
-    """The axes' values that no field takes, of a document that is wrong elsewhere: each is tried on its own."""
+    """Errors for invalid axis values of a document that has other faults. Each value is tried on its own."""
     valid = axis_paths(model)
     errors: list[SpecError] = []
     for path, values in axes.items():
@@ -406,14 +410,14 @@ def _value_errors(document: Document, model: type[CommonSpec], axes: Mapping[str
 
 
 def _of_value(document: Document, path: str, index: int, fault: Fault) -> SpecError:
-    """What is wrong with a value of an axis."""
+    """The error for an invalid value of an axis."""
     inner = fault.path[len(path.split(".")) :]
     location = document.where((*_AXES, path, index, *inner), key=fault.key and bool(inner))
     return SpecError(f"{fault.message} ({path})", location=location)
 
 
 def _supplied(missing: DataPath | None, axes: Iterable[str]) -> bool:
-    """Whether some axis gives the missing key, or a key below it."""
+    """Whether an axis gives the missing key, or a key below it."""
     return missing is not None and any(tuple(path.split("."))[: len(missing)] == missing for path in axes)
 
 
@@ -442,7 +446,7 @@ def _axis_fault(path: str, axes: Mapping[str, Any], valid: dict[str, Any], data:
     keys = path.split(".")
     for depth, key in enumerate(keys[:-1], start=1):
         value = value.get(key)
-        if value is None:  # absent or null: the axis makes the mapping
+        if value is None:  # the mapping is absent or null, and the axis creates it
             return None
         if not isinstance(value, dict):
             return f"the axis {path!r} needs {'.'.join(keys[:depth])!r} to be a mapping, which it is not here"
@@ -458,7 +462,7 @@ def _conditions(document: Document, model: type[CommonSpec]) -> tuple[list[_Cond
         texts = variants.get(kind) if isinstance(variants, dict) else None
         for index, text in enumerate(texts if isinstance(texts, list) else ()):
             place: DataPath = ("variants", kind, index)
-            if not isinstance(text, str):  # validation has found it
+            if not isinstance(text, str):  # validation reports it
                 continue
             try:
                 expression = compile_expression(text)

@@ -1,5 +1,5 @@
 """`tlxgen tune`: the search for each shape's fastest variant, and the checked-in file that `build` reads.
 
-`space` is what there is to choose from, `search` the order in which it is tried, `lab` where it is compiled and
-measured (in child processes that may hang or crash), `table` the file. Only the child imports torch and triton.
+`space` has the candidates, `search` decides which of them are measured, `lab` compiles and measures them in child
+processes, which may hang or crash, and `table` writes the file. Only the children import torch and triton.
 """

@@ -1,7 +1,7 @@
-"""Compiles what a bench will launch before it does, several at a time: the launch then finds it in Triton's cache.
+"""Compiles the kernels of a bench in parallel, before it launches them from Triton's cache.
 
-The children are those that compile for `tune`. A child takes seconds to start, so that fewer kernels than FROM are
-compiled sooner where they are launched.
+The children are those that compile for `tune`. A child takes seconds to start, so fewer kernels than FROM are compiled
+by their launches.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Target:
 
 
 def compile_ahead(wanted: Sequence[tuple[Shape, Bench]], target: Target, on_done: Callable[[int, int], None]) -> None:
-    """Compiles every kernel of a bench for the shape beside it; from then on this process uses the cache that they are
-    in.
+    """Compiles every kernel of a bench for its shape. Afterwards this process uses the cache that has the kernels.
 
-    `on_done` is told of how many of how many are done. What does not compile is said by its launch.
+    `on_done` is called with the number of kernels that are done and their total. An error of the compiler is reported
+    by the kernel's launch.
     """
     tasks = [_task(bench, kernel, shape, target) for shape, bench in wanted for kernel in bench.launched()]
     if len(tasks) < FROM:

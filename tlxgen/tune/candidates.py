@@ -2,17 +2,17 @@
 
 Served by tlxgen.bounded. Each answer ends with a message that has "done".
 
-    {"do": "start", family, gpu}       -> {"done": {}}, once what takes seconds is there: what compiling needs or, with
-                                          `gpu`, measuring, and what is the family's if one is named
-    {"do": "rehearse", candidate, ...} -> {"done": {}}, once a measurement has been gone through but for a kernel
+    {"do": "start", family, gpu}       -> {"done": {}}, when the imports for compilation or, with `gpu`, measurement are
+                                          done, and those of the family if one is named
+    {"do": "rehearse", candidate, ...} -> {"done": {}}, after a measurement without the candidate's kernel
     {"do": "describe"}                 -> {"done": {name, sms, capability, versions}}
     {"do": "compile", candidate, ...}  -> {"done": {fault, text}}
     {"do": "measure", candidates, ...} -> {"begin": key} before each step of a candidate, {"fault": {key: result}} as
                                           they are found, then {"done": {key: result}} with the times of all others
 
-A candidate is {key, source, options, spec}: the digest of its module in `sources`, the arguments of its triton.Config
-(null: the host function picks one), and its spec as JSON. After an error that leaves the CUDA context unusable the
-child says so and ends.
+A candidate is {key, source, options, spec}: `source` is the digest of its module in `sources`, `options` the arguments
+of its triton.Config (null: the host function picks one), and `spec` its spec as JSON. After an error that leaves the
+CUDA context unusable, the child reports it and ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tlxgen.loading import load_file
 from tlxgen.render.module import shared_files
 
 LINK_READINGS = 5
-LEAST_US = 0.01  # what a chain is longer by, at least: the figures of two runs differ by more
+LEAST_US = 0.01  # least difference of two chains' times; the noise between runs is larger
 
 Json = dict[str, Any]
 
@@ -52,7 +52,7 @@ def handle(request: Json, say: Say) -> None:
 
 
 def start(request: Json, say: Say) -> None:
-    """Imports what is needed."""
+    """Does the imports of a compilation or a measurement."""
     if name := request.get("family"):
         family = families.load(name)
         family.problem()
@@ -67,18 +67,18 @@ def start(request: Json, say: Say) -> None:
 
 
 def rehearse(request: Json, say: Say) -> None:
-    """Has CUDA load what it loads when it is first used, while the first candidates are still compiled."""
+    """Makes CUDA load its libraries while the first candidates are still being compiled."""
     from tlxgen.bench.gpu import Gpu
 
     gpu = Gpu()
-    with contextlib.suppress(Exception):  # the measurement itself says what is wrong
+    with contextlib.suppress(Exception):  # the measurement will report the error
         Session(request, say, gpu).rehearse(_spec(request, request["candidate"]))
     gpu.release()
     say({"done": {}})
 
 
 def describe(request: Json, say: Say) -> None:
-    """What GPU this is, and the versions of all that a time depends on."""
+    """Reports the GPU, and the versions of all software that a time depends on."""
     from tlxgen.bench.gpu import Gpu
 
     gpu = Gpu()
@@ -88,7 +88,7 @@ def describe(request: Json, say: Say) -> None:
 
 
 class Candidate:
-    """A candidate as its host function is called: module, config and spec."""
+    """A candidate with the module, config and spec for a call of its host function."""
 
     def __init__(self, data: Json, request: Json) -> None:
         from triton import Config
@@ -101,7 +101,7 @@ class Candidate:
             options["ctas_per_cga"] = tuple(options["ctas_per_cga"])
         self.config = Config(options.pop("kwargs"), **options) if options else None
         if self.config:
-            self.module.CONFIGS.append(self.config)  # a host function takes entries of its table alone
+            self.module.CONFIGS.append(self.config)  # a host function accepts only entries of its table
 
 
 def _spec(request: Json, data: Json) -> Any:
@@ -113,7 +113,7 @@ _MODULES: dict[str, Any] = {}
 
 
 def _module(family: str, name: str, text: str) -> Any:
-    """The module of a source, in a file that stays: Triton reads functions from where they stand."""
+    """Imports a source from a file that stays, since Triton reads functions' text from their files."""
     if name not in _MODULES:
         path = Path(_folder(family)) / f"tuned_{name[:16]}.py"
         path.write_text(text, encoding="utf-8")
@@ -123,7 +123,7 @@ def _module(family: str, name: str, text: str) -> Any:
 
 @cache
 def _folder(family: str) -> str:
-    """Where the modules of a family lie, beside what they share."""
+    """The folder of a family's modules, which also has their shared files."""
     folder = tempfile.mkdtemp(prefix="tlxgen-tune-")
     for name, text in shared_files(families.load(family)).items():
         Path(folder, name).write_text(text, encoding="utf-8")
@@ -131,7 +131,7 @@ def _folder(family: str) -> str:
 
 
 def compile_(request: Json, say: Say) -> None:
-    """Calls the host function with everything but the launch: Triton compiles, and keeps it in its cache."""
+    """Calls the host function without a launch, so that Triton compiles the kernel into its cache."""
     try:
         candidate = Candidate(request["candidate"], request)
         family = families.load(request["family"])
@@ -139,7 +139,7 @@ def compile_(request: Json, say: Say) -> None:
         with _compiling_only(request["capability"], request["sms"]) as device:
             tensors = family.problem().inputs(candidate.spec, shape, device)
             family.benchmark().call(candidate.module, candidate.spec, shape, tensors, candidate.config)()
-    except Exception as error:  # the compiler's: whatever it is, it is this candidate's result
+    except Exception as error:  # any error of the compiler is the result of this candidate
         say({"done": {"fault": "compile", "text": _one_line(error)}})
     else:
         say({"done": {"fault": None, "text": ""}})
@@ -147,7 +147,7 @@ def compile_(request: Json, say: Say) -> None:
 
 @contextlib.contextmanager
 def _compiling_only(capability: int, sms: int) -> Iterator[Any]:
-    """While it lasts, tensors for a GPU have no memory, and kernels are compiled for `capability` and not launched."""
+    """A context in which GPU tensors have no memory, and kernels are compiled for `capability` but not launched."""
     import torch
     from triton.runtime.driver import driver
     from triton.runtime.jit import JITFunction
@@ -178,7 +178,7 @@ def _compiling_only(capability: int, sms: int) -> Iterator[Any]:
 
 
 def measure(request: Json, say: Say) -> None:
-    """Proves the numbers of each candidate if asked to, then times those that are right with the first baseline."""
+    """Checks the numerics of each candidate if requested, then times the correct ones with the first baseline."""
     from tlxgen.bench.gpu import Gpu
 
     gpu = Gpu()
@@ -195,7 +195,7 @@ class Session:
         self.shape = tuple(request["shape"])
         self.problem, self.how = self.family.problem(), self.family.benchmark()
         self.timers: dict[str, Any] = {}
-        self.link_us: float | None = None  # of the small kernel in a chain
+        self.link_us: float | None = None  # time of the small kernel in a chain
         self.runs: dict[str, Any] = {}
 
     def run(self) -> None:
@@ -205,7 +205,7 @@ class Session:
         if not candidates:
             self.say({"done": {}})
             return
-        self.say({"begin": None})  # what goes wrong from here on is no candidate's
+        self.say({"begin": None})  # errors from here on belong to no candidate
         tensors = self._tensors(candidates[0].spec)
         baseline = self._baseline(candidates[0].spec, tensors)
         for candidate in candidates:
@@ -232,7 +232,7 @@ class Session:
         )
 
     def rehearse(self, spec: Any) -> None:
-        """Inputs, baseline, reference and their comparison; `spec` is that of any candidate."""
+        """Runs a measurement of the baseline, with inputs, reference and comparison; `spec` is any candidate's."""
         from tlxgen.bench.timing import interleave
         from tlxgen.check import numerics
 
@@ -259,7 +259,7 @@ class Session:
         return [self.problem.inputs(spec, self.shape, self.gpu.device) for _ in range(count)]
 
     def _baseline(self, spec: Any, tensors: list[Any]) -> str:
-        """Its name, "" if the family has none for this spec; its timer is the one without a key."""
+        """The baseline's name, or "" if the family has none for this spec. Its timer is the one without a key."""
         for name, make in self.how.baselines(spec).items():
             runs = [make(t) for t in tensors]
             self.rough_us = self.gpu.roughly(runs[0])
@@ -269,7 +269,7 @@ class Session:
         return ""
 
     def _prepare(self, candidate: Candidate, tensors: list[Any]) -> None:
-        """The candidate's timer, or its fault."""
+        """Makes the candidate's timer, or reports its fault."""
         self.say({"begin": candidate.key})
         try:
             if self.request["prove"] and (wrong := self._wrong(candidate, tensors[0])):
@@ -282,14 +282,14 @@ class Session:
             self._fault(candidate.key, error)
 
     def _timer(self, runs: list[Any], us: float) -> InChain:
-        """In a chain: back to back, a kernel that begins before its own like has ended looks faster than it is."""
+        """A timer in a chain. Back to back, a kernel that overlaps its own next launch looks faster than it is."""
         if self.link_us is None:
             link = self.gpu.link()
             self.link_us = statistics.median(link() for _ in range(LINK_READINGS))
         return InChain(self.gpu.chain(runs, us), self.link_us)
 
     def _wrong(self, candidate: Candidate, tensors: Any) -> str:
-        """What is wrong with the candidate's numbers, on outputs that were NaN before; "" if nothing."""
+        """What is wrong with the candidate's results, which hold NaN before the launch; "" if nothing is."""
         from tlxgen.check import numerics
 
         outputs, strays = self.problem.launch(candidate.module, candidate.spec, self.shape, tensors, candidate.config)
@@ -304,13 +304,13 @@ class Session:
         return ""
 
     def _reference(self, spec: Any, tensors: Any) -> Any:
-        """Of the first inputs, once: all candidates compute the same."""
+        """The reference for the first inputs. It is computed once, since all candidates compute the same thing."""
         if "reference" not in self.runs:
             self.runs["reference"] = self.problem.reference(spec, tensors)
         return self.runs["reference"]
 
     def _fault(self, key: str, error: Exception) -> None:
-        """Reports an error of a candidate. One that the CUDA context did not survive ends this process."""
+        """Reports an error of a candidate. The process ends if the CUDA context is unusable."""
         text = _one_line(error)
         kind = "memory" if "out of memory" in text.lower() else "error"
         dead = self.gpu.dead()
@@ -324,13 +324,13 @@ class Session:
 
 
 class InChain:
-    """A timer of launches in a chain with another kernel, whose own `link_us` it leaves out."""
+    """A timer of launches in a chain with another kernel. It subtracts that kernel's time, `link_us`."""
 
     def __init__(self, chain: Callable[[], float], link_us: float) -> None:
         self.chain, self.link_us = chain, link_us
 
     def start(self) -> None:
-        """Queues a replay, where the chain can."""
+        """Queues a replay, if the chain's timer can be queued."""
         if start := getattr(self.chain, "start", None):
             start()
 
@@ -339,17 +339,17 @@ class InChain:
 
 
 class Noted:
-    """A timer that has it said whose replay is running: a kernel may hang in its hundredth only. The baseline has no
-    key, and nothing is said of it.
+    """A timer that reports whose replay is running, since a kernel may hang in any replay.
 
-    `running` are the keys of those that are queued, in order, for all timers of a measurement.
+    The baseline has no key and is not reported. `running` has the keys of the queued timers in order, for all timers of
+    a measurement.
     """
 
     def __init__(self, key: str, timer: Callable[[], float], running: deque[str], say: Say) -> None:
         self.key, self.timer, self.running, self.say = key, timer, running, say
 
     def start(self) -> None:
-        """Queues a replay, where the timer can."""
+        """Queues a replay, if the timer can be queued."""
         if start := getattr(self.timer, "start", None):
             self._enter()
             start()
@@ -363,7 +363,7 @@ class Noted:
         return us
 
     def _enter(self) -> None:
-        """Says who runs, if nobody does: else it is said when its turn comes."""
+        """Reports this candidate if no other is running; otherwise it is reported when its turn comes."""
         self.running.append(self.key)
         if len(self.running) == 1:
             self._tell()
@@ -380,11 +380,11 @@ def _one_line(error: BaseException) -> str:
 
 
 def preload() -> None:
-    """Imports what every child does, and each for itself takes seconds."""
+    """Imports the modules that every child needs, which takes seconds."""
     with ThreadPoolExecutor(1) as beside:
-        toolchain = beside.submit(identity)  # reads files and adds them up
+        toolchain = beside.submit(identity)  # reads and digests files
         for slow in ("torch", "triton.compiler.code_generator", "tlxgen.compile.compiler", "tlxgen.tune.meta"):
-            importlib.import_module(slow)  # more than a minute from a cold disk: before any clock runs
+            importlib.import_module(slow)  # up to a minute from a cold disk, before a time limit starts
         name_cache(toolchain.result())
 
 
@@ -394,14 +394,14 @@ def compiles() -> bool:
 
 
 def build_launcher() -> None:
-    """Has gcc build Triton's launcher, which takes a second, where the first launch would."""
-    with contextlib.suppress(Exception):  # that launch says what is wrong
+    """Makes gcc build Triton's launcher, which takes a second, before the first launch needs it."""
+    with contextlib.suppress(Exception):  # the first launch will report the error
         importlib.import_module("triton.backends.nvidia.driver").CudaUtils()
 
 
 def main() -> None:
     """Serves the parent's requests."""
-    if compiles():  # and steps back: a GPU that waits for its host runs at other clocks
+    if compiles():  # compilers get a lower priority, since a GPU that waits for its host runs at other clocks
         os.setpriority(os.PRIO_PROCESS, 0, 10)
     serve(handle)
 

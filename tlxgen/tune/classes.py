@@ -1,7 +1,7 @@
-"""Which shapes share a winner: none do. LEAF module: imports nothing of tlxgen.
+"""Classes of shapes that share a winner. Each shape is a class of its own. This module imports nothing of tlxgen.
 
-A shape near another one can have another winner, by one tile more that begins a round, or by rows that begin elsewhere
-in lines of L2; the model of time knows such things, and a table does not.
+Two similar shapes can have different winners: one more tile can start another wave, and rows can start at other offsets
+in lines of L2. A model of time can express this, but classes of a table cannot.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ Shape = tuple[int, ...]
 
 
 def classes(shapes: Iterable[Shape]) -> dict[Shape, tuple[Shape, ...]]:
-    """What is searched at a time, in a fixed order: each shape by itself."""
+    """Class -> its shapes, in a fixed order. A search is for one class."""
     return {shape: (shape,) for shape in sorted(set(shapes))}

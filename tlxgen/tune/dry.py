@@ -1,4 +1,4 @@
-"""`tlxgen tune --dry-run`: what a run would measure first, compiled offline, on a machine without a GPU."""
+"""`tlxgen tune --dry-run`: compiles offline, without a GPU, the candidates that a run would measure first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .space import Candidate, Shape, Space
 
 @dataclass(frozen=True)
 class Estimated:
-    """A candidate that would be measured, and the clocks that its family expects; equal for all: no opinion."""
+    """A candidate that would be measured, and its family's estimate in clocks, which may be the same for all."""
 
     candidate: Candidate
     clocks: float
@@ -35,7 +35,7 @@ def compile_candidates(
     timeout_s: float,
     on_done: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
-    """The main kernel of each candidate, offline; what was compiled before comes from the cache."""
+    """Compiles the main kernel of each candidate offline, or takes it from the cache."""
     with TemporaryDirectory(prefix="tlxgen-dry-") as folder:
         for name, text in shared_files(space.family).items():
             Path(folder, name).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What earlier runs wrote of classes that this one does not tune: it stays in the file, as it stands there."""
+"""Reads what earlier runs wrote about classes that this run does not tune. It stays in the file unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlxgen.spec.renamed import values as values_now
 from .lab import Device
 from .space import Shape, Space
 
-Key = tuple[Shape, int]  # a class, and which of the things that a spec computes it is of
+Key = tuple[Shape, int]  # a class, and the number of the part of the spec (of what is computed) that it belongs to
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,10 @@ class Earlier:
 
 
 def read(path: Path, parts: Sequence[Space], device: Device) -> Earlier:
-    """Of the file at `path`, if there is one; `parts` are those of a spec's space that compute the same. Raises
-    TlxgenError for what is no table of this kernel and device: it is not to be lost."""
+    """Reads the file at `path`, if there is one. `parts` are the parts of a spec's space that compute the same thing.
+
+    Raises TlxgenError if the file is not a table of this kernel and device, so that it is not overwritten.
+    """
     space = parts[0]
     try:
         text = path.read_text(encoding="utf-8")
@@ -65,14 +67,14 @@ def read(path: Path, parts: Sequence[Space], device: Device) -> Earlier:
 
 
 def _part(values: Any, parts: Sequence[Space]) -> int | None:
-    """Which part has a candidate of these values; None if none has."""
+    """The number of the part that has a candidate with these values; None if none has."""
     own = parts[0].family.own(parts[0].document)
     found = (i for i, part in enumerate(parts) if any(same(c.values, values, own) for c in part.candidates))
     return next(found, None)
 
 
 def _shape(row: Any) -> Shape:
-    """What a row is of: the shape that was measured; of several, which one run had together, their class."""
+    """The shape of a row: the one that was measured or, if a run measured several together, their class."""
     measured = [tuple(each["shape"]) for each in row["winner"].get("shapes", ())]
     return measured[0] if len(measured) == 1 else tuple(row["class"])
 
@@ -82,7 +84,7 @@ def _refused(path: Path, why: str) -> TlxgenError:
 
 
 def _blocks(text: str, begin: str) -> list[str]:
-    """The entries of a list that stand in column 0 and begin so, each with the lines that are indented below it."""
+    """The entries of a list that start in column 0 with `begin`, each with the indented lines below it."""
     blocks: list[list[str]] = []
     inside = False
     for line in text.splitlines():

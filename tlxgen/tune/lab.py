@@ -1,7 +1,7 @@
-"""Where candidates are compiled and measured: two Executors, and the cache of results in front of them.
+"""Compiles and measures candidates by two Executors, behind a cache of results.
 
-By default both are pools of threads, each of which keeps a child process busy (worker.py): as many compilers as asked
-for, one measuring child a GPU. With Dask both are a running cluster. Compiling runs ahead of measuring.
+By default both Executors are pools of threads, each of which drives a child process (worker.py): as many compilers as
+requested, and one measuring child a GPU. With Dask both are a running cluster. Compilation runs ahead of measurement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Device:
-    """The GPU that is tuned for, and the versions of all that a time depends on."""
+    """The GPU that is tuned for, and the versions of all software that a time depends on."""
 
     name: str
     sms: int
@@ -34,14 +34,14 @@ class Device:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Device:
-        """Raises KeyError on what a worker did not write."""
+        """The inverse of a worker's description. Raises KeyError for other data."""
         first, second = data["capability"]
         return cls(str(data["name"]), int(data["sms"]), (first, second), dict(data["versions"]))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds: of one compilation, and of one step of a measurement; and compilers at a time."""
+    """Time limits in seconds of a compilation and of a step of a measurement, and the number of parallel compilers."""
 
     compile_s: float = 120.0
     measure_s: float = 30.0
@@ -50,10 +50,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Pools:
-    """Executors to compile and to measure with, for how many GPUs, and what ends them without waiting.
+    """Executors that compile and measure, the number of GPUs, and a function that ends them without waiting.
 
-    `start` has their children start before there is work, and gives what the first GPU's says of it, if there is one; a
-    run that finds all its results in the cache needs none.
+    `start` starts their children before there is work, and returns the first GPU's description, if there is one. A run
+    that finds all its results in the cache needs no children.
     """
 
     compiler: Executor
@@ -66,7 +66,7 @@ class Pools:
 class Lab:
     """Compiles and measures the candidates of one space on one kind of device. Safe for several threads.
 
-    `module` is the program of the child processes.
+    `module` is the Python module that child processes run.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Lab:
         self._lock = threading.Lock()
 
     def compile_ahead(self, candidate: Candidate, shape: Shape, turns: int) -> None:
-        """Starts to compile the candidate if it has no result for the shape yet."""
+        """Starts the compilation of a candidate that has no result for the shape yet."""
         if self.results.load(candidate.key, shape, turns) is None:
             self._compile(candidate, shape)
 
     def measure(self, candidates: Sequence[Candidate], shape: Shape, turns: int, prove: bool) -> dict[str, Result]:
-        """A result for each candidate, by key: from the cache, or by compiling and measuring them together."""
+        """Key -> result of each candidate, from the cache or from a measurement of all others together."""
         known = {c.key: r for c in candidates if (r := self.results.load(c.key, shape, turns)) is not None}
         missing = [c for c in candidates if c.key not in known]
         found: dict[str, Result] = {}
@@ -140,7 +140,7 @@ class Lab:
 
 
 def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODULE) -> Pools:
-    """Threads for so many compilers, and one for each GPU; their child processes are worker.py's."""
+    """Pools with a thread for each of `workers` compilers and for each GPU. worker.py has their child processes."""
     compiler = ThreadPoolExecutor(workers, "compile")
     measurer = ThreadPoolExecutor(max(1, gpus), "measure")
     task = {"module": module, "workers": workers, "family": family, "limit_s": worker.START_S}
@@ -163,11 +163,11 @@ def local_pools(workers: int, gpus: int, family: str, module: str = worker.MODUL
 
 
 def dask_pools(address: str, workers: int, family: str, module: str = worker.MODULE) -> Pools:
-    """Both from the Dask cluster at `address`; it is taken to have a GPU for each of its workers. One compiles with as
-    many children as it has threads, and at most `workers`.
+    """Pools on the Dask cluster at `address`, which must have a GPU for each of its workers. A Dask worker compiles
+    with as many children as it has threads, but at most `workers`.
 
-    Its workers need tlxgen, and each sees the GPU that it is to measure on (CUDA_VISIBLE_DEVICES). Raises
-    ToolchainError when Dask is not installed or the cluster does not answer.
+    The Dask workers need tlxgen, and CUDA_VISIBLE_DEVICES gives each the GPU that it measures on. Raises ToolchainError
+    when Dask is not installed or the cluster does not answer.
     """
     try:
         from distributed import Client
@@ -175,15 +175,15 @@ def dask_pools(address: str, workers: int, family: str, module: str = worker.MOD
         raise ToolchainError("Dask is not installed", remedy="run: pip install tlxgen[dask]") from None
     try:
         client: Any = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:  # the latter: no address at all
+    except (OSError, ValueError) as error:  # ValueError: not an address
         remedy = "write its address as the scheduler prints it, such as tcp://HOST:8786"
         raise ToolchainError(f"no Dask scheduler answers at {address}: {error}", remedy=remedy) from None
     compiler, measurer = client.get_executor(pure=False), client.get_executor(pure=False)
-    # What is measured does not wait behind what is compiled ahead.
+    # Measurements have priority over compilations ahead.
     measurer.submit = functools.partial(measurer.submit, priority=1)
     threads = {name: int(info["nthreads"]) for name, info in client.scheduler_info()["workers"].items()}
     task = {"module": module, "workers": workers, "family": family, "limit_s": worker.START_S}
-    begun: list[Any] = []  # Dask drops what nobody waits for
+    begun: list[Any] = []  # Dask cancels a task whose future is not referenced
 
     @functools.cache  # once is enough
     def start() -> None:

@@ -1,6 +1,6 @@
-"""Tensors that say they are on a GPU and have no memory, so that a host function can run up to its launches.
+"""Tensors that claim to be on a GPU but have no memory, so that a host function can run up to its launches.
 
-Imports torch.
+This module imports torch.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from torch.utils._pytree import tree_map_only
 
 from tlxgen.cudalike import CudaLike
 
-RANDOM = (torch.randn, torch.rand)  # what is drawn does not matter without memory
+RANDOM = (torch.randn, torch.rand)  # their values do not matter without memory
 
 
-PLACES: dict[int, int] = {}  # storage -> which it is
+PLACES: dict[int, int] = {}  # storage -> its number
 
 
 class OnGpu(CudaLike):
-    """One on `meta`. Each storage has a place of its own, 64 GiB from the next, aligned as an allocator's."""
+    """A tensor on `meta`. Each storage has an address of its own, 64 GiB from the next, aligned like an allocator's."""
 
     def data_ptr(self) -> int:
         plain = torch.Tensor.as_subclass(self, torch.Tensor)
@@ -30,7 +30,7 @@ class OnGpu(CudaLike):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Computes with the meta tensor itself: what asks for its device inside of torch must not look for a GPU."""
+        """Computes with the plain meta tensor, so that torch's own code does not look for a GPU."""
         plain = tree_map_only(cls, lambda t: torch.Tensor.as_subclass(t, torch.Tensor), (args, dict(kwargs or {})))
         with torch._C.DisableTorchFunctionSubclass():
             made = func(*plain[0], **plain[1])
@@ -38,18 +38,18 @@ class OnGpu(CudaLike):
 
 
 class WithoutMemory(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor made for a CUDA device is an OnGpu."""
+    """A mode in which every tensor made for a CUDA device is an OnGpu."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         if kwargs.get("device") is None or torch.device(kwargs["device"]).type != "cuda":
             return func(*args, **kwargs)
-        if func in RANDOM:  # on `meta` these take a second to import what they need
+        if func in RANDOM:  # on `meta` their imports take a second
             func = torch.empty
         made = func(*args, **{**kwargs, "device": "meta"})
         return made.as_subclass(OnGpu)
 
 
 def properties(sms: int) -> SimpleNamespace:
-    """What a host function asks of a GPU."""
+    """The properties of a GPU that a host function reads."""
     return SimpleNamespace(multi_processor_count=sms)

@@ -1,7 +1,7 @@
-"""What became of a candidate on one shape, and the cache of that by content: nothing is measured twice.
+"""The result of a candidate on one shape, and a cache of results by content, so that nothing is measured twice.
 
-A result is kept under a digest of the candidate, the shape, the length of the measurement, the device, the versions and
-the method. A damaged entry is measured anew.
+The key is a digest of the candidate, the shape, the length of the measurement, the device, the versions and the method.
+A damaged entry is measured again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def score(self) -> float:
-        """Time relative to the baseline of the same run, which is what can be compared between runs; less is better."""
+        """The time relative to the baseline of the same run, which is comparable between runs. Less is better."""
         assert self.us is not None
         return self.us / self.baseline_us if self.baseline_us else self.us
 
@@ -47,19 +47,19 @@ class Result:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Result:
-        """Raises TypeError on what to_json did not write."""
+        """The inverse of `to_json`. Raises TypeError for other data."""
         return cls(**data)
 
 
 class Results:
-    """A folder of results of one device and set of versions."""
+    """A folder with the results of one device and one set of versions."""
 
     def __init__(self, folder: Path, device: str, versions: Mapping[str, str]) -> None:
         self.folder = folder
         self._about = json.dumps([METHOD, device, dict(versions)], sort_keys=True)
 
     def load(self, candidate: str, shape: tuple[int, ...], turns: int) -> Result | None:
-        """The result of the candidate of that key; None if there is none."""
+        """The result of the candidate with that key; None if there is none."""
         name = self._name(candidate, shape, turns)
         try:
             entry = json.loads(self._path(name).read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ class Results:
             return None
 
     def store(self, candidate: str, shape: tuple[int, ...], turns: int, result: Result) -> None:
-        """Keeps a result. An unwritable folder costs time later, no result now."""
+        """Stores a result. If the folder cannot be written, a later run measures again."""
         name = self._name(candidate, shape, turns)
         with contextlib.suppress(OSError):
             write_atomic(self._path(name), json.dumps({"name": name, "result": result.to_json()}).encode())

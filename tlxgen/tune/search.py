@@ -1,8 +1,8 @@
-"""The search of one shape: successive halving over the best-ranked candidates and some drawn from the others.
+"""The search for one shape: successive halving over the best-ranked candidates, and some drawn from the others.
 
-Its decisions depend on the candidates, their results and the seed, never on time, the number of workers or the order in
-which results arrive; only a budget ends it early. A candidate with a fault does not count: the next in line takes its
-place, so that all others are measured as if it had never been there.
+Its decisions depend on the candidates, their results and the seed, not on time, the number of workers or the order of
+results. Only a budget ends it early. The next candidate in line replaces one with a fault, so that all others are
+measured as if the faulty one did not exist.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .space import Candidate, Shape
 
 BATCH = 8  # candidates that are timed together in the first rung
 
-# (candidates, shape, turns, prove) -> results by key; `prove`: the numbers too, before anything is timed
+# (candidates, shape, turns, prove) -> results by key; with `prove`, numerics are checked before the timing
 Measure = Callable[[Sequence[Candidate], Shape, int, bool], Mapping[str, Result]]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: `ranked` best by estimate and `drawn` of the others, for `turns` replays.
+    """How much is measured: the `ranked` best by estimate and `drawn` of the others, for `turns` replays each.
 
-    Then, rung by rung, so many of the best again, for so many turns.
+    Each rung then measures a number of the best again, for a number of turns.
     """
 
     ranked: int = 24
@@ -37,13 +37,13 @@ class Effort:
 
     @classmethod
     def exhaustive(cls, count: int) -> Effort:
-        """Every candidate is measured, however it is ranked."""
+        """The effort that measures every candidate."""
         return cls(ranked=count, drawn=0)
 
 
 @dataclass
 class Outcome:
-    """A class's search: the healthy candidates, best first, with the latest result on each shape; and the faults."""
+    """The result of a search: the candidates without a fault, best first, with their latest results, and the faults."""
 
     order: list[Candidate] = field(default_factory=list)
     results: dict[str, dict[Shape, Result]] = field(default_factory=dict)
@@ -51,14 +51,14 @@ class Outcome:
     stopped: bool = False  # the budget ended it before its last rung
 
     def score(self, candidate: Candidate) -> float:
-        """Geometric mean over the shapes of time relative to the baseline; less is better."""
+        """The time relative to the baseline, as a geometric mean over the shapes. Less is better."""
         found = self.results[candidate.key].values()
         return math.exp(sum(math.log(r.score) for r in found) / len(found))
 
 
 def drawn(ranked: Sequence[Candidate], measured: Set[str], seed: int) -> Iterator[Candidate]:
-    """What the estimate has put behind: the best of each structure that is not among those `measured`, as an estimate
-    errs by structure above all; then candidates at random."""
+    """Yields candidates that rank low: first the best of each structure that is not among those `measured`, since the
+    errors of an estimate are mostly between structures, then random candidates."""
     seen, given = set(measured), set[str]()
     for candidate in ranked:
         if candidate.structure not in seen:
@@ -70,7 +70,7 @@ def drawn(ranked: Sequence[Candidate], measured: Set[str], seed: int) -> Iterato
 
 
 def expected(ranked: Sequence[Candidate], effort: Effort, seed: int) -> list[Candidate]:
-    """What a search measures, in its order, unless something has a fault: it is compiled before it is asked for."""
+    """The candidates that a search measures, in order, if none has a fault. They are compiled ahead."""
     best = list(ranked[: effort.ranked])
     known = {c.key for c in best}
     others = (c for c in drawn(ranked, {c.structure for c in best}, seed) if c.key not in known)
@@ -80,7 +80,7 @@ def expected(ranked: Sequence[Candidate], effort: Effort, seed: int) -> list[Can
 class Search:
     """Finds the fastest of `ranked` candidates on `shapes`.
 
-    `in_time` is asked before each batch and ends the search when it says no; `on_step` is told after each.
+    `in_time` is called before each batch and ends the search if it returns false; `on_step` is called after each batch.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Search:
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        """All rungs, or as many as there is time for."""
+        """Runs all rungs, or as many as the budget allows."""
         effort = self.effort
         self._rung(iter(self.ranked), effort.ranked, effort.turns, prove=True)
         best = list(self.outcome.order)
@@ -112,8 +112,8 @@ class Search:
         return self.outcome
 
     def _drawn_beside(self, best: Sequence[Candidate]) -> list[Candidate]:
-        """Who is drawn, and has not been measured yet. Drawn anew when one has a fault: the next of its structure comes
-        in, as if it had never been there."""
+        """The drawn candidates that have not been measured yet. If one has a fault, they are drawn again without it, so
+        that the next of its structure takes its place."""
         sound = [c for c in self.ranked if c.key not in self.outcome.faults]
         others = drawn(sound, {c.structure for c in best}, self.seed)
         known = {c.key for c in best}
@@ -121,7 +121,7 @@ class Search:
         return [c for c in wanted if c.key not in self.outcome.results]
 
     def _rung(self, line: Iterable[Candidate], count: int, turns: int, prove: bool) -> list[Candidate]:
-        """Measures candidates of the line until `count` of them are healthy, and gives those."""
+        """Measures candidates of the line until `count` of them have no fault, and returns those."""
         waiting: Iterator[Candidate] = (c for c in line if c.key not in self.outcome.faults)
         healthy: list[Candidate] = []
         while len(healthy) < count:
@@ -138,7 +138,7 @@ class Search:
         return healthy
 
     def _batch(self, batch: Sequence[Candidate], turns: int, prove: bool) -> None:
-        """Measures a batch on every shape; who fails on one is out."""
+        """Measures a batch on every shape. A candidate with a fault on one shape is excluded."""
         found: dict[str, dict[Shape, Result]] = {}
         faults = self.outcome.faults
         for shape in self.shapes:

@@ -1,4 +1,4 @@
-"""What a tuning run chooses from: the variants of a spec that fit, as modules to compile and configs to launch."""
+"""The candidates of a tuning run: the variants of a spec that fit, as modules to compile and configs to launch."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document
 
 Shape = tuple[int, ...]
-NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
-PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
-RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # what a process that renders needs, and all of them share
+NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that do not affect a variant's speed
+PARALLEL_FROM = 4  # least number of modules for which processes are started
+RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # imports of a rendering process
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One variant as it is measured. `key` is a digest of all that decides its speed on a given GPU and shape."""
+    """A variant to measure. `key` is a digest of all that decides its speed on a given GPU and shape."""
 
     structure: str
     variant: Variant = field(repr=False)
     source: str  # digest of its module's text
-    options: Mapping[str, Any]  # of its triton.Config: {kwargs, num_warps, num_stages, ctas_per_cga}
+    options: Mapping[str, Any]  # arguments of its triton.Config: {kwargs, num_warps, num_stages, ctas_per_cga}
     key: str
 
     @property
@@ -58,9 +58,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Space:
-    """The candidates of a spec in the order of its axes, the texts of their modules, and what the plan rejected.
+    """The candidates of a spec in the order of its axes, the texts of their modules, and the counts of rejections.
 
-    `problem`: of a part whose candidates compute the same, what sets that apart from other parts; empty of a whole.
+    A part of a space has the candidates that compute the same thing; `problem` then has the values in which the part
+    differs from others. It is empty for a whole space.
     """
 
     document: Document
@@ -68,11 +69,11 @@ class Space:
     name: str
     candidates: tuple[Candidate, ...]
     sources: Mapping[str, str] = field(repr=False)  # digest -> text
-    rejected: Mapping[str, int]  # rule -> how many variants broke it
+    rejected: Mapping[str, int]  # rule -> how many variants it rejects
     problem: Mapping[str, str] = field(default_factory=dict)
 
     def apart(self) -> tuple[Space, ...]:
-        """One for each thing that candidates compute: there is no fastest among different results."""
+        """The parts of the space, one for each thing that candidates compute, as only within one is there a fastest."""
         told = [_told(self.family.computed(c.variant.spec), c.plan.arch.name) for c in self.candidates]
         sets: dict[str, list[int]] = {}
         for i, values in enumerate(told):
@@ -89,13 +90,13 @@ class Space:
 
     @property
     def label(self) -> str:
-        """What its candidates compute, where others compute something else."""
+        """A text for what its candidates compute, if other parts compute something else."""
         return ", ".join(f"{path}={value}" for path, value in self.problem.items())
 
     def ranked(self, shapes: Sequence[Shape], sms: int) -> list[Candidate]:
-        """Best first by the family's estimate, its geometric mean over `shapes`.
+        """The candidates, best first, by the geometric mean of the family's estimate over `shapes`.
 
-        Ties stand in an order of their own, whatever the text of the modules: a new template draws no others.
+        Ties have an order that does not depend on the modules' texts, so a change of templates does not change it.
         """
         costs: dict[str, float] = {}
         for candidate in self.candidates:
@@ -105,20 +106,20 @@ class Space:
 
 
 def _told(computed: Mapping[str, Any], arch: str) -> dict[str, str]:
-    """What is computed, path by path, as text."""
+    """Path -> text of the values that decide what is computed."""
     plain = {path: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for path, v in computed.items()}
     return {path: text_of(v) for item in plain.items() for path, v in leaves(*item)} | {"arch": arch}
 
 
 def space_of(document: Document) -> Space:
-    """Of a document that was loaded without its tuned file, so that every variant is there.
+    """The space of a document that was loaded without its tuned file, so that it has all variants.
 
-    Kept in the cache folder by all that it follows from: enumerating 100,000 points takes a second and more.
+    It is cached by everything that it depends on, since the enumeration of 100,000 points takes a second or more.
     Raises NoVariantError when nothing fits.
     """
     family = families.of(document)
     kept = _kept(document, family)
-    with contextlib.suppress(Exception):  # whatever a damaged file does to pickle: the space is enumerated again
+    with contextlib.suppress(Exception):  # a damaged file may raise anything; then enumerate again
         if kept:
             return Space(document, family, *pickle.loads(kept.read_bytes()))
     space = _enumerated(document, family)
@@ -129,7 +130,7 @@ def space_of(document: Document) -> Space:
 
 
 def _kept(document: Document, family: Family) -> Path | None:
-    """The file that the space is kept in; None for a family whose code cannot be told from another's."""
+    """The file in which the space is cached; None for a family whose code has no digest."""
     if not Path(inspect.getfile(type(family))).resolve().is_relative_to(stamp.PACKAGE):
         return None
     ours = Path(__file__).read_text(encoding="utf-8")
@@ -142,7 +143,7 @@ def _kept(document: Document, family: Family) -> Path | None:
 
 
 def _made_by(templates: Path) -> list[str]:
-    """Digests of the generator, of a family's templates and of tlxgen's own."""
+    """Digests of the generator, of the family's templates and of tlxgen's own templates."""
     return [
         stamp.generator(),
         *(digest.of_tree(f, ("**/*.j2", "**/_host.py")) for f in dict.fromkeys((templates, stamp.templates()))),
@@ -171,7 +172,7 @@ def _candidate(structure: Structure, variant: Variant, source: str) -> Candidate
 
 
 def options_of(plan: Plan) -> dict[str, Any]:
-    """The arguments of the triton.Config that a module has for this plan."""
+    """The arguments of this plan's triton.Config."""
     options: dict[str, Any] = {
         "kwargs": {p.name: p.value for p in plan.parameters if not p.baked},
         "num_warps": plan.launches[0].num_warps,
@@ -183,9 +184,10 @@ def options_of(plan: Plan) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Module:
-    """A structure's module to render: with one row of CONFIGS and no provenance, so that other axis values leave it.
+    """A structure's module to render. It has one row of CONFIGS and no provenance, so that its text does not depend on
+    other axis values.
 
-    Rendered texts are kept by a digest of all that goes into one; a damaged entry is made anew.
+    Rendered texts are cached by a digest of all that they depend on. A damaged entry is rendered again.
     """
 
     structure: Structure
@@ -228,24 +230,24 @@ class _Module:
             template=self.template,
             for_people=False,
         )
-        with contextlib.suppress(OSError):  # a cache folder that cannot be written costs time later, nothing else
+        with contextlib.suppress(OSError):  # if the cache folder cannot be written, a later run renders again
             write_atomic(self.path, f"{text}# {self.name}\n".encode())
         return text
 
 
 def _processes() -> BaseContext:
-    """How processes that render start: as forks of one that imports what all need, beginning now; or each by itself,
-    where there is no place for that one's socket."""
+    """The way in which rendering processes start: as forks of a server that starts its imports now or, if there is no
+    place for the server's socket, each by itself."""
     forkserver.set_forkserver_preload(RENDERER)
     try:
         forkserver.ensure_running()
-    except OSError:  # a path of a temporary folder that is too long for a socket
+    except OSError:  # the temporary folder's path is too long for a socket
         return get_context("spawn")
     return get_context("forkserver")
 
 
 class _Renderer:
-    """The texts of structures' modules, rendered beside whoever finds the structures; those that are known are read."""
+    """Renders the modules of structures in parallel with the search for structures. Cached texts are read."""
 
     def __init__(self, family: Family, processes: BaseContext) -> None:
         self._family, self._processes = family, processes
@@ -260,7 +262,7 @@ class _Renderer:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def add(self, structure: Structure) -> None:
-        """One more structure; where only a few are not known, no process is started for them."""
+        """Adds a structure. Processes are started only if more than a few texts are not cached."""
         module = _Module.of(self._family, structure)
         self._texts.append(module.load() or module)
         waiting = [i for i, text in enumerate(self._texts) if isinstance(text, _Module)]
@@ -271,7 +273,7 @@ class _Renderer:
                 self._texts[i] = self._pool.submit(_Module.render, cast(_Module, self._texts[i]))
 
     def texts(self) -> list[str]:
-        """Of all structures, in the order in which they came."""
+        """The texts of all structures, in the order in which they were added."""
         return [_text(text) for text in self._texts]
 
 

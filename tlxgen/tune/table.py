@@ -1,6 +1,6 @@
-"""The tuned file: what won each shape, by how much, over what, and what was rejected and why.
+"""Writes the tuned file: for each shape the winner, its margin and the candidates behind it; and the rejections.
 
-The same results give the same bytes: there is no date in it, and nothing of the machine but the device.
+The same results give the same bytes. The file has no date, and the device is all that it says about the machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .space import Candidate, Shape, Space
 
 @dataclass(frozen=True)
 class Won:
-    """The search of one shape; `class` is what the file calls it. `part`: which of the things that a spec computes."""
+    """The result of one search, for a shape (`class` in the file) and a part of the spec's space."""
 
     shape_class: Shape
     shapes: tuple[Shape, ...]
@@ -35,7 +35,7 @@ class Won:
 def render(
     space: Space, device: Device, spec: str, seed: int, classes: Sequence[Won], earlier: Earlier | None = None
 ) -> str:
-    """The file's text. `spec` is the path to show; of `earlier` runs what this one has nothing of is kept."""
+    """The file's text. `spec` is the path to show. Classes of `earlier` runs that this run has not tuned are kept."""
     earlier = earlier or Earlier()
     blocks = {key: _kept(block, earlier.versions, device) for key, block in earlier.classes.items()}
     blocks |= {won.key: "\n".join(_class(space, won)) for won in classes}
@@ -65,7 +65,7 @@ def _fault(candidate: Candidate, shape: Shape, result: Result) -> str:
 
 
 def _kept(block: str, versions: Mapping[str, str], device: Device) -> str:
-    """A class of an earlier run, which says its versions where they are others than the file's."""
+    """The text of a class of an earlier run. It states its versions if they differ from the file's."""
     if dict(versions) == dict(device.versions) or "\n  versions: " in block:
         return block
     return f"{block}\n  versions: {_flow(versions)}"
@@ -114,7 +114,7 @@ def _figures(space: Space, candidate: Candidate, shape: Shape, outcome: Outcome)
 
 
 def _flow(value: Any) -> str:
-    """A value on one line: YAML that is JSON but for the quotes of plain keys."""
+    """A value on one line, as YAML: like JSON, but without quotes around plain keys."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_plain(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -129,5 +129,5 @@ def _plain(key: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Five digits: more is noise, and a diff of noise hides what changed."""
+    """A number with five digits. More digits would be noise, which hides changes in a diff."""
     return f"{float(f'{value:.5g}'):.12g}"

@@ -1,6 +1,6 @@
-"""One tuning run: the classes side by side, each a search; the file at the end.
+"""A tuning run: one search a class, with several classes in parallel.
 
-Classes are independent of each other, so that the result is the same whatever the number of GPUs and compilers.
+Classes are independent of each other, so the result does not depend on the number of GPUs and compilers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Progress = Callable[[Shape, Outcome], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds of wall time that a run may take; None for as long as it needs."""
+    """The wall time in seconds that a run may take; None for no limit."""
 
     seconds: float | None
     start: float
@@ -43,7 +43,7 @@ class Budget:
         return cls(seconds, time.monotonic())
 
     def share(self, among: int) -> Budget:
-        """What is left, for the first of so many that have an equal part of it."""
+        """An equal share of the remaining time, for one of `among` searches."""
         now = time.monotonic()
         return Budget(None if self.seconds is None else (self.seconds - (now - self.start)) / among, now)
 
@@ -62,9 +62,9 @@ def tune(
     at_once: int,
     on_step: Progress = lambda shape_class, outcome: None,
 ) -> list[Won]:
-    """The search of every class of `shapes`, in the order of the classes; `at_once` of them side by side.
+    """Searches every class of `shapes`, `at_once` of them in parallel. The results are in the order of the classes.
 
-    Those with the most work come first, so that no GPU is left with a long one at the end.
+    Classes with the most work start first, so that no long search is left at the end.
 
     Raises DeviceError when a GPU cannot be used at all, and TlxgenError for a class in which no candidate is healthy.
     """
@@ -99,7 +99,7 @@ def tune(
     try:
         futures = {shape_class: pool.submit(one, shape_class) for shape_class in order}
         done = [futures[shape_class].result() for shape_class in grouped]
-    except BaseException:  # KeyboardInterrupt included: what hangs in a child would keep its thread waiting
+    except BaseException:  # including KeyboardInterrupt: a thread would wait for a hanging child
         pool.shutdown(wait=False, cancel_futures=True)
         worker.SLOTS.close()
         raise
@@ -108,7 +108,7 @@ def tune(
 
 
 def _worth(won: Won) -> bool:
-    """Whether the class has a winner. Raises TlxgenError if there is none and the budget is not why."""
+    """Whether the class has a winner. Raises TlxgenError if there is none for another reason than the budget."""
     if not won.outcome.order and not won.outcome.stopped:
         kinds = sorted({str(result.fault) for _, _, result in won.outcome.faults.values()})
         shape = "x".join(map(str, won.shape_class))
@@ -117,7 +117,7 @@ def _worth(won: Won) -> bool:
 
 
 def compile_order(lines: Mapping[Shape, Sequence[Candidate]], at_once: int) -> Iterator[tuple[Shape, Candidate]]:
-    """All candidates in about the order of their measuring: batch by batch of `at_once` classes, then the others."""
+    """All candidates in about the order in which they are measured: batch by batch, for `at_once` classes at a time."""
     waiting = iter(lines)
     while side_by_side := list(itertools.islice(waiting, max(1, at_once))):
         for first in range(0, max(len(lines[c]) for c in side_by_side), BATCH):
@@ -126,8 +126,11 @@ def compile_order(lines: Mapping[Shape, Sequence[Candidate]], at_once: int) -> I
 
 
 def known_device() -> Device | None:
-    """The GPU here, if a child has said before what it is: kept under what nvidia-smi says, which takes a tenth of the
-    time, so that a run that finds all its results in the cache never starts a child."""
+    """The GPU of this machine, if a child has described it before; otherwise None.
+
+    The description is cached by nvidia-smi's identity of the GPU, which takes a tenth of the time, so a run that finds
+    all its results in the cache never starts a child.
+    """
     identity = _identity()
     try:
         known = Device.from_json(json.loads(_kept(identity).read_text(encoding="utf-8")))
@@ -138,8 +141,10 @@ def known_device() -> Device | None:
 
 
 def device(module: str = worker.MODULE, asked: Future[dict[str, Any]] | None = None) -> Device:
-    """The GPU here and its versions, as the driver says or else a child, which may have been asked already. Raises
-    DeviceError when there is none."""
+    """The GPU of this machine and its versions, from the driver or else from a child, which may have been `asked`.
+
+    Raises DeviceError when there is none.
+    """
     found = cuda.describe() if module == worker.MODULE and worker.gpus() else None
     if not found:
         found = asked.result() if asked else worker.describe_task({"limit_s": worker.START_S, "module": module})
@@ -154,7 +159,7 @@ def _kept(identity: str) -> Path:
 
 
 def _identity() -> str:
-    """Name and driver of the first GPU that this process may use; empty where nvidia-smi is missing."""
+    """Name and driver of the first GPU that this process may use; empty if nvidia-smi is missing."""
     gpus = worker.gpus()
     return " ".join([readings.gpu_name(gpus[0]), readings.driver()]).strip() if gpus else ""
 
@@ -168,7 +173,7 @@ def require(space: Space, device: Device) -> None:
 
 
 def effort_of(ranked: int | None, exhaustive: bool, space: Space) -> Effort:
-    """The default effort, or with another number of candidates, or with all of them."""
+    """The default effort, an effort with `ranked` candidates, or the exhaustive one."""
     if exhaustive:
         return Effort.exhaustive(len(space.candidates))
     return Effort() if ranked is None else replace(Effort(), ranked=ranked, drawn=ranked // 3)

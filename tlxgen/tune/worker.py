@@ -1,8 +1,8 @@
-"""Child processes that compile and measure, as their parent sees them: started when needed, killed when they hang.
+"""The parent's side of child processes that compile and measure. They are started when needed and killed if they hang.
 
-Whatever a child says about a candidate, or becomes of it while a candidate is at work, is that candidate's result; the
-others go to a new child. The functions `compile_task`, `describe_task` and `measure_task` are what an Executor runs, in
-this process or, by Dask, on another host: they take and give plain data.
+The result of a candidate is what a child reports about it, or the crash or hang of the child while the candidate runs;
+the other candidates then go to a new child. An Executor runs `compile_task`, `describe_task` and `measure_task`, in
+this process or, by Dask, on another host. They take and return plain data.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from tlxgen.errors import DeviceError
 
 Json = dict[str, Any]
 MODULE = "tlxgen.tune.candidates"
-START_S = 60.0  # that a child may take to import torch and find its GPU
+START_S = 60.0  # limit of a child's start, in which it imports torch and finds its GPU
 
 
 @dataclass
 class _Kind:
-    """Children that are alike: those that nobody has, and how many there are in all."""
+    """Children of one kind: the idle ones, and the number of all."""
 
-    # Who has worked last has most of what it needs.
+    # The child that worked last is taken first, since its caches are warm.
     free: queue.LifoQueue[Child] = field(default_factory=queue.LifoQueue)
     count: int = 0
 
 
 class Slots:
-    """Children to share among the threads of this process."""
+    """Children that the threads of this process share."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, _Kind] = {}  # by module and environments
@@ -50,8 +50,10 @@ class Slots:
 
     @contextlib.contextmanager
     def child(self, module: str, environments: list[dict[str, str]], forked: bool = False) -> Iterator[Child]:
-        """A child that is nobody else's meanwhile: at most as many as `environments`, made when needed. They may be
-        `forked` if they use no GPU: a fork of a process that has looked for one cannot."""
+        """Lends a child to one thread. Children are made when needed, at most as many as `environments`.
+
+        They may be `forked` only if they use no GPU, since the fork of a process that has initialised CUDA cannot.
+        """
         apart = dict.fromkeys(json.dumps(environment) for environment in environments)
         with self._lock:
             kind = self._kinds.setdefault(json.dumps([module, *apart]), _Kind())
@@ -67,12 +69,12 @@ class Slots:
             kind.free.put(child)
 
     def close(self) -> None:
-        """Ends all children, and whoever waits for one of them hears that it was interrupted."""
+        """Ends all children. A thread that waits for one of them gets an error."""
         self._stop.set()
         with self._lock:
             self._nursery.close()
             for child in self._all:
-                child.kill()  # a process that has a GPU takes its time to end: all at once
+                child.kill()  # a process with a GPU ends slowly, so all are killed before any is waited for
             for child in self._all:
                 child.close()
             self._all.clear()
@@ -84,7 +86,7 @@ SLOTS = Slots()
 
 
 def shared_environment() -> dict[str, str]:
-    """What makes a measuring child find what a compiling child has compiled."""
+    """Environment variables by which a measuring child finds what a compiling child has compiled."""
     return {"TRITON_CACHE_DIR": str(stamp.cache_folder().resolve() / "tune" / "triton")}
 
 
@@ -96,19 +98,19 @@ def gpus() -> list[str]:
 
 
 def start_task(task: Json) -> None:
-    """Has a compiling child import what it needs, before there is anything to compile: that takes seconds."""
+    """Starts a compiling child's imports, which take seconds, before there is anything to compile."""
     with _compiler(task) as child:
         child.ask({"do": "start", **task}, float(task["limit_s"]))
 
 
 def warm_task(task: Json) -> None:
-    """Has a measuring child load what it needs, before there is anything to measure."""
+    """Starts a measuring child's imports before there is anything to measure."""
     with _gpu(task) as child:
         child.ask({"do": "start", "gpu": True, **task}, float(task["limit_s"]))
 
 
 def rehearse_task(task: Json) -> None:
-    """Has a measuring child go through a measurement without a candidate, before there is one."""
+    """Runs a measurement without a candidate in a measuring child, so that the first real one finds all loaded."""
     with _gpu(task) as child:
         child.ask({"do": "rehearse", **task}, float(task["limit_s"]))
 
@@ -116,7 +118,7 @@ def rehearse_task(task: Json) -> None:
 def compile_task(task: Json) -> Json:
     """Compiles one candidate for one kind of shape: {"fault": None} or {"fault": "compile", "text": why}.
 
-    What comes out is in Triton's cache, where the child that measures finds it.
+    The compiled kernel is in Triton's cache, where the measuring child finds it.
     """
     with _compiler(task) as child:
         answer = child.ask({"do": "compile", **task}, float(task["limit_s"]))
@@ -177,8 +179,8 @@ def _gpu(task: Json) -> Iterator[Child]:
 
 
 def dask_setup(worker: Any) -> None:
-    """What `dask worker --preload tlxgen.tune.worker` calls: children start with the Dask worker, so that a run finds
-    them there, a GPU's and one for each further thread."""
+    """Called by `dask worker --preload tlxgen.tune.worker`: starts children with the Dask worker, one for the GPU and
+    one for each further thread, so that they are ready for a run."""
     threads = int(worker.state.nthreads)
     task = {"module": MODULE, "workers": max(1, threads - 1), "limit_s": START_S}
     pool = ThreadPoolExecutor(threads)

@@ -1,1 +1,1 @@
-"""One module a verb that does more than print: what the command line does for people with the packages below it."""
+"""The verbs of the command line that do more than print, one module each. They use the packages below."""

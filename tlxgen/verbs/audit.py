@@ -1,4 +1,4 @@
-"""`tlxgen verify --audit N`: records drawn at random are run again as they say, and must come out the same."""
+"""`tlxgen verify --audit N`: runs randomly drawn records again with their settings, and compares the results."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tlxgen.working import Working
 
 @dataclass(frozen=True)
 class Options:
-    """`count` records are drawn by `seed`, and all of modules that have changed `since` a revision."""
+    """The options of an audit: `count` records are drawn by `seed`, and all modules that changed `since` a revision."""
 
     count: int
     seed: str = ""
     since: str | None = None
     workers: int | None = None
     limits: Limits = field(default_factory=Limits)
-    every: bool = False  # finding is told, and not one of each kind
+    every: bool = False  # print every finding, not one of each kind
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Recorded:
 
     @property
     def at(self) -> str:
-        """What the draw goes by: the same in every clone."""
+        """The key by which structures are drawn, which is the same in every clone."""
         return f"{self.folder.name}/{self.name}"
 
     @property
@@ -63,7 +63,7 @@ class Recorded:
 
 @dataclass
 class Outcome:
-    """What came of one record: how it differs from what was found now, or why it could not be run."""
+    """The outcome of one record: how it differs from the present result, or why it could not be run."""
 
     recorded: Recorded
     differences: list[str] = field(default_factory=list)
@@ -77,10 +77,10 @@ class Outcome:
 
 
 def run(specs: Sequence[Path], options: Options, record: Path | None) -> int:
-    """Audits records of the locks of `specs`, of all in generated/ where there are none.
+    """Audits records in the locks of `specs` or, without specs, in all locks of generated/.
 
-    Returns 0 when all came out as recorded, 1 for a difference, 2 when one could not be run to its end. Raises
-    TlxgenError, also where nothing is recorded.
+    Returns 0 if all results are as recorded, 1 for a difference, and 2 if a run did not complete. Raises TlxgenError,
+    also if there is no record.
     """
     require_outputs({"--json": record})
     options = replace(options, seed=options.seed or secrets.token_hex(4))
@@ -121,7 +121,7 @@ def _recorded(specs: Sequence[Path]) -> Iterator[Recorded]:
 
 
 def draw(pool: Sequence[Recorded], options: Options) -> list[Recorded]:
-    """The records to audit, in the order of the pool: who knows the seed knows which, on every machine."""
+    """The records to audit, in the order of the pool. The seed alone decides which, on every machine."""
     ranked = sorted(pool, key=lambda one: digest.of_text(f"{options.seed} {one.at}"))
     chosen = {one.at for one in ranked[: options.count]}
     chosen |= {one.at for one in _changed(pool, options.since)} if options.since else set()
@@ -129,9 +129,9 @@ def draw(pool: Sequence[Recorded], options: Options) -> list[Recorded]:
 
 
 def _changed(pool: Sequence[Recorded], since: str) -> Iterator[Recorded]:
-    """The structures whose kernels are not what they were at a revision. Raises ReviewError.
+    """The structures whose kernels differ from those at a revision. Raises ReviewError.
 
-    A change of host code is one of all modules, and so is that of the form of records; of those a sample is enough.
+    A change of host code, or of the form of records, affects all modules; for these the random sample is enough.
     """
     before: dict[Path, Mapping[str, Any]] = {}
     for one in pool:
@@ -143,7 +143,7 @@ def _changed(pool: Sequence[Recorded], since: str) -> Iterator[Recorded]:
 
 
 def _structures_at(folder: Path, revision: str) -> Mapping[str, Any]:
-    """What a folder's lock had at a revision; nothing where it had none, or one that nobody can read."""
+    """The structures in a folder's lock at a revision; empty if it had no lock, or one that cannot be read."""
     repository = Repository(folder)
     entry = repository.entry(revision, repository.inside(folder / lock.NAME))
     try:
@@ -155,7 +155,7 @@ def _structures_at(folder: Path, revision: str) -> Mapping[str, Any]:
 
 
 def _outcomes(drawn: Sequence[Recorded], options: Options) -> list[Outcome]:
-    """Runs what was drawn, and prints what comes of each."""
+    """Runs the drawn records, and prints each outcome."""
     proofs = Proofs()
     outcomes = [Outcome(one) for one in drawn]
     jobs = {job: outcome for outcome in outcomes if (job := _job(outcome, proofs))}
@@ -175,7 +175,7 @@ def _outcomes(drawn: Sequence[Recorded], options: Options) -> list[Outcome]:
 
 
 def _job(outcome: Outcome, proofs: Proofs) -> StructureJob | None:
-    """What runs a record again; None, and a difference, for one that is not of the module that lies there."""
+    """The job that runs a record again; None, with a difference noted, if the record is of another module text."""
     one = outcome.recorded
     record = one.record
     if record is None:
@@ -196,9 +196,9 @@ def _job(outcome: Outcome, proofs: Proofs) -> StructureJob | None:
 
 
 def differences(record: Record, result: Result, same: bool) -> list[str]:
-    """How a result differs from what is recorded; where the simulator is not the `same`, only in what it finds.
+    """How a result differs from the record. If the simulator is not the `same`, only the findings are compared.
 
-    Lines are not compared: a comment that came or went moves them, and the record is still of the same code.
+    Line numbers are not compared, since comments move them without a change of the code.
     """
     was = Counter(f"{f.severity} {f.id}" for f in record.findings)
     now = Counter(f"{f.severity} {f.id}" for f in findings_of(result))
@@ -227,7 +227,7 @@ def _print(outcome: Outcome, options: Options) -> None:
 
 
 def _to_json(outcomes: Sequence[Outcome], pool: int, options: Options) -> dict[str, Any]:
-    """What `--json` has of an audit; docs/verify.md describes it."""
+    """An audit for `--json`, as docs/verify.md describes it."""
     targets = []
     for outcome in outcomes:
         record, result = outcome.recorded.record, outcome.result

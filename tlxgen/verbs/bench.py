@@ -1,4 +1,4 @@
-"""`tlxgen bench` for people: a table as the shapes are done, and the record in the forms that are asked for."""
+"""`tlxgen bench`: prints a table while shapes are timed, and writes the record in the requested forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tlxgen.working import Working, of_spec
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write; None for those that are not asked for."""
+    """The files to write; None for those that are not requested."""
 
     json: Path | None = None
     csv: Path | None = None
@@ -36,7 +36,7 @@ class Outputs:
     tritonbench: Path | None = None
 
     def require(self) -> None:
-        """Raises TlxgenError for a file that cannot be written, that another is, or that is somebody's source."""
+        """Raises TlxgenError for a file that cannot be written, that is given twice, or that is a source file."""
         require_outputs({f"--{name}": path for name, path in vars(self).items()}, {"--tritonbench": MARK})
         if self.plot:
             require_plot(self.plot)
@@ -44,13 +44,13 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Shapes drawn by the family's distribution: how many (None: shapes are named), and the seed (None: 0)."""
+    """Random shapes of the family's distribution: their number (None: shapes are given) and the seed (None: 0)."""
 
     count: int | None = None
     seed: int | None = None
 
     def require(self) -> None:
-        """Raises TlxgenError for a seed of nothing."""
+        """Raises TlxgenError for a seed without random shapes."""
         if self.count is None and self.seed is not None:
             raise TlxgenError("--seed needs --random, whose shapes it decides")
 
@@ -66,10 +66,10 @@ def run(
     drawn: Drawn = Drawn(),
     earlier: Path | None = None,
 ) -> int:
-    """Times what the spec gives now; 0 unless something failed, gave wrong numbers, or fell behind `earlier`.
+    """Times the present modules of the spec. Returns 0 unless a case failed, was wrong, or fell behind `earlier`.
 
-    That is a record of `bench --json`. Of shapes that are `drawn`, only what people call is timed: a function that
-    chooses among structures, and not each of these.
+    `earlier` is a record of `bench --json`. On random shapes only public functions are timed: a function that chooses
+    among structures, and not each structure.
     """
     drawn.require()
     outputs.require()
@@ -137,13 +137,13 @@ def _run(
 
 
 def _called(wanted: Sequence[tuple[Shape, Bench]]) -> list[str]:
-    """What people call of each problem: with shapes of its own, all of them are one sample."""
+    """The public function of each problem. Each problem has its own shapes, and all of them are one sample."""
     parts = {id(part): (shape, part) for shape, part in wanted}.values()
     return [case.name for shape, part in parts for case in part.cases(shape) if not case.baseline]
 
 
 def _time(wanted: Sequence[tuple[Shape, Bench]], turns: int, workers: int) -> Record:
-    """Times each part of a bench on the shapes that it stands beside."""
+    """Times each part of a bench on its shapes."""
     from tlxgen.bench.gpu import Gpu
 
     gpu, say = Gpu(), _teller()
@@ -154,7 +154,7 @@ def _time(wanted: Sequence[tuple[Shape, Bench]], turns: int, workers: int) -> Re
     for shape, part in wanted:
         name = "x".join(map(str, shape))
         problem, cases = part.problem(shape, gpu.device), part.cases(shape)
-        chain = not part.every_config  # of hundreds of configs it would double the time
+        chain = not part.every_config  # for hundreds of configs it would double the time
         done = time_problem(problem, cases, gpu, turns=turns, chain=chain, on_step=lambda step: say(f"{name}: {step}"))  # noqa: B023
         readings.append({"shape": shape, **gpu.conditions()})
         rows += done
@@ -173,7 +173,7 @@ def _time(wanted: Sequence[tuple[Shape, Bench]], turns: int, workers: int) -> Re
 
 
 def _teller() -> Callable[[str], None]:
-    """Says on stderr what is being done, and since when: a line each, so that a log shows where the time went."""
+    """A function that prints each step on stderr with the time since the start, so that a log shows the times."""
     start = time.monotonic()
 
     def say(step: str) -> None:

@@ -1,4 +1,4 @@
-"""`tlxgen build` for people: a progress bar while it works, then one line a spec."""
+"""`tlxgen build`: shows a progress bar, then prints one line for each spec."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from tlxgen.proof import State
 
 T = TypeVar("T")
-NAMED = 6  # modules; of more the number is said, and --json names them
+NAMED = 6  # limit of the modules that are named; of more only the number is printed, and --json names them
 
 
 @dataclass(frozen=True)
 class Options:
-    """`roots`: the projects whose folders without a spec are named and, with `prune`, removed. `proven`: a check fails
-    for modules that no record proves."""
+    """The options of `build`. `roots` are the projects whose folders without a spec are named and, with `prune`,
+    removed. With `proven`, a check fails for modules that no record proves."""
 
     out: Path | None = None
     check: bool = False
@@ -40,7 +40,7 @@ class Options:
 
 
 def run(specs: list[Path], options: Options) -> int:
-    """Builds each spec; returns 0, or 1 when `check` found something stale or, if they must be, not proven.
+    """Builds each spec. Returns 0, or 1 if `check` found a module that is stale or, with `proven`, not proven.
 
     Raises the errors of all specs at once.
     """
@@ -70,7 +70,7 @@ def run(specs: list[Path], options: Options) -> int:
 
 
 def states_of(built: Built) -> dict[str, State]:
-    """What the records say of each module of a check, by structure; at the settings that `verify` has by default."""
+    """Structure -> state of its record, for the modules of a check, at the default settings of `verify`."""
     if not built.entries:
         return {}
     from tlxgen.proof import read, simulator_of, state_of
@@ -81,7 +81,7 @@ def states_of(built: Built) -> dict[str, State]:
 
 
 def _proof_lines(built: Built, states: Mapping[str, State]) -> Iterator[str]:
-    """A line for each state that is not the best, with the modules that are in it."""
+    """A line for each state but the best, with its modules."""
     if not states:
         return
     from tlxgen.proof import State
@@ -94,7 +94,7 @@ def _proof_lines(built: Built, states: Mapping[str, State]) -> Iterator[str]:
 
 
 def _pruned(gone: Sequence[Orphan], force: bool) -> dict[Orphan, tuple[str, ...]]:
-    """Removes folders; what is left in each. Raises the errors of all of them at once, and has removed the others."""
+    """Removes folders, and returns what is left in each. It removes all that it can, then raises all errors at once."""
     left: dict[Orphan, tuple[str, ...]] = {}
     faults: list[TlxgenError] = []
     for orphan in gone:
@@ -137,9 +137,9 @@ def _to_json(done: Sequence[Built], gone: Sequence[Orphan], options: Options) ->
 
 
 def run_verified(specs: list[Path], out: Path | None, force: bool = False) -> int:
-    """Builds the specs if the simulator finds nothing wrong with what would be written; else writes nothing at all.
+    """Builds the specs if the simulator has no findings on the modules that would be written; else writes nothing.
 
-    Returns 0; 1 for findings that are errors, 2 for what could not be run. Raises the errors of all specs at once.
+    Returns 0, 1 for findings that are errors, or 2 if a run did not complete. Raises the errors of all specs at once.
     """
     from tlxgen.verbs import verify
 
@@ -179,7 +179,7 @@ def _each(specs: list[Path], make: Callable[[Path, Step | None], T]) -> list[T]:
 
 
 def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
-    """What gives each spec its bar; draws only on a terminal, and imports rich only then."""
+    """A function from a spec to its progress bar. It draws, and imports rich, only on a terminal."""
     if not sys.stderr.isatty():
         return lambda spec: None
     from rich.console import Console
@@ -195,7 +195,7 @@ def _bar(stack: ExitStack) -> Callable[[Path], Step | None]:
 
 
 def tell(built: Built, check: bool) -> None:
-    """Prints what a build did, in a line, and its notes."""
+    """Prints a line about the result of a build, and its notes."""
     print(_line(built, check))
     for note in built.notes:
         print(f"  {note}")
@@ -211,6 +211,6 @@ def _line(built: Built, check: bool) -> str:
 
 
 def _from_here(folder: Path) -> Path:
-    """A folder as people in the current one call it."""
+    """The path of a folder, relative to the current one if possible."""
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder

@@ -1,4 +1,4 @@
-"""`tlxgen check` for people: a line a structure, then every failed case, and the whole as JSON for the record."""
+"""`tlxgen check`: prints a line for each structure, then every failed case, and writes all results as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tlxgen.working import of_spec
 def run(
     specs: list[Path], repeats: int, workers: int, timeout_s: float, seed: int, peers: bool, results: Path | None
 ) -> int:
-    """Checks what the specs give now, prints a table; 0 when all cases pass, else 1."""
+    """Checks the present modules of the specs and prints a table. Returns 0 when all cases pass, else 1."""
     require_outputs({"--json": results})
     check_torch()
     arches = {spec: kernels_of(spec).some().structures[0].plan.arch for spec in specs}
@@ -79,7 +79,7 @@ def _record(cases: list[Result], device: str) -> str:
 
 
 def _by_config(cases: list[Result]) -> list[Result]:
-    """A row a config: the error of each shape, those of torch's kernels, and what was wrong with those that failed."""
+    """One row for each config: its error on each shape, the errors of torch's kernels, and the reasons of failures."""
     rows: dict[tuple[str, str], Result] = {}
     for c in cases:
         head = {"structure": c["structure"], "config": c["config"], "repeats": c["repeats"], "errors": {}, "failed": {}}

@@ -1,8 +1,8 @@
-"""`tlxgen compile`: every config of every structure to a cubin, with no GPU, and held against the plan.
+"""`tlxgen compile`: compiles every config of every structure to a cubin without a GPU, and compares it with the plan.
 
-What came out goes into the lock: digests of PTX and SASS, and the resource figures. A generated module that is named
-itself is compiled as it lies there, with the rows that its table CONFIGS has. Hand-written kernels are compiled as
-their host code launches them (`launched`); they have no plan, and nothing of them is recorded.
+The lock records digests of PTX and SASS, and the resource figures. A generated module that is given as a target is
+compiled as it is, with the rows of its table CONFIGS. Hand-written kernels are compiled as their host code launches
+them (`launched`); they have no plan, and they are not recorded.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ MOVED = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of one variant of one spec: what is compiled, and what it should look like."""
+    """One kernel of one variant of a spec: what is compiled, and the plan to compare it with."""
 
     work: Working
     structure: str
     variant: Variant
     launch: Launch
     job: Job
-    planned: bool = True  # False for a row of CONFIGS that somebody wrote by hand: the plan is of another
+    planned: bool = True  # False for a row of CONFIGS that was written by hand: the plan is another variant's
 
     @property
     def plan(self) -> Plan:
@@ -62,13 +62,13 @@ class Kernel:
 
     @property
     def is_main(self) -> bool:
-        """Whether this is the kernel that the plan describes; a split-K reduction, say, is not."""
+        """Whether this is the kernel that the plan describes, unlike, for example, a split-K reduction."""
         return self.launch.kernel == self.plan.launches[0].kernel
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a compiled kernel that is not as it should be. `hard` fails the command, others only --strict."""
+    """A difference of a compiled kernel from the plan. A `hard` one fails the command, others only with --strict."""
 
     kernel: Kernel
     text: str
@@ -86,7 +86,7 @@ def run(
     arch: Arch = "sm90",
     toolchain: str = "fbtriton",
 ) -> int:
-    """Compiles specs, generated modules and what hand-written files launch; prints tables.
+    """Compiles specs, generated modules and the kernels that hand-written files launch, and prints tables.
 
     Returns 0 if all compiled as planned (with `strict`, no spill), 1 if not, 2 if a module could not be imported or
     hand-written host code could not be run to its end. `config` and `arch` are for hand-written targets: which config
@@ -168,7 +168,7 @@ def _to_json(
 
 
 def _is_by_hand(target: str) -> bool:
-    """Whether a target is hand-written: no spec, and no generated module that has no cases of its own."""
+    """Whether a target is hand-written: not a spec, and not a generated module without cases of its own."""
     if not target.endswith(".py") or sidecar(Path(target)).exists():
         return is_hand_written(target)
     return of_module(Path(target)) is None
@@ -183,7 +183,7 @@ def _work(target: Path, copies: ExitStack) -> Working:
 
 
 def all_kernels(work: Working) -> list[Kernel]:
-    """Every kernel that the modules at work launch. Raises NoVariantError where nothing fits."""
+    """All kernels that the modules launch. Raises NoVariantError if no variant fits."""
     kernels: Kernels = kernels_of(work.spec).some()
     if work.structure:
         return list(_edited(work, kernels.structure(work.structure)))
@@ -197,7 +197,7 @@ def all_kernels(work: Working) -> list[Kernel]:
 
 
 def _edited(work: Working, structure: Structure) -> Iterator[Kernel]:
-    """The kernels of a module that somebody may have edited: those of the rows that it has."""
+    """The kernels of a module that may have been edited: those of the rows that it has."""
     path = work.path(structure.name)
     for row in config_rows(path):
         variant, same = structure.variant_of(row)
@@ -210,7 +210,7 @@ def _edited(work: Working, structure: Structure) -> Iterator[Kernel]:
 
 
 def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
-    """What compiles a kernel of a variant, whose generated module is at `module`."""
+    """The job that compiles a kernel of a variant, whose generated module is at `module`."""
     assert variant.plan
     arguments = [Argument(a.name, a.type) for a in launch.arguments]
     arguments += [Argument(name, "constexpr") for name, _ in launch.constants]
@@ -229,7 +229,7 @@ def job_of(module: Path, variant: Variant, launch: Launch) -> Job:
 
 
 def judge(kernel: Kernel, outcome: Outcome) -> Iterator[Finding]:
-    """What the compiler did that the plan does not say."""
+    """Yields the differences of the compiler's result from the plan."""
     found = outcome.resources
     if found is None:
         yield Finding(kernel, outcome.error, True)
@@ -271,7 +271,7 @@ def _against_plan(plan: Plan, found: Resources) -> Iterator[tuple[str, object, o
 
 
 def _allocation(columns: int) -> int:
-    """What tcgen05.alloc takes: a power of two, at least 32; nothing for nothing."""
+    """The columns that tcgen05.alloc takes: a power of two, at least 32; 0 for 0."""
     return max(32, 1 << (columns - 1).bit_length()) if columns else 0
 
 
@@ -280,7 +280,7 @@ def _moves(moves: Sequence[tuple[str, int]]) -> str:
 
 
 def _record(work: Working, pairs: Sequence[tuple[Kernel, Outcome]], version: str) -> None:
-    """Puts what was compiled into the lock, for the modules there that were compiled."""
+    """Records in the lock the results of the modules that were compiled."""
     results: dict[str, dict[str, Any] | None] = {}
     entries = lock.read(work.generated).get("structures", {})
     for name in dict.fromkeys(k.structure for k, _ in pairs):
@@ -292,14 +292,14 @@ def _record(work: Working, pairs: Sequence[tuple[Kernel, Outcome]], version: str
 
 
 def _key(kernel: Kernel) -> str:
-    """What tells the kernels of a structure apart, without the name that all of theirs begin with."""
+    """The key of a kernel among those of its structure, without their common prefix."""
     constants = " ".join(f"{n}={v}" for n, v in kernel.launch.constants)
     common = kernel.plan.launches[0].kernel.removesuffix("kernel")
     return f"{kernel.launch.kernel.removeprefix(common)} {constants}".strip()
 
 
 def _figures(found: Resources) -> dict[str, Any]:
-    """A kernel's resources as the lock holds them: on one line each, opcodes and all, but no loops."""
+    """A kernel's resources for the lock, on one line, with counts of opcodes but without loops."""
     data = found.to_json()
     del data["loops"]
     data["cluster"] = list(found.cluster)

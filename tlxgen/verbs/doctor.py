@@ -1,4 +1,4 @@
-"""`tlxgen doctor`: what works on this machine, and the one line that mends what does not."""
+"""`tlxgen doctor`: prints what works on this machine, and a command that repairs what does not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tlxgen.record import head
 
 
 def run(verb: str | None, as_json: bool) -> int:
-    """Prints every check; 0, or 1 for a fault, or, where a verb is given, unless that one works here."""
+    """Prints every check. Returns 1 for a fault or, if a verb is given, unless that verb works here; else 0."""
     if verb is not None and verb not in NEEDS:
         raise TlxgenError(f"no verb {verb!r}", remedy=f"verbs: {', '.join(NEEDS)}")
     checks = examine()

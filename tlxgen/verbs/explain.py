@@ -1,4 +1,4 @@
-"""`tlxgen explain`: what a key, a value or a word means, and when to choose which."""
+"""`tlxgen explain`: prints what a key, a value or a word means, and when to choose which value."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tlxgen.explain.topics import alike
 from tlxgen.record import head
 from tlxgen.terminal import emphasised
 
-MOST = 110  # columns that still read well
+MOST = 110  # limit of the columns of text
 AFTER = "tlxgen explain WORD: a key of a spec (tasks.mma.order), the end of one (order), a value, or one of the above"
 
 
 def run(text: str, kernel: str | None, as_json: bool) -> int:
-    """Prints what `text` means, or, for no text, what can be asked; 0. Raises TlxgenError for an unknown word."""
+    """Prints what `text` means or, without one, what can be asked. Returns 0. Raises TlxgenError for unknown words."""
     known = _families(kernel)
     if not text.strip():
         print(json.dumps(_topics(known), indent=1) if as_json else "\n".join(_overview(known)))
@@ -36,7 +36,7 @@ def run(text: str, kernel: str | None, as_json: bool) -> int:
 
 
 def complete(incomplete: str) -> list[str]:
-    """For a shell: the keys and words that begin so."""
+    """The keys and words that start with `incomplete`, for a shell's completion."""
     known, _ = families.loaded()
     names = {k.path for f in known.values() for k in keys_of(f)} | {n for w in words() for n in w.names}
     return sorted(name for name in names if name.startswith(incomplete))
@@ -79,7 +79,7 @@ def _topics(known: dict[str, families.Family]) -> dict[str, Any]:
 
 
 def _families(kernel: str | None) -> dict[str, families.Family]:
-    """The families that are asked about. Raises TlxgenError for a name that is none of them."""
+    """The families that are asked about. Raises TlxgenError for an unknown name."""
     if kernel is not None:
         if kernel not in families.names():
             raise TlxgenError(f"no kernel family {kernel!r}", remedy=f"families: {', '.join(families.names())}")
@@ -119,7 +119,7 @@ def _named(word: Word) -> str:
 
 
 def _text(text: str) -> Iterator[str]:
-    """Paragraphs, each wrapped anew."""
+    """The paragraphs of a text, each wrapped."""
     for i, paragraph in enumerate(text.split("\n\n")):
         if i:
             yield ""
@@ -154,7 +154,7 @@ def _of_key(group: Sequence[Key]) -> Iterator[str]:
 
 
 def _facts(key: Key, listed: bool) -> Iterator[str]:
-    """What else is known of a key: its values where no text tells them, its default, and what becomes of it."""
+    """Further lines about a key: its values if no text lists them, its default, and the parameter that it becomes."""
     values = "" if listed else ", ".join(value for value, _ in key.values)
     kind = " or ".join(filter(None, [values, key.kind]))
     if kind and not listed:
@@ -172,7 +172,7 @@ def _facts(key: Key, listed: bool) -> Iterator[str]:
 
 
 def _of_values(values: Sequence[tuple[Key, str]]) -> Iterator[list[str]]:
-    """A value that many keys have in the same sense is told once."""
+    """Lines about values. A value with the same meaning for several keys has one entry."""
     groups: dict[tuple[str, str], list[Key]] = {}
     for key, value in values:
         groups.setdefault((value, dict(key.values)[value]), []).append(key)
@@ -185,7 +185,7 @@ def _of_values(values: Sequence[tuple[Key, str]]) -> Iterator[list[str]]:
 
 
 def _without_values(key: Key) -> str:
-    """A key's text without those of its values, which stand behind it in the schema where no list has them."""
+    """A key's text without the texts of its values, which the schema appends if it does not enumerate values."""
     text = key.text
     for value, told in key.values:
         text = text.replace(f" {value}: {told}", "")
@@ -193,7 +193,7 @@ def _without_values(key: Key) -> str:
 
 
 def _entries(texts: Mapping[str, str]) -> Iterator[str]:
-    """Names, and their texts in a column beside them."""
+    """Lines with names, and their texts in a second column."""
     column = max(map(len, texts), default=0) + 4
     for name, text in texts.items():
         first, *others = textwrap.wrap(text, max(30, _width() - column)) or [""]

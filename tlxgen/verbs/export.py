@@ -1,4 +1,4 @@
-"""`tlxgen export`: a spec's function as a Solution of FlashInfer."""
+"""`tlxgen export`: writes a spec's function as a Solution of FlashInfer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tlxgen.project import from_here
 
 
 def run(spec: Path, definition: Path, out: Path, author: str, eps: float | None) -> int:
-    """Writes the Solution into `out`, a JSON file. Returns 0; raises TlxgenError."""
+    """Writes the Solution into `out`, a JSON file. Returns 0. Raises TlxgenError."""
     told = read_definition(definition)
     known = functions(kernels_of(spec))
     sources = {name: data.decode() for name, data in contents(spec).items() if name.endswith(".py")}

@@ -1,4 +1,4 @@
-"""How `tlxgen verify` prints what is wrong with a target: the verdict first, what the barriers have to say, and the
+"""Prints the findings of `tlxgen verify` on a target: first the verdict, then the state of the barriers, then the
 findings that follow from it, folded."""
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tlxgen.verify import Result
 from tlxgen.words import counted
 
 Found = Mapping[str, Any]  # a finding, a verdict or a place, as the record has it
-ARRAYS = 6  # of barriers that are shown
+ARRAYS = 6  # limit of the barrier arrays that are shown
 
 
 def told(result: Result, every: bool) -> Iterator[str]:
-    """Lines about the findings of a target; with `every` each finding, with its witness, instead of one a kind."""
+    """Lines about the findings of a target: one of each kind or, with `every`, each finding with its witness."""
     verdict = result.verdict
     if verdict:
         yield f"most likely: {verdict['cause']}"
@@ -50,7 +50,7 @@ def _barriers(arrays: Sequence[Found]) -> Iterator[str]:
 
 
 def _folded(findings: Sequence[Found]) -> Iterator[str]:
-    """One line for each kind, with the first of it."""
+    """One line for each kind, with its first finding."""
     if not findings:
         return
     kinds: dict[str, list[Found]] = {}
@@ -89,6 +89,6 @@ def _source(place: Found) -> str:
 
 
 def _at(place: Found) -> str:
-    """A place as terminals and editors open it: path:line:column, the column of the line's first sign."""
+    """A place as path:line:column, which terminals and editors open. The column is that of the first character."""
     text = linecache.getline(place["path"], place["line"])
     return f"{place['path']}:{place['line']}:{len(text) - len(text.lstrip()) + 1}"

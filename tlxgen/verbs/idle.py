@@ -1,4 +1,4 @@
-"""Options of `tlxgen verify` and `compile` that would do nothing beside others, and are refused."""
+"""Refuses options of `tlxgen verify` and `compile` that have no effect beside others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ARCH = "--arch is of FILE.py:function; specs and cases say their own architectu
 
 
 def refuse_idle(targets: Sequence[str], **given: Any) -> None:
-    """Raises TlxgenError for options that have no effect; those that were not given are None or False."""
+    """Raises TlxgenError for options that have no effect. An option that was not given is None or False."""
     faults = [TlxgenError(text) for text in _idle(targets, given)]
     if faults:
         raise faults[0] if len(faults) == 1 else SpecErrors(faults)
@@ -27,7 +27,7 @@ def refuse_idle_of_compile(targets: Sequence[str], *, config: int | None, arch: 
 
 
 def refuse_idle_of_records(**given: Any) -> None:
-    """The same for the options of `tlxgen verify` that are about records in locks."""
+    """The same for the options of `tlxgen verify` that concern records in locks."""
     faults = [TlxgenError(text) for text in _idle_of_records(given)]
     if faults:
         raise faults[0] if len(faults) == 1 else SpecErrors(faults)

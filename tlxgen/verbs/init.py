@@ -1,4 +1,4 @@
-"""`tlxgen init`: a spec with comments, and the schema beside it, for a folder that has none."""
+"""`tlxgen init`: writes a spec with comments, and the schema beside it, into a folder without specs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tlxgen.spec.validate import collect
 from tlxgen.terminal import emphasised
 from tlxgen.verbs.schema import schema
 
-KERNEL, ARCH = "gemm", "sm90"  # what is begun with where nobody says otherwise
+KERNEL, ARCH = "gemm", "sm90"  # defaults
 
 
 def run(folder: Path, kernel: str | None, arch: str | None, name: str | None, like: str | None) -> int:
-    """Writes specs/NAME.yaml and the schema that editors check it with; 0. Never overwrites: raises TlxgenError.
+    """Writes specs/NAME.yaml, and the schema by which editors check it. Returns 0. Raises TlxgenError if a file exists.
 
-    The spec is the one that is shipped as `like`, with those that it extends, or, for None, it has every key of the
+    The spec is a copy of the shipped spec `like`, with those that it extends. Without `like`, it has every key of the
     family for `arch` in comments.
     """
     if like is not None and (kernel or arch):
@@ -65,7 +65,7 @@ def _commented(kernel: str, arch: str, name: str | None) -> dict[str, str]:
 
 
 def _copied(like: str, name: str | None) -> dict[str, str]:
-    """The texts of a shipped spec, under another name if one is given, and of those that it extends, by file name.
+    """File name -> text of a shipped spec, renamed if `name` is given, and of those that it extends.
 
     Raises TlxgenError.
     """
@@ -99,9 +99,9 @@ def _require_name(name: str, family: families.Family, arch: str) -> None:
 
 
 def _there(path: Path) -> str | None:
-    """The text of a file; None where there is none. Raises TlxgenError for what is no file, before anything is written.
+    """The text of a file; None if there is none. Raises TlxgenError, before anything is written, if it is not a file.
 
-    A new file would not be written through a link that leads nowhere.
+    A dangling link also counts as not a file, since a new file could not be written through it.
     """
     try:
         return read_regular(path).decode(errors="replace")
@@ -113,7 +113,7 @@ def _there(path: Path) -> str | None:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Raises TlxgenError for a file that is there, and for one that cannot be written."""
+    """Writes a new file. Raises TlxgenError if it exists or cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

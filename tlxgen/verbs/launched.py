@@ -1,4 +1,4 @@
-"""`tlxgen compile` for hand-written kernels: what their own host code launches, with no plan to hold it against."""
+"""`tlxgen compile` for hand-written kernels. It compiles what their own host code launches, and there is no plan."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Options:
 
 @dataclass(frozen=True)
 class Launched:
-    """What hand-written targets launch, compiled."""
+    """The compiled kernels of hand-written targets."""
 
     recordings: list[Recording] = field(default_factory=list)
     compiled: list[Compiled] = field(default_factory=list)
 
     def exit_code(self, strict: bool) -> int:
-        """2 where a target could not be run, else 1 where a kernel is not as it should be, else 0."""
+        """2 if a target could not be run, else 1 if a kernel has a finding that fails the command, else 0."""
         if any(recording.error for recording in self.recordings):
             return 2
         return int(any(hard or strict for one in self.compiled for _, hard in findings(one)))
 
 
 def jobs(targets: Sequence[str], options: Options) -> list[Job]:
-    """What there is to run. Raises the errors of all targets at once."""
+    """The jobs of all targets. Raises the errors of all targets at once."""
     found: list[Job] = []
     faults: list[TlxgenError] = []
     for target in dict.fromkeys(targets):
@@ -57,7 +57,7 @@ def jobs(targets: Sequence[str], options: Options) -> list[Job]:
 
 
 def execute(some: Sequence[Job], options: Options) -> Launched:
-    """Compiles what the jobs launch."""
+    """Compiles the kernels that the jobs launch."""
     if not some:
         return Launched()
     with bar(0, "compiling") as shown:
@@ -73,7 +73,7 @@ def execute(some: Sequence[Job], options: Options) -> Launched:
 
 
 def findings(one: Compiled) -> Iterator[tuple[str, bool]]:
-    """What is not as it should be, and whether it fails the command without --strict."""
+    """Yields findings, and whether each fails the command without --strict."""
     found = one.outcome.resources
     if found is None:
         yield one.outcome.error, True
@@ -112,7 +112,7 @@ def rows(launched: Launched, figures: Any) -> list[dict[str, Any]]:
 
 
 def notes(launched: Launched) -> list[str]:
-    """What a reader should know of how the kernels were found."""
+    """Notes on how the kernels were found."""
     said = [f"{recording.target}: {note}" for recording in launched.recordings for note in recording.notes]
     tuned: defaultdict[tuple[str, str, int], list[Kernel]] = defaultdict(list)
     for kernel in (one.kernel for one in launched.compiled):
@@ -126,7 +126,7 @@ def notes(launched: Launched) -> list[str]:
 
 
 def errors(launched: Launched) -> list[dict[str, Any]]:
-    """The targets that could not be run, as `--json` has them."""
+    """The targets that could not be run, for `--json`."""
     return [
         {"target": recording.target, **error_to_json(recording.error)}
         for recording in launched.recordings
@@ -135,7 +135,7 @@ def errors(launched: Launched) -> list[dict[str, Any]]:
 
 
 def print_table(launched: Launched, opcodes: dict[str, tuple[str, ...]], moves: Any) -> None:
-    """Prints a row for each kernel, findings, notes, and what could not be run."""
+    """Prints a row for each kernel, findings, notes, and the targets that could not be run."""
     columns = ("kernel", "launched by", "specialised", "registers at launch", "spill B", "SMEM B", "setmaxnreg")
     table = Table("Compiled offline, as the host code launches it", (*columns, *opcodes))
     faults = Table("Findings", ("kernel", "launched by", "specialised", "what"))
@@ -164,7 +164,7 @@ def _cells(found: Resources, opcodes: dict[str, tuple[str, ...]], moves: Any) ->
 
 
 def _differences(kernels: Sequence[Kernel]) -> list[str]:
-    """Of each kernel what tells it from the others of its name: types, constants, divisible arguments, options."""
+    """For each kernel, what distinguishes it from others of its name: types, constants, divisibility, options."""
     facts = [_facts(kernel) for kernel in kernels]
     told = []
     for kernel, own in zip(kernels, facts, strict=True):

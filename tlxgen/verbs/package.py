@@ -1,4 +1,4 @@
-"""`tlxgen package`: the modules and the cubins of a spec as a Python package that runs without Triton."""
+"""`tlxgen package`: writes the modules and the cubins of a spec as a Python package that runs without Triton."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def run(
     timeout_s: float,
     cpp_out: Path | None = None,
 ) -> int:
-    """Writes the package into `out`, its C++ form into `cpp_out`, and prints what they hold. Returns 0; raises
-    TlxgenError."""
+    """Writes the package into `out`, its C++ form into `cpp_out`, and prints their contents. Returns 0.
+
+    Raises TlxgenError.
+    """
     if out is None and cpp_out is None:
         raise TlxgenError("a package needs a folder", remedy="--out FOLDER for Python, --cpp FOLDER for C++")
     if out and cpp_out and out.resolve() == cpp_out.resolve():
@@ -48,7 +50,7 @@ def run(
             )
             cubins = cubins_of(rows, compiling)
         compiler = Compiler(version, _release(source.arch))
-        # Before anything is written: it may be refused.
+        # This comes before anything is written, as it may be refused.
         made = cpp.sources(source, manifest(source, rows, cubins, compiler), cubins) if cpp_out else None
         written: list[tuple[Path, int, str]] = []
         if out:
@@ -66,7 +68,7 @@ def run(
 
 
 def _source(work: Working, kernels: Sequence[Kernel], arch: Sequence[str]) -> Source:
-    """What the package is made of. Raises TlxgenError for another architecture than the spec's."""
+    """The parts of the package. Raises TlxgenError for another architecture than the spec's."""
     own = kernels[0].plan.arch.name
     if others := [name for name in arch if name != own]:
         raise TlxgenError(

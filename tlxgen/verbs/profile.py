@@ -1,6 +1,7 @@
-"""`tlxgen profile`: where each task of a kernel waits, for whom and how long; and a timeline for Perfetto.
+"""`tlxgen profile`: prints where each task of a kernel waits, for which task and how long, and writes a timeline for
+Perfetto.
 
-`tlxgen build --instrument` writes the instrumented twins that it runs.
+It runs instrumented twins, which `tlxgen build --instrument` also writes.
 """
 
 from __future__ import annotations
@@ -33,14 +34,18 @@ if TYPE_CHECKING:
     from tlxgen.profile.launches import Cost
 
 Shape = tuple[int, ...]
-SHARE = 0.0005  # of a task's time; what takes less is not in the table
+SHARE = 0.0005  # share of a task's time below which an operation is not in the table
 
 
 @dataclass(frozen=True)
 class Options:
-    """`simulate` None: where there is no GPU. `records`: of each task of each CTA. `ctas`: in the timeline."""
+    """The options of `profile`.
 
-    shapes: Sequence[str] = ()  # as the command line has them; the first is run
+    `simulate` None means: if there is no GPU. `records` is the number of stamps of each task of each CTA, and `ctas`
+    the number of CTAs in the timeline.
+    """
+
+    shapes: Sequence[str] = ()  # as given on the command line; the first is run
     structure: str | None = None
     config: int | None = None
     simulate: bool | None = None
@@ -54,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Profiled:
-    """A structure on a shape: what its tasks did, and what it cost to look."""
+    """The profile of a structure on a shape: what its tasks did, and the cost of the stamps."""
 
     structure: str
     shape: Shape
@@ -80,7 +85,7 @@ class Profiled:
 
 
 def instrument(specs: Sequence[Path], out: Path) -> int:
-    """Writes the instrumented twins of specs into folders of `out`; 0, or raises the first error."""
+    """Writes the instrumented twins of specs into folders of `out`. Returns 0, or raises the first error."""
     for spec in specs:
         with of_spec(spec) as work:
             refuse(out / work.folder.name, work.generated)
@@ -93,7 +98,7 @@ def instrument(specs: Sequence[Path], out: Path) -> int:
 
 
 def run(target: Path, options: Options) -> int:
-    """Profiles a spec's structure, or a generated module as it lies there; 1 where the simulator finds an error."""
+    """Profiles a spec's structure, or a generated module as it is. Returns 1 if the simulator finds an error."""
     require_outputs({"--trace": options.trace, "--json": options.json})
     simulated = _simulated(options)
     with ExitStack() as stack:
@@ -128,7 +133,7 @@ def _simulated(options: Options) -> bool:
 
 
 def _structure(work: Working, kernels: Kernels, name: str | None) -> Structure:
-    """The structure that is asked for, or the first. Raises ProfileError."""
+    """The requested structure, or the first. Raises ProfileError."""
     names = [s.name for s in kernels.structures]
     if work.structure:
         if name not in (None, work.structure):
@@ -140,7 +145,7 @@ def _structure(work: Working, kernels: Kernels, name: str | None) -> Structure:
 
 
 def _row(path: Path, config: int | None) -> dict[str, Any]:
-    """The constants of a row of CONFIGS, the first where none is asked for. Raises ProfileError."""
+    """The constants of the requested row of CONFIGS, or of the first. Raises ProfileError."""
     rows = config_rows(path)
     if config is not None and config >= len(rows):
         raise ProfileError(f"--config {config}: {path.name} has {counted(len(rows), 'config')}, counted from 0")

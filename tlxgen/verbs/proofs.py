@@ -1,4 +1,4 @@
-"""The records of `tlxgen verify` in locks: which modules have one, and writing those of modules that have been run."""
+"""The records of `tlxgen verify` in locks: reads those that modules have, and writes those of modules that were run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tlxgen.working import Working
 
 @dataclass(frozen=True)
 class _Known:
-    """Of a structure; not the whole of its spec, whose points may be many thousands."""
+    """The known state of a structure. It does not keep the whole spec, which may have many thousands of points."""
 
     work: Working
     structure: Structure
@@ -32,7 +32,7 @@ class _Known:
         return simulator_of(*self.judged_by)
 
     def subject(self, module: Path) -> str:
-        """The digest of what is run of a structure; empty for a module that is no Python."""
+        """The digest of a structure's code that is run; empty for a module that is not Python."""
         try:
             code, host = read_regular(module), read_regular(module.with_name(HOST))
             return subject_digest(code, host, self.structure)
@@ -42,7 +42,7 @@ class _Known:
 
 @dataclass
 class Proofs:
-    """What is known of structures, by their jobs. `note` may be called by several threads."""
+    """The known states of structures, by their jobs. Several threads may call `note`."""
 
     _known: dict[StructureJob, _Known] = field(default_factory=dict)
     _made: dict[StructureJob, Record] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Proofs:
             self._known[job] = _Known(work, kernels.structure(job.structure), kernels.family.judged_by)
 
     def recorded(self, job: StructureJob) -> Record | None:
-        """The record that the lock has; None where there is none that can be believed."""
+        """The record in the lock; None if there is no valid one."""
         return read(_entry(self._known[job].work, job.structure))
 
     def subject(self, job: StructureJob) -> str:
@@ -68,16 +68,16 @@ class Proofs:
         return simulator is not None and simulator.made(record.simulator, record.libraries)
 
     def shown(self, job: Job) -> dict[str, Any] | None:
-        """The record of a job's structure as it is now, for JSON."""
+        """The present record of a job's structure, for JSON."""
         if not isinstance(job, StructureJob):
             return None
         found = self._made.get(job) or self.recorded(job)
         return found.to_json() if found and found.subject == self.subject(job) else None
 
     def note(self, job: Job, result: Result, want: Want) -> None:
-        """Writes the record of a structure that was run, at once. A weaker one of the same does not replace another.
+        """Writes the record of a structure that was run, at once, unless the same code has a stronger record.
 
-        What hinders writing is raised by `close`, so that the other targets are run all the same.
+        An error is raised later by `close`, so that the other targets are still run.
         """
         if not isinstance(job, StructureJob) or result.error:
             return
@@ -87,7 +87,7 @@ class Proofs:
             return
         record = record_of(result, subject, simulator, want)
         with self._writing:
-            try:  # another verify may be at work on the same lock
+            try:  # another verify may be writing the same lock
                 before = self.recorded(job)
                 same = before and before.subject == subject and simulator.made(before.simulator, before.libraries)
                 if before and same and before.covers(want.ways) and before.findings == record.findings:
@@ -99,7 +99,7 @@ class Proofs:
                 self._fault = self._fault or error
 
     def close(self) -> None:
-        """Raises what hindered writing."""
+        """Raises the error that prevented writing, if there was one."""
         if self._fault is not None:
             raise self._fault
 
@@ -110,7 +110,7 @@ def _entry(work: Working, structure: str) -> dict[str, Any]:
 
 
 def record_of(result: Result, subject: str, simulator: Simulator, want: Want) -> Record:
-    """What a result says, as a lock holds it."""
+    """A result as the record of a lock."""
     return Record(
         subject=subject,
         simulator=simulator.digest,
@@ -126,7 +126,7 @@ def record_of(result: Result, subject: str, simulator: Simulator, want: Want) ->
 
 
 def findings_of(result: Result) -> Iterator[Finding]:
-    """The findings of a result without what tells how to see them: every run shows that again."""
+    """The findings of a result, without their traces, which every run can show again."""
     for found in result.findings:
         lines = tuple(place["line"] for place in found["places"])
         yield Finding(id=found["id"], severity=found["severity"], message=found["message"], lines=lines)

@@ -13,7 +13,7 @@ from tlxgen.words import counted
 
 
 def run(given: Sequence[str], html: Path | None, *, markdown: bool) -> None:
-    """Writes the page, and prints the short form. Raises ReviewError for what does not exist or cannot be compared."""
+    """Writes the page, and prints the short form. Raises ReviewError if a side does not exist or cannot be compared."""
     if html:
         require_outputs({"--html": html})
         require("networkx", "pictures of plans")

@@ -1,4 +1,4 @@
-"""`tlxgen show --roofline`: what bounds each structure of a spec, in clocks of a tile, and problems' least times."""
+"""`tlxgen show --roofline`: prints what bounds each structure of a spec, in clocks a tile, and least times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Roofline:
-    """A structure's first config: its launches as counted, and the bounds of problems."""
+    """The roofline of a structure's first config: the counts of its launches, and the bounds of problems."""
 
     structure: Structure
     variant: Variant
@@ -33,10 +33,10 @@ def print_roofline(
     spec: Path, only: str | None = None, shapes: Sequence[str] = (), *, sms: int | None = None, mhz: int | None = None,
     as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Prints, for each structure, what each unit of an SM has to do, and the least time of each shape.
+    """Prints, for each structure, the work of each unit of an SM, and the least time of each shape.
 
-    Shapes are the family's own where none is given. Raises ReviewError for a structure that there is not, and where
-    nothing can be counted; TlxgenError for a shape that is none.
+    The default shapes are the family's. Raises ReviewError for an unknown structure, or if nothing can be counted, and
+    TlxgenError for an invalid shape.
     """
     kernels = kernels_of(spec).some()
     names = [s.name for s in kernels.structures]
@@ -63,7 +63,7 @@ def print_roofline(
 def rooflines(
     spec: Path, kernels: Kernels, only: str | None, shapes: Sequence[Shape], sms: int
 ) -> tuple[list[Roofline], list[str]]:
-    """Of each structure, or of `only` one; and the names of those that cannot be counted."""
+    """The rooflines of all structures, or of `only` one, and the names of structures that cannot be counted."""
     found, passed = [], []
     with of_spec(spec) as working:
         for structure in kernels.structures:
@@ -76,8 +76,10 @@ def rooflines(
 def of_structure(
     path: Path, family: Family, structure: Structure, shapes: Sequence[Shape], sms: int
 ) -> Roofline | None:
-    """Of the first config of the module in `path` that takes the shapes, or the first of them; None where none of it
-    can be counted."""
+    """The roofline of the first config of the module in `path` that accepts the shapes, or of the first config.
+
+    None if nothing can be counted.
+    """
     from tlxgen.roofline.measure import measure  # imports torch
 
     work = getattr(family.part("cost"), "work", lambda plan, shape: None)
@@ -92,7 +94,7 @@ def of_structure(
 
 
 def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shape: Shape, sms: int) -> Bound:
-    """The least clocks of the first launch, in which the problem's work is; what others do is left out."""
+    """The least clocks of the first launch, which does the problem's work. Other launches are left out."""
     assert variant.plan
     cost = family.part("cost")
     work = Work(*cost.work(variant.plan, shape))

@@ -1,4 +1,4 @@
-"""`tlxgen verify --skeleton`: writes files of cases to start from."""
+"""`tlxgen verify --skeleton`: writes first case files, as a start."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tlxgen.verify import FunctionJob, Limits, is_function, must_exist, skeleton
 
 
 def write_skeletons(targets: Sequence[str], limits: Limits) -> int:
-    """Writes FILE.verify.yaml beside each FILE.py[:function]. Raises TlxgenError, before anything is written, for a
-    target of another kind, and for a file that is there."""
+    """Writes FILE.verify.yaml beside each FILE.py[:function].
+
+    Raises TlxgenError, before anything is written, for a target of another kind, and for a file that exists.
+    """
     files: dict[Path, FunctionJob] = {}
     for target in targets:
         if not is_function(target):

@@ -1,4 +1,4 @@
-"""`tlxgen tune` for people: a bar with the best so far, the winners as a table, and the tuned file."""
+"""`tlxgen tune`: shows a bar with the best candidate so far, prints the winners, and writes the tuned file."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from tlxgen.compile import Outcome as Compiled
     from tlxgen.tune.dry import Estimated
 
-H200_SMS = 132  # what a dry run ranks for
+H200_SMS = 132  # the GPU that a dry run ranks for
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says. `module` is the program of the child processes."""
+    """The options of the command line. `module` is the Python module that child processes run."""
 
     shapes: tuple[Shape, ...] = ()
     budget_s: float | None = None
@@ -56,15 +56,15 @@ class Options:
     timeout_s: float = 30.0
     module: str = worker.MODULE
     as_json: bool = False
-    only: str = ""  # of a spec that computes several things, what to tune: `problem.b.layout=col`
+    only: str = ""  # the problem to tune of a spec with several: `problem.b.layout=col`
 
 
 def run(spec: Path, options: Options) -> int:
-    """Tunes and writes the file; 0, or 1 when the budget left a class without a winner."""
+    """Tunes and writes the file. Returns 0, or 1 if the budget left a class without a winner."""
     if options.exhaustive and options.candidates is not None:
         raise TlxgenError("--candidates has no effect beside --exhaustive, which measures every candidate")
     document, workers = load(spec, tuned=False), options.workers or cpus()
-    stamp.require_cache()  # the child that measures finds there what others have compiled
+    stamp.require_cache()  # compiled kernels reach the measuring child through the cache
     if options.out:
         _require_writable(options.out)
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def run(spec: Path, options: Options) -> int:
             pools = labs.local_pools(workers, len(worker.gpus()), family, options.module)
         stack.callback(pools.close)
         known = known_device()
-        asked = None if known else pools.start()  # they import torch while the variants are enumerated
+        asked = None if known else pools.start()  # children import torch while the variants are enumerated
         with ThreadPoolExecutor(1) as beside:  # CUDA's driver takes half a second to start
             asking = beside.submit(lambda: known or device(options.module, asked))
             space = space_of(document)
@@ -120,7 +120,7 @@ def run(spec: Path, options: Options) -> int:
 
 
 def _require_writable(path: Path) -> None:
-    """Raises TlxgenError, before there is anything to lose, unless the file can be written."""
+    """Raises TlxgenError, before the run starts, if the file cannot be written."""
     try:
         try_to_write(path)
     except OSError as error:
@@ -128,7 +128,7 @@ def _require_writable(path: Path) -> None:
 
 
 def dry_run(spec: Path, options: Options) -> int:
-    """Ranks for each shape and compiles what would be measured first; 0 if all of it compiles."""
+    """Ranks the candidates of each shape and compiles those that would be measured first. Returns 0 if all compile."""
     from tlxgen.compile import check_triton
     from tlxgen.tune.dry import best, compile_candidates
 
@@ -166,7 +166,7 @@ def dry_run(spec: Path, options: Options) -> int:
 def _ranking(
     space: Space, shape: Shape, problem: str, line: Sequence[Estimated], outcomes: Mapping[str, Compiled]
 ) -> Table:
-    """The candidates of a shape in their order: estimate, and what the compiler says of each."""
+    """A table of a shape's candidates in their order, with the estimate and the compiler's result of each."""
     estimated = any(entry.clocks for entry in line)
     failed = any(not outcomes[entry.candidate.key].ok for entry in line)
     columns = ["order", *(["clocks, estimated", "of the first"] if estimated else []), "variant"]
@@ -178,7 +178,7 @@ def _ranking(
     for i, entry in enumerate(line, start=1):
         outcome = outcomes[entry.candidate.key]
         resources = outcome.resources
-        known = math.isfinite(entry.clocks)  # an infinite one is of a variant that cannot run this shape
+        known = math.isfinite(entry.clocks)  # it is infinite for a variant that cannot run this shape
         ratio = f"{entry.clocks / best:.2f}" if known and best else ""
         guess = [round(entry.clocks) if known else "cannot run it", ratio] if estimated else []
         numbers: list[object] = [""] * 3
@@ -190,12 +190,12 @@ def _ranking(
 
 
 def _fits(space: Space) -> dict[str, Any]:
-    """How many of a spec's variants there are to choose from, as data."""
+    """The number of a spec's variants that can be chosen, as data."""
     return {**head("tune"), "kernel": space.name, "fit": len(space.candidates), "rejected": dict(space.rejected)}
 
 
 def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Raises TlxgenError for shapes that are none of the family's, and when there are none."""
+    """The shapes to tune. Raises TlxgenError for shapes that do not fit the family, and if there are none."""
     shapes = tuple(given) or space.family.shapes
     for shape in shapes:
         if fault := space.family.wrong_shape(shape):
@@ -206,8 +206,10 @@ def _shapes(space: Space, given: Sequence[Shape]) -> tuple[Shape, ...]:
 
 
 def _chosen(parts: Sequence[Space], only: str) -> list[int]:
-    """Which parts to tune: all, or those of which `only` holds, `PATH=VALUE, ...`. Raises TlxgenError for what holds of
-    none."""
+    """The numbers of the parts to tune: all, or those that match `only` (`PATH=VALUE, ...`).
+
+    Raises TlxgenError if no part matches.
+    """
     wanted = [tuple(map(str.strip, item.partition("=")[::2])) for item in only.split(",") if item.strip()]
     found = [i for i, part in enumerate(parts) if all(part.problem.get(path) == value for path, value in wanted)]
     if not found:
@@ -221,8 +223,10 @@ def _shown(spec: Path) -> str:
 
 
 def _bar(stack: ExitStack, count: int, effort: Effort) -> Callable[[int], Progress]:
-    """A bar over all candidates on a terminal; elsewhere a line for each step, with the seconds since the first. For
-    each part of a space what to tell it of."""
+    """A bar over all candidates on a terminal, or else a line for each step with the seconds since the first.
+
+    Returns a function from a part of a space to the function that reports its progress.
+    """
     total, begun = count * (effort.ranked + effort.drawn), time.monotonic()
     done: dict[tuple[int, Shape], int] = {}
     drawn = stack.enter_context(bar(total, "")) if on_terminal() else None
@@ -243,7 +247,7 @@ def _bar(stack: ExitStack, count: int, effort: Effort) -> Callable[[int], Progre
 
 
 def _winners(space: Space, classes_won: Sequence[Won]) -> Table:
-    """The winner of each shape. Without a baseline there is no speedup, and no column for it."""
+    """A table of the winner of each shape. Without a baseline it has no column for the speedup."""
     compared = any(r.baseline_us for won in classes_won for r in won.outcome.results[won.outcome.order[0].key].values())
     columns = (form(space.family.problem_extents), "us", "TFLOP/s", *(["speedup"] if compared else []))
     table = Table("Winners", (*columns, "variant", "measured", "faults"))

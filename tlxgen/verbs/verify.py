@@ -1,4 +1,4 @@
-"""`tlxgen verify` for people: runs structures of specs, cases and functions in the simulator; prints what is wrong."""
+"""`tlxgen verify`: runs structures of specs, cases and functions in the simulator, and prints the findings."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from tlxgen.verify.verification import error_from_json, error_to_json
 from tlxgen.words import counted
 from tlxgen.working import Working, config_rows, of_module, of_spec
 
-CASE_STEPS = 1_000_000  # that the search of all orders of one case may take: half a minute or so
-RECORD_VERSION = 1  # of the JSON; it changes when a key changes its meaning or goes
+CASE_STEPS = 1_000_000  # limit of an exhaustive search of one case's orders: about half a minute
+RECORD_VERSION = 1  # version of the JSON; it is raised when a key is removed or changes its meaning
 
 
 @dataclass(frozen=True)
 class Options:
-    """How `verify` runs what it is given."""
+    """The options of `verify`."""
 
     seeds: int = 2
     schedule: Schedule | None = None
@@ -60,12 +60,12 @@ class Options:
     exhaustive: bool = False
     replay: str | None = None  # TARGET=LIST, as a finding prints it
     trace: Path | None = None
-    every: bool = False  # finding is told, and not one of each kind
-    strict: bool = False  # warnings count
-    prints: bool = False  # of the targets are shown
-    changed: bool = False  # structures only, of which no record holds
-    any_simulator: bool = False  # may have made a record that holds
-    coverage: Path | None = None  # the page of what ran
+    every: bool = False  # print every finding, not one of each kind
+    strict: bool = False  # warnings fail the command
+    prints: bool = False  # show what the targets print
+    changed: bool = False  # run only structures without a valid record
+    any_simulator: bool = False  # a record by another simulator is valid, too
+    coverage: Path | None = None  # the page of coverage to write
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -79,24 +79,24 @@ class Options:
 
     @property
     def are_whole(self) -> bool:
-        """Whether all schedules and configs are run, so that a lock records what comes of it."""
+        """Whether all schedules and configs are run, so that the lock records the result."""
         return not self.exhaustive and self.schedule is None and self.config is None and self.replay is None
 
     @property
     def want(self) -> Want:
-        """What a record must have to hold."""
+        """The conditions for a valid record."""
         return Want(tuple(self.runs), self.strict)
 
 
 class Output:
-    """Standard output, which may be full or closed. Where a record is `kept` besides, the work goes on for that."""
+    """Standard output, which may be full or closed. If a record is `kept`, the run continues then for its sake."""
 
     def __init__(self, kept: bool = False) -> None:
         self._kept = kept
         self._lost: OutputError | OSError | None = None
 
     def print(self, text: str) -> None:
-        """Prints, or raises what hinders it, at once or, where a record is kept, at the end."""
+        """Prints. An error is raised at once or, if a record is kept, at the end."""
         try:
             if self._lost is None:
                 print(text, flush=True)
@@ -106,7 +106,7 @@ class Output:
                 raise
 
     def close(self) -> None:
-        """Raises what hindered printing."""
+        """Raises the error that prevented printing, if there was one."""
         if self._lost is not None:
             raise self._lost
 
@@ -159,7 +159,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
-    """The page of what ran, with the sources as they were read: those of a spec lie in a copy, which goes."""
+    """The page of coverage. It has the sources as they were read, since those of a spec are in a temporary copy."""
     seen = [(result.target, result.coverage) for result in results if result.coverage]
     paths = {function["path"] for _, coverage in seen for function in coverage["functions"]}
     sources = {}
@@ -171,7 +171,7 @@ def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
 
 
 def _known(jobs: Sequence[Job], options: Options, proofs: Proofs, output: Output) -> dict[Job, State]:
-    """The structures of which a record holds, and a line that counts them."""
+    """The structures with a valid record; prints a line with their number."""
     states = {job: proofs.state(job, options.want) for job in jobs if isinstance(job, StructureJob)}
     known: dict[Job, State] = {
         job: state
@@ -186,9 +186,9 @@ def _known(jobs: Sequence[Job], options: Options, proofs: Proofs, output: Output
 
 
 def write_if_clean(prepared: Sequence[Prepared], folder: Path, options: Options, write: Callable[[], None]) -> int:
-    """Runs modules that are not written yet, from copies below `folder`; the exit status, as `run`.
+    """Runs modules that are not written yet, from copies below `folder`. Returns the exit status, like `run`.
 
-    If nothing is wrong with them, has them written, and their locks record what was run.
+    If there are no findings, the modules are written, and their locks record the runs.
     """
     jobs: list[StructureJob] = []
     works: dict[Path, Working] = {}
@@ -218,9 +218,9 @@ def execute(
     works: Mapping[Path, Working],
     proofs: Proofs | None = None,
 ) -> list[Result]:
-    """Runs the jobs, and prints each result as its turn comes, then what was covered. `works`: by their folders.
+    """Runs the jobs, prints the results in their order, then the coverage. `works` are by their folders.
 
-    `proofs` has what was run written into locks, each as soon as it is done.
+    `proofs` writes each result into its lock as soon as it is there.
     """
 
     def done(job: Job, result: Result) -> None:
@@ -254,12 +254,12 @@ def execute(
 
 
 def exit_code(results: Sequence[Result], strict: bool = False) -> int:
-    """2 when something was not run to its end, else 1 for findings that are errors (if `strict`, for any), else 0."""
+    """2 if a run did not complete, else 1 for findings that are errors (with `strict`, for all findings), else 0."""
     return 2 if any(r.error for r in results) else int(any(r.faulty or (strict and r.findings) for r in results))
 
 
 def to_json(shown: Sequence[tuple[Result | Job, Mapping[str, Any] | None]], options: Options) -> dict[str, Any]:
-    """The record; docs/verify.md describes it. `shown`: what was run, or was not as it is proven, with its proof."""
+    """The record, which docs/verify.md describes. `shown` has what was run or is proven, each with its proof."""
     targets = [
         (x.to_json() if isinstance(x, Result) else {"target": x.target, "status": "proven"})
         | ({"proof": proof} if proof else {})
@@ -270,12 +270,12 @@ def to_json(shown: Sequence[tuple[Result | Job, Mapping[str, Any] | None]], opti
 
 
 def runs_of(seeds: int, schedules: Sequence[Schedule]) -> list[Run]:
-    """Seeds of each schedule that has chance in it; of another, once is all."""
+    """The runs: each random schedule with all seeds, and each deterministic schedule once."""
     return [(s, seed) for s in schedules for seed in range(seeds if s in CHANCE else 1)]
 
 
 def _replayed(jobs: list[Job], options: Options) -> list[Job]:
-    """The job that `--replay` names; all, without it. Raises TlxgenError when it names none of them."""
+    """The job that `--replay` names, or all jobs without it. Raises TlxgenError if it names none of them."""
     if options.replay is None:
         return jobs
     named, sign, _ = options.replay.rpartition("=")
@@ -287,7 +287,7 @@ def _replayed(jobs: list[Job], options: Options) -> list[Job]:
 
 
 def _jobs(target: str, options: Options, copies: ExitStack, proofs: Proofs) -> tuple[Sequence[Job], Working | None]:
-    """What there is to run of a target, and the modules that a spec or a generated module stands for."""
+    """The jobs of a target, and the modules of a target that is a spec or a generated module."""
     if not is_hand_written(target):
         work = copies.enter_context(of_spec(Path(target)))
         return _structures(work, options, proofs), work
@@ -301,14 +301,14 @@ def _structures(work: Working, options: Options, proofs: Proofs) -> list[Structu
     names = [s.name for s in kernels.structures]
     if work.structure:
         names = [kernels.structure(work.structure).name]
-        config_rows(work.path(work.structure))  # raises for a module that cannot be run
+        config_rows(work.path(work.structure))  # raises an error for a module that cannot be run
     jobs = [StructureJob(work.spec, name, work.path(name), options.config) for name in names]
     proofs.add(jobs, work, kernels)
     return jobs
 
 
 def name_as_built(result: Result, work: Working) -> None:
-    """Gives the lines of a result the path in generated/ instead of that of a copy."""
+    """Replaces the path of a copy by that in generated/ in the lines of a result."""
     result.findings = json.loads(work.shown(json.dumps(result.findings, ensure_ascii=False)))
     result.coverage = json.loads(work.shown(json.dumps(result.coverage, ensure_ascii=False)))
     result.verdict = json.loads(work.shown(json.dumps(result.verdict, ensure_ascii=False)))
@@ -324,7 +324,7 @@ def _print(result: Result, story: str, output: Output) -> None:
     output.print(f"{result.target}: {result.covered}")
     shown: set[str] = set()
     for run, text in result.prints:
-        if text not in shown:  # most print the same in every run
+        if text not in shown:  # most targets print the same in every run
             output.print(textwrap.indent(f"{run} prints:\n{textwrap.indent(text.rstrip(), '  ')}", "  "))
         shown.add(text)
     if result.summary and result.summary.line:

@@ -1,4 +1,4 @@
-"""`tlxgen watch`: after each save of a spec, or of what it is made of, its differences, a build, and what it broke."""
+"""`tlxgen watch`: after each save of a spec, or of files that it depends on, prints differences, builds, verifies."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tlxgen.spec import load
 from tlxgen.verbs.build import tell
 from tlxgen.words import counted, printable
 
-QUIET_MS = 400  # after the first change, within which others are the same save
-PATCH = 200  # lines of the source's difference that are printed
+QUIET_MS = 400  # changes within this time after the first belong to the same save
+PATCH = 200  # limit of the printed lines of the source's difference
 
 Saves = Callable[[frozenset[Path]], Iterator[set[Path]]]
 
 
 @dataclass(frozen=True)
 class Options:
-    """`verify` runs the modules that no record proves. `source`: its differences are printed, too."""
+    """With `verify`, modules that no record proves are run. With `source`, differences of the source are printed."""
 
     out: Path | None = None
     verify: bool = True
@@ -39,7 +39,7 @@ class Options:
 
 @dataclass
 class Watched:
-    """A spec, with what it gave when it last was without a fault; `files`: those that it is made of."""
+    """A spec with the result of its last version without a fault. `files` are those that it depends on."""
 
     spec: Path
     kernels: Kernels | None = None
@@ -47,7 +47,7 @@ class Watched:
     files: frozenset[Path] = frozenset()
 
     def look(self) -> None:
-        """Finds out what it is made of. A faulty spec is watched by itself, and by what it was made of before."""
+        """Finds the files that the spec depends on. For a faulty spec these are its file, and the files before."""
         self.files |= {real(self.spec)}
         try:
             document = load(self.spec)
@@ -59,12 +59,12 @@ class Watched:
             return
 
     def begin(self) -> None:
-        """Takes what the spec gives now as what later differences are told from. Raises TlxgenError for a fault."""
+        """Makes the spec's present result the base of the next difference. Raises TlxgenError for a fault."""
         self.kernels = families.kernels_of(self.spec).some()
         self.sources = _sources(prepare(self.spec, force=True))
 
     def round(self, options: Options) -> None:
-        """Prints what differs, builds and verifies. Raises TlxgenError for what hinders it; nothing is built then."""
+        """Prints differences, builds and verifies. Raises TlxgenError for a fault; then nothing is built."""
         kernels = families.kernels_of(self.spec).some()
         made = prepare(self.spec, out=options.out)
         made.refuse_edited()
@@ -89,12 +89,12 @@ class Watched:
 
 
 def run(specs: Sequence[Path], options: Options, saves: Saves | None = None) -> int:
-    """Watches until it is interrupted, or until `saves` ends. Raises TlxgenError for a spec that is not there."""
+    """Watches until it is interrupted, or until `saves` ends. Raises TlxgenError for a spec that does not exist."""
     if saves is None:
         require("watchfiles", "saves to be watched")
         saves = saved
     for spec in specs:
-        spec.stat()  # OSError: what is not there yet may be a slip
+        spec.stat()  # raises OSError for a missing file, which may be a typing error
     watched = [Watched(spec) for spec in dict.fromkeys(specs)]
     for one in watched:
         _told(one.begin)
@@ -115,7 +115,7 @@ def run(specs: Sequence[Path], options: Options, saves: Saves | None = None) -> 
 
 
 def saved(files: frozenset[Path]) -> Iterator[set[Path]]:
-    """The files of each save. Their folders are watched: an editor may put another file in the place of one."""
+    """Yields the files of each save. Their folders are watched, since an editor may replace a file by a new one."""
     from watchfiles import watch
 
     folders = sorted({path.parent for path in files if path.parent.is_dir()})
@@ -136,7 +136,7 @@ def _files(watched: Sequence[Watched]) -> str:
 
 
 def _told(work: Callable[[], None]) -> None:
-    """Does something, and tells what the user has to mend; the next save may have mended it."""
+    """Calls `work`, and prints the user's error if it raises one, which the next save may correct."""
     try:
         work()
     except (TlxgenError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Jobs of `tlxgen verify`, each run in a bounded child process: generated modules, declared cases, host functions."""
+"""Jobs of `tlxgen verify`: generated modules, declared cases and host functions, each in a bounded child process."""
 
 from .parallel import skeleton, verify_all
 from .targets import cases_in, is_function, is_hand_written, jobs_of, must_exist, split

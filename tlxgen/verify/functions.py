@@ -1,4 +1,4 @@
-"""Hand-written files: a declared case, or a host function that needs no arguments."""
+"""Runs of hand-written files: a declared case, or a host function without arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .verification import Arch
 
 
 def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
-    """What runs a case on one schedule and seed, or another way. Raises TlxgenError when it cannot be."""
+    """A function that runs a case on one schedule and seed, or in another way. Raises TlxgenError."""
 
     def load(sms: int, noted: Coverage) -> ModuleType:
         with importing(case.file):
@@ -38,7 +38,7 @@ def prepare_case(case: Case, config: int | None) -> Callable[[Way], Report]:
 
 
 def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> Callable[[Way], Report]:
-    """What calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
+    """A function that calls a host function on one schedule and seed, or in another way. Raises ForeignError."""
 
     def load(sms: int, noted: Coverage) -> Callable[[Session], None]:
         call, where = calling(path, name, arch, sms, noted)
@@ -58,8 +58,10 @@ def prepare_function(path: Path, name: str, config: int | None, arch: Arch) -> C
 def calling(
     path: Path, name: str, arch: Arch, sms: int = SMS, noted: Coverage | None = None
 ) -> tuple[Callable[[Session], None], Location]:
-    """What calls a host function that needs no arguments, and where it is; whether the file asks for the SMs while it
-    is imported is `noted`. Raises ForeignError."""
+    """A function that calls a host function without arguments, and the host function's location.
+
+    `noted` records whether the file asks for the number of SMs while it is imported. Raises ForeignError.
+    """
     found = _functions(path)
     if not name:
         raise _undecided(path, found)
@@ -93,8 +95,10 @@ def _start(path: Path, function: Any) -> str:
 
 
 def skeleton_of(path: Path, name: str, arch: Arch) -> str:
-    """A file of cases to start from: of one function, or of all kernels and those functions that need arguments.
-    Raises ForeignError."""
+    """A first case file, for one function, or for all kernels and the functions that need arguments.
+
+    Raises ForeignError.
+    """
     found = _functions(path)
     with importing(path):
         module = load_module(path, arch)
@@ -113,7 +117,7 @@ def skeleton_of(path: Path, name: str, arch: Arch) -> str:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function of a file's top level, as its text has it."""
+    """A top-level function of a file's text."""
 
     name: str
     line: int
@@ -122,7 +126,7 @@ class _Function:
 
 
 def _functions(path: Path) -> list[_Function]:
-    """What the file defines; read, not imported. Raises ForeignError for what is not Python."""
+    """The functions that a file defines. The file is parsed, not imported. Raises ForeignError if it is not Python."""
     with importing(path):
         tree = ast.parse(path.read_bytes(), str(path))
     return [_function(node) for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -137,7 +141,7 @@ def _function(node: ast.FunctionDef) -> _Function:
 
 
 def _undecided(path: Path, found: list[_Function]) -> ForeignError:
-    """What there is to say about a file whose cases are not declared."""
+    """The error for a file whose cases are not declared."""
     alone = [f.name for f in found if not f.kernel and not f.needs]
     kernels = [f.name for f in found if f.kernel]
     others = [f"{f.name}({', '.join(f.needs)})" for f in found if not f.kernel and f.needs]

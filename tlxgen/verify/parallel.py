@@ -1,4 +1,4 @@
-"""Jobs to results, in parallel, each bounded in time and memory."""
+"""Runs jobs in parallel, each bounded in time and memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OURS = str(Path(__file__).parents[1])
 
 
 class VerifyError(TlxgenError):
-    """A job that did not come to its end: it hung, crashed, or left the process."""
+    """A job did not complete: it hung, crashed, or left the process."""
 
 
 def verify_all(
@@ -45,14 +45,14 @@ def verify_all(
     prints: bool = False,
     on_done: Callable[[Job, Result], object] = lambda job, result: None,
 ) -> Generator[Result, None, None]:
-    """The result of each job, in their order. `on_done` has it as soon as it is there, in one of several threads.
+    """Yields the results of the jobs in their order. `on_done` gets each as soon as it is there, in one of the threads.
 
-    `workers` defaults to the CPUs. `trace` is a file for the trace of a run to the first finding, or where there is
-    none of any run; of several jobs each has its own, with its target's name. With `prints` the results have what the
-    targets print.
+    `workers` defaults to the number of CPUs. `trace` is a file for the trace of a run to the first finding or, without
+    findings, of any run; with several jobs each has its own file, with its target's name. With `prints` the results
+    have the output of the targets.
 
-    A hand-written file has a process of its own, which its cases share; generated modules share some. The results are
-    the same, but for `seconds`, however many workers there are.
+    The cases of a hand-written file share a process of their own, and generated modules share some. Except for
+    `seconds`, the results do not depend on the number of workers.
     """
 
     def work(child: Child, unit: Sequence[Job]) -> list[Result]:
@@ -74,7 +74,7 @@ def verify_all(
 
 
 def skeleton(job: FunctionJob, limits: Limits) -> str:
-    """A file of cases to start from, for a function or for all of its file. Raises TlxgenError."""
+    """A first case file, for a function or for its whole file. Raises TlxgenError."""
     request = {"job": to_json(job), "memory": int(limits.memory_gib * GIB), "skeleton": True}
     child = Child(CHILD)
     try:
@@ -90,7 +90,7 @@ def skeleton(job: FunctionJob, limits: Limits) -> str:
 
 
 def _units(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
-    """Jobs that a process does one after the other: the cases of a file, in as many parts as keep all workers busy."""
+    """Lists of jobs for one process each: the cases of a file, in as many parts as keep all workers busy."""
     units: list[list[Job]] = []
     for _, same in groupby(jobs, key=lambda job: (job.file, job.declared) if isinstance(job, CaseJob) else id(job)):
         some = list(same)
@@ -132,7 +132,7 @@ def _run(child: Child, job: Job, runs: Sequence[Way], limits: Limits, trace: str
 
 
 def _take(result: Result, message: dict[str, Any]) -> bool:
-    """Adds a message to the result; whether it was the report of a run. KeyError, TypeError: not one of ours."""
+    """Adds a message to the result. Returns whether it was a run's report. Raises KeyError, TypeError for others'."""
     if "error" in message:
         result.error = error_from_json(message["error"])
     if "witness" in message:
@@ -165,7 +165,7 @@ def _take(result: Result, message: dict[str, Any]) -> bool:
 
 
 def _lost(job: Job, answer: Answer, limits: Limits) -> TlxgenError:
-    """The error of a job whose child was lost, with the place in the user's own files where it was then."""
+    """The error of a job whose child was lost, with the line of the user's files at which it was."""
     during = next((m["begin"] for m in reversed(answer.messages) if "begin" in m), "starting")
     frame = next((f for f in answer.stack if _is_users(f)), None)
     where = _location(frame) if frame else None

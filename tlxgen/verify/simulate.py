@@ -1,10 +1,9 @@
 """`python -m tlxgen.verify.simulate`: runs a job in the simulator, in a process that may be killed. Imports torch.
 
-A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answer: {"begin": ...} before what may hang,
-{"report": ...} after each run and {"coverage": ...} of all so far, {"witness": ...} for the first finding of each id,
-{"cases": ...} of a structure when all runs are done,
-{"verdict": ...} where there are findings, {"print": ...} as the target prints, {"error": ...} instead of what could not
-be run; or {"skeleton": ...}.
+A request is {job, runs, memory, timeout_s, trace, prints, skeleton}. The answers are {"begin": ...} before a step that
+may hang, {"report": ...} after each run with {"coverage": ...} of all runs so far, {"witness": ...} for the first
+finding of each id, {"cases": ...} of a structure when all runs are done, {"verdict": ...} if there are findings,
+{"print": ...} for the target's output, and {"error": ...} for a run that failed. A skeleton is {"skeleton": ...}.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from tlxgen.sim.repeatable import out_of_memory
 from . import functions, structures
 from .verification import GIB, error_to_json
 
-WORK = 50_000  # steps that are spent on shortening the way to a finding: seconds
-PRINTED = 50_000  # characters of what a target prints that are shown
-_limited: list[int] = []  # what this process has been limited to: once is for all
+WORK = 50_000  # limit of the steps for shortening a run to a finding: a few seconds
+PRINTED = 50_000  # limit of the shown characters of a target's output
+_limited: list[int] = []  # the limit of this process, which is set once
 
 
 def handle(request: dict[str, Any], say: Say) -> None:
-    """Runs one job, run by run, so that what was found before a hang is kept."""
+    """Runs one job and reports after each run, so that findings before a hang are kept."""
     if not _limited:
         limit_memory(request["memory"])
         _limited.append(request["memory"])
@@ -80,7 +79,7 @@ def handle(request: dict[str, Any], say: Say) -> None:
 
 
 class _Prints(io.TextIOBase):
-    """Standard output of the target: lines are said as they come, `left` characters at most, while there is a run."""
+    """The target's standard output. During a run it sends lines to the parent, at most `left` characters."""
 
     def __init__(self, say: Say, left: int) -> None:
         self._say, self._left, self._line, self.run = say, left, "", "importing"
@@ -101,7 +100,7 @@ class _Prints(io.TextIOBase):
 
 
 class _Bytes(io.RawIOBase):
-    """The same for bytes, as sys.stdout.buffer takes them."""
+    """The same for bytes, as sys.stdout.buffer."""
 
     def __init__(self, prints: _Prints) -> None:
         self._prints = prints
@@ -115,7 +114,7 @@ class _Bytes(io.RawIOBase):
 
 
 def _way(kind: Any, value: Any) -> tuple[Way, str]:
-    """What is run, and its name."""
+    """The way of a run, and its name."""
     if kind == "replay":
         return Script.parse(value), "replay"
     if kind == "exhaustive":
@@ -153,8 +152,8 @@ def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def _prepare(job: dict[str, Any]) -> tuple[Callable[[Way], Report], Sequence[Waiver]]:
-    """What runs the job on one schedule and seed, on a list of decisions, or in all orders; and what it need not
-    exercise."""
+    """A function that runs the job on one schedule and seed, on a list of decisions, or in all orders; and waivers for
+    what it need not exercise."""
     config = job["config"]
     if job["kind"] == "structure":
         given = [(i, tuple(shape)) for i, shape in job["cases"]] if job["cases"] is not None else None

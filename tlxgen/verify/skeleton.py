@@ -1,5 +1,5 @@
-"""A declaration to start from, for a kernel or a host function that has none. It runs as it stands: what it passes are
-guesses by name, and what must come out is left to be said."""
+"""Writes a first declaration for a kernel or a host function. It can be run: its arguments are guesses by name, and the
+expected results are left to the user."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _of_host(function: Any) -> str:
 
 
 def _argument(name: str, annotation: Any = None, host: bool = False) -> str:
-    """A value that such a name most often has. Of a host function a tensor is an input: results are what it returns."""
+    """A typical value for an argument's name. A tensor of a host function is an input, since results are returned."""
     if annotation in (bool, "bool"):
         return "false"
     if annotation in (int, float, "int", "float"):

@@ -1,4 +1,4 @@
-"""A generated module: some configs and shapes of its structure, by its family's own inputs and reference."""
+"""Runs of a generated module: configs and shapes of its structure, with its family's inputs and reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .verification import Case
 
 @dataclass(frozen=True)
 class Prepared:
-    """What runs a structure's `cases`, on one schedule and seed or another way; `sms`: on how many SMs, so far."""
+    """Runs a structure's `cases` on one schedule and seed, or in another way. `sms` are the numbers of SMs so far."""
 
     cases: Sequence[Case]
     sms: set[int]
@@ -35,16 +35,17 @@ class Prepared:
 def prepare(
     spec: Path, name: str, path: Path, config: int | None, given: Sequence[Case] | None = None
 ) -> tuple[Prepared, Sequence[Waiver]]:
-    """What runs the structure, on one schedule and seed or another way; and what it need not exercise, and why.
+    """Prepares the runs of a structure. Returns also waivers for what they need not exercise, with reasons.
 
-    A run is the cases `given`, else every shape of `config`, or of the configs that show every constant, each on as
-    many SMs as its turn says; a list of decisions is for one shape and one number of SMs. Raises NoSuchConfig.
+    A run has the cases `given`, or every shape of `config`, or of the configs that show every constant; each shape is
+    run on the number of SMs of its turn. A list of decisions is for one shape and one number of SMs. Raises
+    NoSuchConfig.
     """
     kernels = kernels_of(spec)
     structure = kernels.structure(name)
-    with importing(path):  # somebody may have edited it
+    with importing(path):  # it may have been edited, so its import may fail
         problem, arch = kernels.family.problem(), structure.plan.arch.name
-        modules = {SMS: load_module(path, arch)}  # by SMs, which host code asks for once
+        modules = {SMS: load_module(path, arch)}  # by SMs, since host code asks for them once
     configs = rows_of(modules[SMS], path)
     count = len(configs)
     if config is not None and config >= count:
@@ -82,26 +83,28 @@ def prepare(
 
 
 def cluster_of(variant: Variant) -> int:
-    """The CTAs of a cluster, which the variants of a structure may differ in."""
+    """The CTAs of a variant's cluster. The variants of a structure may differ in it."""
     assert variant.plan  # a variant that is run fits
     return math.prod(variant.plan.cluster)
 
 
 def middle_first(sizes: Sequence[int]) -> list[int]:
-    """The problems of middling size first, then the next larger and smaller ones: where delays are made. The smallest
-    ones have hardly any order, and those of many tiles the same orders many times."""
+    """The indices of problems in the order in which delays are made: medium sizes first, then larger and smaller ones.
+
+    The smallest problems have hardly any concurrency, and those of many tiles repeat the same orders.
+    """
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     return sorted(order, key=lambda number: abs(order.index(number) - len(order) // 2))
 
 
 def waivers_of(problem: Any, spec: Any) -> Sequence[Waiver]:
-    """What no run of a variant can exercise, and why, as its family says."""
+    """The family's waivers for what no run of a variant can exercise, with reasons."""
     unseen = getattr(problem, "unseen", None)
     return tuple(unseen(spec)) if unseen else ()
 
 
 def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:
-    """The rows of a module's CONFIGS. Raises SpecError where somebody's edit left none: nothing would be run."""
+    """The rows of a module's CONFIGS. Raises SpecError if there are none, since nothing would be run."""
     rows = getattr(module, "CONFIGS", None)
     if not isinstance(rows, list | tuple) or not all(isinstance(getattr(row, "kwargs", None), dict) for row in rows):
         text = "this generated module has no table CONFIGS of triton.Config({...})"
@@ -115,14 +118,14 @@ def rows_of(module: ModuleType, path: Path) -> Sequence[Any]:
 def cases_of(
     problem: Any, points: Sequence[tuple[Any, Mapping[str, int]]], config: int | None = None
 ) -> list[tuple[int, Any]]:
-    """(Index of a config, shape) for all that is run of a structure, whose variants are (spec, constants)."""
+    """(Index of a config, shape) for all runs of a structure, whose variants are (spec, constants)."""
     chosen = configs_of([constants for _, constants in points]) if config is None else [config]
     return [(i, shape) for i in chosen for shape in problem.simulated_shapes(*points[i], SMS)]
 
 
 def configs_of(configs: Sequence[Mapping[str, int]]) -> list[int]:
-    """For each value of the kept guards the first config, the last, and whichever first has a value of a constant that
-    none of these has: so every constant is seen with all its values, on each side of each guard."""
+    """For each value of the kept guards the first and the last config, and the first configs with further values of a
+    constant. So every constant is run with all its values, on each side of each guard."""
     sides: dict[tuple[bool, ...], list[int]] = {}
     for i, config in enumerate(configs):
         sides.setdefault(tuple(v for v in config.values() if isinstance(v, bool)), []).append(i)

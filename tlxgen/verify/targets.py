@@ -1,4 +1,4 @@
-"""What the command line names: specs, files of cases, Python files, and functions in them."""
+"""Targets of the command line: specs, case files, Python files, and functions in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_function(target: str) -> bool:
 
 
 def cases_in(folder: str) -> list[str]:
-    """The files of cases in a folder, and nothing for what is no folder."""
+    """The case files in a folder; empty if it is not a folder."""
     path = Path(folder)
     return [str(p) for p in sorted(path.glob(f"*{cases.SUFFIX}"))] if os.path.isdir(path) else []
 
@@ -38,9 +38,9 @@ def split(target: str) -> tuple[Path, str]:
 
 
 def jobs_of(target: str, config: int | None, arch: Arch = "sm90") -> list[Job]:
-    """The jobs of a hand-written target; `arch` is what a function runs on, a case says its own.
+    """The jobs of a hand-written target. `arch` is for functions; a case declares its own.
 
-    Raises SpecError or SpecErrors for what is not there, or declared wrongly.
+    Raises SpecError or SpecErrors for a missing file or function, or a faulty declaration.
     """
     if target.endswith(cases.SUFFIX):
         return _case_jobs(Path(target), cases.load(Path(target)), config)
@@ -60,7 +60,7 @@ def _case_jobs(declared: Path, found: Sequence[Case], config: int | None) -> lis
 
 
 def must_exist(file: Path, case: Case | None = None) -> None:
-    """Raises SpecError for a Python file that is not there."""
+    """Raises SpecError for a Python file that does not exist."""
     if os.path.isfile(file):
         return
     if os.path.exists(file):
@@ -69,7 +69,7 @@ def must_exist(file: Path, case: Case | None = None) -> None:
         )
     else:
         there = sorted(file.parent.glob("*.py"))[:1000] if os.path.isdir(file.parent) else []
-        siblings = [p.name for p in there if p.name != file.name]  # a link that leads nowhere has its own name
+        siblings = [p.name for p in there if p.name != file.name]  # a dangling link has the file's own name
         text = f"no such file{hint(file.name, siblings, noun='files')}"
     where = Location(file.as_posix(), 1, 1)
     if case is not None:

@@ -1,4 +1,4 @@
-"""A hand-written target on one SM, on a few and on many: loops go round, work is stolen, CTAs have nothing to do."""
+"""Runs a hand-written target on one SM, a few and many, so that loops repeat, work is stolen, and CTAs are idle."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class Varied(Generic[T]):
-    """What `load` gives, once for each number of SMs: a file may ask for it when it is imported, or once for all.
+    """The results of `load` for each number of SMs, since a file may ask for the number in its import, or only once.
 
-    `only`: the number that a case says. Raises what the first `load` raises; a file that cannot be imported again runs
-    on the first number alone.
+    `only` is the number that a case declares. Raises the errors of the first `load`. A file that cannot be imported
+    again runs on the first number alone.
     """
 
     def __init__(self, load: Callable[[int, Coverage], T], only: int | None) -> None:
@@ -28,11 +28,11 @@ class Varied(Generic[T]):
         self._loaded: dict[int, T | None] = {first: load(first, self._noted)}
 
     def run(self, way: Way, run: Callable[[T, int], Report]) -> Report:
-        """One run, on each number of SMs that it is for, or on the first alone where nothing asks for the number."""
+        """One run on each of its numbers of SMs, or on the first alone if no code asks for the number."""
         report = Report()
         for sms in self._counts(way):
             if sms % _cluster(report.coverage):
-                continue  # there is no such GPU, and a persistent kernel's grid would not be whole clusters
+                continue  # no such GPU exists, and a persistent kernel's grid would not have whole clusters
             if sms not in self._loaded:
                 self._loaded[sms] = self._again(sms)
             it = self._loaded[sms]

@@ -1,4 +1,4 @@
-"""What is verified, and what came of it. LEAF module: travels between processes as JSON, needs no torch."""
+"""Jobs of verification and their results, which processes exchange as JSON. It imports no torch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tlxgen.coverage import Summary
 from tlxgen.errors import Location, SpecErrors, TlxgenError
 from tlxgen.project import real
 
-Schedule = Literal["random", "starved", "lazy", "eager", "delays"]  # those of tlxgen.sim, which would import torch
+Schedule = Literal["random", "starved", "lazy", "eager", "delays"]  # as in tlxgen.sim, which would import torch
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 CHANCE: tuple[Schedule, ...] = ("random", "starved")  # they draw from a seed
-Run = tuple[Schedule, int]  # with a seed
+Run = tuple[Schedule, int]  # schedule and seed
 Way = Run | tuple[Literal["replay"], str] | tuple[Literal["exhaustive"], int]  # a list of decisions; steps a case
-Case = tuple[int, tuple[int, ...]]  # of a structure: a row of CONFIGS, and a shape
+Case = tuple[int, tuple[int, ...]]  # a structure's row of CONFIGS, and a shape
 Status = Literal["clean", "findings", "error"]
 Arch = Literal["sm90", "sm100"]
 GIB = 1 << 30
@@ -24,7 +24,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one job: wall time in seconds, imports of torch and triton excluded, and address space in GiB beyond them."""
+    """The limits of one job: wall time in seconds and address space in GiB, without the imports of torch and triton."""
 
     seconds: float = 300.0
     memory_gib: float = 4.0
@@ -32,9 +32,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class StructureJob:
-    """One structure of a spec, whose source is `module`. `config`: an index into CONFIGS; None: those that show all.
+    """One structure of a spec, whose source is `module`. `config` is an index into CONFIGS; None means those that show
+    all constants.
 
-    `cases` and `ways`, where they are given, are what is run, as a record has it, and nothing else.
+    If `cases` and `ways` are given, as by a record, exactly these are run.
     """
 
     kind: ClassVar[str] = "structure"
@@ -69,7 +70,7 @@ class CaseJob:
 
 @dataclass(frozen=True)
 class FunctionJob:
-    """A host function of a file that is called without arguments; an empty name asks what there is to call."""
+    """A host function of a file that is called without arguments. An empty name lists the callable functions."""
 
     kind: ClassVar[str] = "function"
     foreign: ClassVar[bool] = True
@@ -94,12 +95,12 @@ def to_json(job: Job) -> dict[str, Any]:
 
 @dataclass
 class Result:
-    """What came of one job. `error`: what kept it from being verified, or verified to its end.
+    """The result of one job. `error` says why it could not be verified, or not completely.
 
-    `findings` are mappings as the record holds them: id, severity, message, places, schedule, seed, sms, fix; of the
-    first of each id also replay and witness. `verdict` is what most likely causes them: cause, places, proof, the
-    finding that shows it, barriers. `searches` of all orders were made, ended by `limits` where they were. `cases`: of
-    a structure, what was run on each schedule; `sms`: on GPUs of how many SMs.
+    `findings` are mappings in the form of the record: id, severity, message, places, schedule, seed, sms, fix; the
+    first of each id also has replay and witness. `verdict` is their most likely cause: cause, places, proof, the
+    finding that shows it, barriers. `searches` is the number of exhaustive searches, and `limits` say what ended them.
+    `cases` are a structure's runs on each schedule, and `sms` their numbers of SMs.
     """
 
     target: str
@@ -113,7 +114,7 @@ class Result:
     limits: list[str] = field(default_factory=list)
     seconds: float = 0.0
     verdict: dict[str, Any] | None = None
-    prints: list[tuple[str, str]] = field(default_factory=list)  # a run, and what the target printed in it
+    prints: list[tuple[str, str]] = field(default_factory=list)  # a run and the target's output in it
     coverage: dict[str, Any] | None = None  # what the runs exercised (tlxgen.coverage.to_json)
     error: TlxgenError | None = None
 
@@ -123,11 +124,11 @@ class Result:
 
     @property
     def faulty(self) -> bool:
-        """Whether a finding is an error, and not only a warning."""
+        """Whether a finding is an error, not only a warning."""
         return any(finding["severity"] == "error" for finding in self.findings)
 
     def add(self, other: Result) -> None:
-        """Takes in the counts of another."""
+        """Adds the counts of another result."""
         self.runs += other.runs
         self.steps += other.steps
         self.states += other.states
@@ -137,24 +138,24 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether every order was searched, to the end."""
+        """Whether an exhaustive search was completed."""
         return self.searches > 0 and not self.limits and self.error is None
 
     @property
     def summary(self) -> Summary | None:
-        """What the runs exercised, in short; None where nothing ran."""
+        """A summary of what the runs exercised; None if nothing ran."""
         return Summary.from_json(self.coverage["summary"]) if self.coverage else None
 
     @property
     def covered(self) -> str:
-        """What was run, in words."""
+        """A text that says what was run."""
         if not self.searches:
             return f"{self.runs} runs, {self.steps} steps, {self.seconds:.1f} s"
         end = f"stopped at the limit of {', '.join(dict.fromkeys(self.limits))}" if self.limits else "search complete"
         return f"{self.runs} runs, {self.states} states, {end}, {self.seconds:.1f} s"
 
     def to_json(self) -> dict[str, Any]:
-        """The result as the record holds it."""
+        """The result in the form of the record."""
         data: dict[str, Any] = {"target": self.target, "status": self.status, "runs": self.runs, "steps": self.steps}
         if self.searches:
             data |= {"states": self.states, "complete": self.complete}
@@ -165,7 +166,7 @@ class Result:
 
 
 def error_to_json(error: TlxgenError) -> dict[str, Any]:
-    """An error as data; `text` is the whole of it, as it is printed, `faults` its parts when they are several."""
+    """An error as data. `text` is its printed form, and `faults` are its parts if there are several."""
     if isinstance(error, SpecErrors):
         if len(error.errors) == 1:
             return error_to_json(error.errors[0])

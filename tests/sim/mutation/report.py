@@ -64,7 +64,7 @@ class Tally:
 
 
 def as_json(results: Sequence[Result], unexecuted: int, head: dict[str, Any]) -> str:
-    """The record: head and totals, then for each module its mutants, one line each."""
+    """The record: head and totals, then for each module its mutants, one a line, by their outcome."""
     total = Tally.of(results)
     caught = [r.outcome for r in results if r.status == "caught"]
     alone = Counter(o.ids[0] for o in caught if len(o.ids) == 1)
@@ -81,16 +81,26 @@ def as_json(results: Sequence[Result], unexecuted: int, head: dict[str, Any]) ->
     text = json.dumps(record, indent=1)[:-2]
     modules = []
     for at in dict.fromkeys(r.mutant.at for r in results):
-        rows = [_row(r) for r in results if r.mutant.at == at]
-        modules.append(f"  {json.dumps(at)}: [\n   " + ",\n   ".join(rows) + "\n  ]")
+        found: dict[str, list[str]] = {}
+        for r in (r for r in results if r.mutant.at == at):
+            found.setdefault(_outcome(r), []).append(_described(r))
+        groups = [f"   {json.dumps(outcome)}: [\n    {_lines(some)}\n   ]" for outcome, some in sorted(found.items())]
+        modules.append(f"  {json.dumps(at)}: {{\n" + ",\n".join(groups) + "\n  }")
     return text + ',\n "mutants": {\n' + ",\n".join(modules) + "\n }\n}\n"
 
 
-def _row(result: Result) -> str:
+def _outcome(result: Result) -> str:
+    """The key of mutants with the same status and the same ids of findings, such as "caught: deadlock"."""
+    return ": ".join([result.status, " ".join(result.outcome.ids)] if result.outcome.ids else [result.status])
+
+
+def _described(result: Result) -> str:
     mutant = result.mutant
-    what = f": {mutant.what}" if result.ours else ""
-    found = [" ".join(result.outcome.ids)] if result.outcome.ids else []
-    return json.dumps([f"{mutant.line} {mutant.kind}{what}", result.status, *found], ensure_ascii=False)
+    return f"{mutant.line} {mutant.kind}" + (f": {mutant.what}" if result.ours else "")
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return ",\n    ".join(json.dumps(text, ensure_ascii=False) for text in texts)
 
 
 def as_markdown(results: Sequence[Result], unexecuted: int) -> str:

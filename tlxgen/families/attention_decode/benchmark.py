@@ -1,4 +1,4 @@
-"""How decoding is timed: a call to time, and what to hold it against. Imports torch."""
+"""Benchmarks of decoding: the call to time, and the baselines. It imports torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Run = Callable[[], Any]
 
 
 def call(module: ModuleType, spec: DecodeSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
-    """A launch of the host function into results that are made once; without `config` it picks one."""
+    """A launch of the host function into results that are allocated once. Without `config` it picks one."""
     given = _dense(tensors)
     out, lse = module.outputs(**given, scale=None)
     host = getattr(module, spec.name)
@@ -33,7 +33,7 @@ def baselines(spec: DecodeSpec) -> Mapping[str, Callable[[Tensors], Run]]:
 
 
 def _dense(t: Tensors) -> Tensors:
-    """Rows end to end: the gaps between those of `t` are there to find faults."""
+    """Contiguous tensors. The gaps between the rows of `t` only serve to find faults."""
     return {name: x.contiguous() if name in "qkv" else x for name, x in t.items()}
 
 

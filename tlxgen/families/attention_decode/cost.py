@@ -1,4 +1,4 @@
-"""What decoding costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+"""The cost of decoding: its bytes, and an estimate in clocks by which variants are ranked."""
 
 from __future__ import annotations
 

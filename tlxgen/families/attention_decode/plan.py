@@ -1,4 +1,4 @@
-"""From an attention_decode spec to its plan: a producer, a consumer, rings of K and V, arguments of two kernels."""
+"""The plan of an attention_decode spec: a producer, a consumer, rings of K and V, arguments of two kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AXES_OF = ("batch", "head", "query")  # of Q and O, and their strides
 
 
 def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
-    """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
+    """The plan of one variant. It does not fail: a variant that cannot be built has `Plan.reasons`."""
     sizes, d = kit.sizes(AXES, spec), spec.problem.head_dim
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     constants = tuple((p.name, p.value) for p in parameters if not p.baked)
@@ -97,7 +97,7 @@ def _combine(spec: DecodeSpec) -> Iterator[KernelArgument]:
 
 
 def _results(spec: DecodeSpec) -> Iterator[KernelArgument]:
-    """Where results and parts go, and what says how many keys there are."""
+    """The arguments for results, parts, and the lengths of sequences."""
     yield address("out_ptr", spec.dtype.signature, "out")
     yield address("lse_ptr", "fp32", "lse")
     yield address("parts_ptr", "fp32", "sums")

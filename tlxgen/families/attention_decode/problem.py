@@ -1,4 +1,4 @@
-"""A decoding problem with numbers in it: inputs, reference, tolerance and launch. Imports torch."""
+"""Problems of decoding: inputs, reference, tolerance and launch. It imports torch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHAPES: tuple[Shape, ...] = (
 
 
 def shapes(spec: DecodeSpec) -> tuple[Shape, ...]:
-    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    """The shapes to check: those of the spec, and shapes that find the usual faults."""
     given = tuple((int(b), int(h), int(g), int(n), int(m)) for b, h, g, n, m in spec.check.shapes)
     return tuple(dict.fromkeys((*given, *SHAPES)))
 
@@ -44,7 +44,7 @@ def simulated_shapes(spec: DecodeSpec, constants: Mapping[str, int], sms: int) -
 
 
 def unseen(spec: DecodeSpec) -> Iterator[Waiver]:
-    """What no run can exercise, and why."""
+    """Waivers for what no run can exercise, with reasons."""
     yield Waiver(("empty",), "", "a tile of keys has a key that is there, and a tile of rows a row")
     why = "a round adds up 16 parts, of as many CTAs as a CPU does not run at once"
     yield Waiver(("second-round",), r"for first in range", why)
@@ -55,7 +55,7 @@ def unseen(spec: DecodeSpec) -> Iterator[Waiver]:
 
 
 def inputs(spec: DecodeSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the host function, by name. What lies between rows is NaN."""
+    """Fresh random arguments of the host function, by name. The gaps between rows hold NaN."""
     b, h, kv, n, m = shape
     d, kind = spec.problem.head_dim, getattr(torch, spec.dtype.torch)
     made: Tensors = {"q": heads_between_rows((b,), n, h, d, kind, device)}
@@ -70,14 +70,14 @@ def inputs(spec: DecodeSpec, shape: Shape, device: torch.device) -> Tensors:
         made |= {name: heads_between_rows((b,), m, kv, d, kind, device) for name in "kv"}
     if spec.has_lengths:
         made["seqlens_k"] = torch.tensor(lengths(b, m), dtype=torch.int32, device=device)
-    if spec.paged:  # pages past a sequence's end are nobody's
+    if spec.paged:  # no sequence uses the pages past a sequence's end
         for row, length in zip(made["block_table"], lengths(b, m), strict=True):
             row[-(-length // PAGE) :] = -1
     return made
 
 
 def lengths(batches: int, most: int) -> list[int]:
-    """Of each sequence: the longest, none, one, and some in between."""
+    """The lengths of the sequences: the largest, 0, 1, and some in between."""
     return [(most, 0, 1, most // 2, max(most - 1, 0), most // 3)[i % 6] for i in range(batches)]
 
 
@@ -106,7 +106,7 @@ def sequence(spec: DecodeSpec, t: Tensors, i: int) -> tuple[torch.Tensor, torch.
 
 
 def reference(spec: DecodeSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
-    """O and the log-sum-exp in float64, from the very values that the kernel reads, and the norm for their errors."""
+    """O and the log-sum-exp in float64, from the same values that the kernel reads, and the norm for their errors."""
     q = t["q"].double()
     out, lse = torch.zeros_like(q), q.new_full(q.shape[:3], float("-inf"))
     scale = t.get("scale", 1 / math.sqrt(q.shape[-1]))
@@ -126,7 +126,7 @@ def reference(spec: DecodeSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, flo
 
 
 def tolerance(spec: DecodeSpec, output: str) -> float:
-    """The largest error norm, relative to that of `reference`: twice what rounding probabilities and O costs."""
+    """The largest error norm, relative to that of `reference`: twice the rounding error of probabilities and O."""
     if output == "lse":
         return 1e-5
     if spec.check.rtol != "auto":

@@ -1,4 +1,4 @@
-"""What an attention_decode spec may say, and which of it only changes constants."""
+"""The parameter model of attention_decode, and the axes that only change constants."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class DecodeSpec(CommonSpec):
 
     @property
     def has_lengths(self) -> bool:
-        """Whether an argument says how many keys of each sequence are there."""
+        """Whether an argument has the number of keys of each sequence."""
         return self.problem.keys != "dense"
 
     @property

@@ -1,4 +1,4 @@
-"""How GDPA is timed: a call to time, and what to hold it against. Imports torch."""
+"""Benchmarks of GDPA: the call to time, and the baselines. It imports torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A problem of GDPA with numbers in it: inputs and reference. All else is attention_fwd's. Imports torch."""
+"""Problems of GDPA: inputs and reference. All else is attention_fwd's. It imports torch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def inputs(spec: GdpaSpec, shape: Shape, device: torch.device) -> Tensors:
 
 
 def reference(spec: GdpaSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
-    """O in float64, from the very values that the kernel reads, and its norm."""
+    """O in float64, from the same values that the kernel reads, and its norm."""
     parts = []
     for q, k, v in sequences(spec, t):
         seen = seen_of(spec.weights, q.shape[1], k.shape[1], t, q.device)

@@ -1,4 +1,4 @@
-"""What a gdpa spec may say: attention_fwd's keys, and which function of a score its weight is."""
+"""The parameter model of gdpa: attention_fwd's keys, and the function of a score that is its weight."""
 
 from __future__ import annotations
 

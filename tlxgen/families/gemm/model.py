@@ -226,8 +226,7 @@ class Clocks:
         # Rows of a tile beyond the end of an operand whose rows lie along K: TMA fills lines of them with zeros.
         lines = (block_k * self.a / cluster_n / LINE, block_k * self.b / cluster_m / LINE)
         self.a_beyond, self.b_beyond = (
-            rates.beyond * x if rows_of and not any(widths) else 0.0
-            for x, rows_of in zip(lines, along_k, strict=True)
+            rates.beyond * x if rows_of and not any(widths) else 0.0 for x, rows_of in zip(lines, along_k, strict=True)
         )
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 

@@ -1,4 +1,4 @@
-"""How HSTU attention is timed: as GDPA. Imports torch."""
+"""Benchmarks of HSTU attention, which are those of GDPA. It imports torch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A problem of HSTU with numbers in it: inputs, reference and problems to run. All else is attention_fwd's.
+"""Problems of HSTU: inputs, reference and shapes. All else is attention_fwd's.
 
-Imports torch; the rest of the family does not.
+It imports torch; the rest of the family does not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTEXT, FULL = 5, 9  # of a check: keys and queries; tiles are cut by each
 
 
 def shapes(spec: HstuSpec) -> tuple[Shape, ...]:
-    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    """The shapes to check: those of the spec, and shapes that find the usual faults."""
     return tuple(dict.fromkeys(ordered(shape) for shape in attention.shapes(spec)))
 
 
@@ -60,7 +60,7 @@ def inputs(spec: HstuSpec, shape: Shape, device: torch.device) -> Tensors:
 
 
 def reference(spec: HstuSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
-    """O in float64, from the very values that the kernel reads, and its norm."""
+    """O in float64, from the same values that the kernel reads, and its norm."""
     silu, parts = torch.nn.functional.silu, []
     for i, (q, k, v) in enumerate(sequences(spec, t)):
         targets = int(t["num_targets"][i]) if spec.mask.targets else None
@@ -73,7 +73,7 @@ def reference(spec: HstuSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
 
 
 def seen_of(spec: HstuSpec, n: int, targets: int | None, t: Tensors) -> torch.Tensor:
-    """(n, n): whether the query at a key's place sees another key, as the definition has it, by places."""
+    """(n, n): whether the query at the position of one key sees another key, by the definition."""
     context, near, full = (
         int(t.get(name, 0)) for name in ("contextual_seq_len", "max_attn_len", "min_full_attn_seq_len")
     )

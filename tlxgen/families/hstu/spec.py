@@ -1,4 +1,4 @@
-"""What an hstu spec may say: attention_fwd's keys, and which keys count beside histories and targets."""
+"""The parameter model of hstu: attention_fwd's keys, and those of histories and targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the gradients of GDPA and HSTU are timed: a call to time. Torch has nothing to hold it against. Imports torch."""
+"""Benchmarks of the gradients of GDPA and HSTU, for which torch has no baseline. It imports torch."""
 
 from __future__ import annotations
 

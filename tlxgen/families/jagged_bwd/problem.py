@@ -1,6 +1,6 @@
-"""The gradients of GDPA or HSTU with numbers in them: the forward's problem, and autograd in float64 as the reference.
+"""Problems of the gradients of GDPA and HSTU: the forward's inputs, and autograd in float64 as the reference.
 
-Imports torch; the families do not.
+It imports torch; the rest of the families does not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _fit(spec: JaggedBwdSpec, shape: Shape) -> Shape:
 
 
 def shapes(spec: JaggedBwdSpec) -> tuple[Shape, ...]:
-    """The shapes to check: the spec's own, and those that catch the usual faults."""
+    """The shapes to check: those of the spec, and shapes that find the usual faults."""
     return tuple(dict.fromkeys(_fit(spec, shape) for shape in backward.shapes(spec)))
 
 
@@ -43,7 +43,7 @@ def simulated_shapes(spec: JaggedBwdSpec, constants: Mapping[str, int], sms: int
 
 
 def unseen(spec: JaggedBwdSpec) -> Iterator[Waiver]:
-    """What no run can exercise, and why."""
+    """Waivers for what no run can exercise, with reasons."""
     yield Waiver(("no-round",), r"for count in range\(steps \+ 1\)", "it is one more than the steps")
     if spec.arch == "sm100":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "there is one step at least")

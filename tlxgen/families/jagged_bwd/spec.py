@@ -1,4 +1,4 @@
-"""What a gdpa_bwd or hstu_bwd spec may say: attention_bwd's keys, and the forward's masks and activations."""
+"""The parameter models of gdpa_bwd and hstu_bwd: attention_bwd's keys, and the forward's masks and activations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What every family is made with: its table of axes, the names that it may not take, faults that all have, and
-the plan of one kernel."""
+"""Parts that every family is made from: the table of axes, reserved names, common faults, and the plan of a kernel."""
 
 from tlxgen.spec import Renamed
 

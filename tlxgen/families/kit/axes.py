@@ -1,4 +1,4 @@
-"""The table of a family's axes: each says once what the kernel calls it, what it means, and which rules it breaks."""
+"""The table of a family's axes: for each key its kernel parameter, its meaning, and the rules that blame it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def _plain(value: Any) -> str:
 class Axis:
     """A key of the spec.
 
-    With a `parameter` it only changes a constant: that constexpr parameter of the kernel, which `means` this. With an
-    `option` it only changes that one of a launch. With neither it changes the program. `blame`: the rules of the plan
-    (`Reason.rule`) that a variant most likely breaks by it. `has` says whether kernels of a spec have the parameter.
-    Where every variant of a structure has the value `default`, it is a constant of the source unless the spec says
-    `keep`. `form`: what a value changes of the program beside, as a word; values of one form share a source.
+    With a `parameter` it only changes that constexpr parameter of the kernel, which `means` describes. With an `option`
+    it only changes that option of a launch. With neither it changes the program. `blame` lists the rules of the plan
+    (`Reason.rule`) that a variant most likely breaks by this key. `has` says whether the kernels of a spec have the
+    parameter. Where every variant of a structure has the value `default`, it is a constant of the source unless the
+    spec says `keep`. `form` gives a word for what a value changes in the program; values of one form share a source.
     """
 
     path: str
@@ -39,29 +39,29 @@ class Axis:
     form: Callable[[Any], str] = _plain
 
     def of(self, spec: Any) -> Any:
-        """Its value in a spec."""
+        """The key's value in a spec."""
         return functools.reduce(getattr, self.path.split("."), spec)
 
 
 def config_axes(axes: Sequence[Axis]) -> dict[str, str]:
-    """The paths that only change constants or launches, and the parameters or options that they are."""
+    """Path -> parameter or option, for the axes that only change constants or launches."""
     return {axis.path: axis.parameter or axis.option for axis in axes if axis.parameter or axis.option}
 
 
 def blame(axes: Sequence[Axis]) -> dict[str, str]:
-    """Rule -> the path that it is most likely broken by."""
+    """Rule -> the path that most likely breaks it."""
     return {rule: axis.path for axis in axes for rule in axis.blame}
 
 
 def sizes(axes: Sequence[Axis], spec: Any) -> dict[str, Size]:
-    """The sizes of a spec's kernels by parameter, each as text and value."""
+    """Parameter -> size, with text and value, for a spec's kernels."""
     return {a.parameter: Size.of(a.parameter, a.of(spec)) for a in axes if a.parameter and a.has(spec)}
 
 
 def parameters(
     axes: Sequence[Axis], spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]
 ) -> list[Parameter]:
-    """The constexpr parameters of a spec's kernels: those of the axes, then the guards."""
+    """The constexpr parameters of a spec's kernels: first those of the axes, then the guards."""
     own = [a for a in axes if a.parameter and a.has(spec)]
     made = [Parameter(str(a.parameter), a.of(spec), a.means, a.parameter in baked) for a in own]
     made += [Parameter(g, v, "whether the guarded task is there", g in baked) for g, v in guards.items()]

@@ -1,4 +1,4 @@
-"""Python's words for a value. LEAF module: imports nothing of tlxgen."""
+"""Prints a value as Python source. This module imports nothing of tlxgen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def call_text(value: Any) -> str:
-    """The call that makes a named tuple: its fields by name, without those that have their defaults."""
+    """The call that makes a named tuple, with keyword arguments for the fields that differ from their defaults."""
     given = {name: x for name, x in value._asdict().items() if x != value._field_defaults.get(name, _none)}
     return f"{type(value).__name__}({', '.join(f'{name}={_text(x)}' for name, x in given.items())})"
 

@@ -1,4 +1,4 @@
-"""Numbers for the random shapes that a family's `benchmark.drawn` declares."""
+"""Random numbers for the shapes that a family's `benchmark.drawn` draws."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import random
 
 
 def log_uniform(rng: random.Random, low: int, high: int, step: int = 1) -> int:
-    """A multiple of `step` from `low` to `high`; each octave is as likely as any other."""
+    """A random multiple of `step` between `low` and `high`, uniform in the logarithm."""
     number = math.exp(rng.uniform(math.log(low), math.log(high)))
     return min(high, max(low, step * round(number / step)))

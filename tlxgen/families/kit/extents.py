@@ -1,4 +1,4 @@
-"""The extents of a family's problems: said once, and named in help, errors, schema and tables."""
+"""The extents of a family's problems. Help, errors, the schema and tables take the names and meanings from here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INT32 = 2**31 - 1  # kernels count rows, columns and sequences in 32 bits
 
 @dataclass(frozen=True)
 class Extent:
-    """One extent of a problem: a name (`M`), what it counts (`rows of C`), and the most that it may be."""
+    """One extent of a problem: its name (`M`), what it counts (`rows of C`), and its largest value."""
 
     name: str
     means: str
@@ -28,7 +28,7 @@ def meaning(extents: Sequence[Extent]) -> str:
 
 
 def wrong(extents: Sequence[Extent], shape: Sequence[int]) -> str:
-    """What is wrong with a shape, in a sentence; nothing if it is one."""
+    """A sentence that says what is wrong with a shape; empty if nothing is."""
     if len(shape) != len(extents):
         count = f"{len(extents)} extent{'s' * (len(extents) != 1)}"
         return f"a shape has {count}, {form(extents)}, and this has {len(shape)}"
@@ -39,7 +39,7 @@ def wrong(extents: Sequence[Extent], shape: Sequence[int]) -> str:
 
 
 def example(extents: Sequence[Extent], shapes: Sequence[Sequence[int]]) -> str:
-    """How a shape is written: 'write M x N x K, such as 2048x2048x2048'."""
+    """A hint on how to write a shape: 'write M x N x K, such as 2048x2048x2048'."""
     such = f", such as {written(shapes[0])}" if shapes else ""
     return f"write {meaning(extents)}{such}"
 
@@ -50,7 +50,7 @@ def written(shape: Sequence[int]) -> str:
 
 
 def read(text: str) -> tuple[int, ...]:
-    """The numbers of a shape as people write it, such as 4096x4096x4096. Raises ValueError for another form."""
+    """Parses a shape such as 4096x4096x4096. Raises ValueError for another form."""
     extents = text.lower().split("x")
     if not all(extent.isdecimal() and extent.isascii() for extent in extents):
         raise ValueError(f"{cut(text)!r} is not a shape: extents are whole numbers with x between them")
@@ -60,5 +60,5 @@ def read(text: str) -> tuple[int, ...]:
 
 
 def cut(text: str, most: int = 60) -> str:
-    """A text with its end left out where it is long."""
+    """Shortens a text to at most `most` characters."""
     return text if len(text) <= most else f"{text[:most]}..."

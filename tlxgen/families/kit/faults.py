@@ -1,4 +1,4 @@
-"""Faults that the specs of all families can have: names, guards, targets, registers, extents."""
+"""Checks for faults that specs of all families can have, in names, guards, targets, registers and extents."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Rule = tuple[str, object, str]  # the dotted path that is blamed, whether the ru
 
 
 def where(*rules: Rule) -> list[Fault]:
-    """A fault for each of the rules that is broken."""
+    """Returns a fault for each of the rules that is broken."""
     return [(tuple(path.split(".")), why) for path, broken, why in rules if broken]
 
 
 def foreign(*rules: Rule) -> list[Fault]:
-    """The same of a target's rules on keys of another: without such a key, its own default is there."""
+    """The same for keys that belong to another target. The remedy is to remove the key, so that its default applies."""
     return [(path, f"{why}; remove the key") for path, why in where(*rules)]
 
 
 def name(spec: CommonSpec) -> Iterator[Fault]:
-    """A name that a generated module defines itself, or that Python does."""
+    """Yields a fault for a name that a generated module, or Python, defines itself."""
     template = taken.TEMPLATE.format(kernel=spec.kernel)
     if spec.name in taken.of_modules(taken.folder(type(spec).__module__), template) or hasattr(builtins, spec.name):
         yield ("name",), f"the module needs the name {spec.name} for something else"
 
 
 def guards(spec: CommonSpec, axes: Sequence[Axis] = (), of: Mapping[str, str] | None = None) -> Iterator[Fault]:
-    """Guards that no task has, or whose names the kernel needs itself.
+    """Yields faults for guards that no task has, or whose names the kernel uses itself.
 
-    `of`: the guards of the spec's optional tasks, each under the path that names it; None for a family without any.
+    `of` maps the path that names a guard to the guard, for the spec's optional tasks; None for a family without guards.
     """
     template = taken.TEMPLATE.format(kernel=spec.kernel)
     known = {*taken.of_constants(taken.folder(type(spec).__module__), template), *(a.parameter for a in axes)}
@@ -52,14 +52,14 @@ def guards(spec: CommonSpec, axes: Sequence[Axis] = (), of: Mapping[str, str] | 
 
 
 def target(spec: CommonSpec, *archs: str) -> Iterator[Fault]:
-    """A target that the family does not have."""
+    """Yields a fault for a target that the family does not support."""
     if spec.arch not in archs:
         text = f"the {spec.kernel} family does not target {spec.arch} yet; it targets {', '.join(archs)}"
         yield ("arch",), text
 
 
 def registers(requests: Mapping[str, int | None]) -> Iterator[Fault]:
-    """Requests that setmaxnreg does not take, by dotted path; None requests nothing."""
+    """Yields faults for register requests, by dotted path, that setmaxnreg does not accept. None is no request."""
     least, most, step = Arch.setmaxnreg_min, Arch.setmaxnreg_max, Arch.setmaxnreg_step
     for path, asked in requests.items():
         if asked is not None and (asked % step or not least <= asked <= most):
@@ -67,7 +67,7 @@ def registers(requests: Mapping[str, int | None]) -> Iterator[Fault]:
 
 
 def powers_of_two(spec: object, paths: Iterable[str], what: str) -> Iterator[Fault]:
-    """Extents that are no powers of two. `what` names one: "a tile extent"."""
+    """Yields faults for extents that are not powers of two. `what` names one, such as "a tile extent"."""
     for path in paths:
         value = Axis(path).of(spec)
         if value & (value - 1):

@@ -1,4 +1,4 @@
-"""What values do that keys of several families take, and when to choose each."""
+"""Descriptions of values that keys of several families take: what each does, and when to choose it."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ MEET = choices(
 
 
 def of(known: Choices, *values: str, **others: str) -> Choices:
-    """The texts of some of the values, with others in their place or beside them."""
+    """The texts of some of the values, with replacements or additions."""
     return choices({**{value: known.texts[value] for value in values}, **others})

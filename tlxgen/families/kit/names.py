@@ -1,4 +1,4 @@
-"""The names that a family's modules need, read off its templates, so that a spec may not give them a second meaning."""
+"""The names that a family's modules use, found in its templates. A spec must not use them for anything else."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from tlxgen import stamp
 
 HOST = Path("lib", "_host.py")
-TEMPLATE = "{kernel}/module.py.j2"  # of a family, unless it says otherwise
+TEMPLATE = "{kernel}/module.py.j2"  # default of a family
 
 _USED = re.compile(r'{%-?\s*(?:import|from|include|extends)\s+"([^"]+)"')
 _PROSE = re.compile(r'{#.*?#}|""".*?"""|#[^\n{]*$', re.DOTALL | re.MULTILINE)
 _DEFINED = re.compile(r"^\s*(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _IMPORTED = re.compile(r"^(?:import|from\s+[\w.]+\s+import)\s+(.+)$", re.MULTILINE)
-_MORE = re.compile(r"\bimports\(([^)]*)\)")  # what a family's template asks of the macro of all
+_MORE = re.compile(r"\bimports\(([^)]*)\)")  # arguments of the macro that prints imports
 _ASSIGNED = re.compile(r"^([a-z]\w*)(?:, ([a-z]\w*))* =", re.MULTILINE)
 _TAG = re.compile(r"{%.*?%}|{{.*?}}")
-_CONSTANT = re.compile(r"(?<![.\w])[A-Z][A-Z0-9_]*\b")  # no attribute
+_CONSTANT = re.compile(r"(?<![.\w])[A-Z][A-Z0-9_]*\b")  # not an attribute
 
 
 def folder(module: str) -> Path:
-    """The folder of the templates of a family that is defined in `module`: tlxgen's own, or the one beside its file."""
+    """The templates' folder of a family defined in `module`: tlxgen's own, or the one beside the module's file."""
     if module.startswith("tlxgen."):
         return stamp.templates()
     return Path(str(sys.modules[module].__file__)).resolve().parent / "templates"
@@ -31,26 +31,26 @@ def folder(module: str) -> Path:
 
 @functools.cache
 def of_modules(templates: Path, name: str) -> frozenset[str]:
-    """What modules made from a template define or import."""
+    """The names that modules made from a template define or import."""
     text = _code(templates, name)
     found = set(_DEFINED.findall(text))
     for line in _IMPORTED.findall(text):
         words = [part.split() for part in _TAG.sub("", line).split(",")]
-        found.update(part[-1].split(".")[0] for part in words if part)  # the last word of `a.b as c`
+        found.update(part[-1].split(".")[0] for part in words if part)  # the name that `a.b as c` binds
     for given in _MORE.findall(text):
         found.update(re.findall(r'"(\w+)"', given))
     return frozenset(found | _shared() if f"from .{HOST.stem} import" in text else found)
 
 
 def _shared() -> set[str]:
-    """What a folder's modules may import of what they share."""
+    """The names that modules may import from files that a generated folder shares."""
     text = (stamp.templates() / HOST).read_text(encoding="utf-8")
     return {*_DEFINED.findall(text), *(n for names in _ASSIGNED.findall(text) for n in names if n)}
 
 
 @functools.cache
 def of_constants(templates: Path, name: str) -> frozenset[str]:
-    """Every name in capitals in code made from a template: a guard of this name would be two things."""
+    """Every name in capitals in code made from a template. A guard must not have such a name."""
     return frozenset(_CONSTANT.findall(_code(templates, name)))
 
 

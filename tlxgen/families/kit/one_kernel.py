@@ -26,9 +26,9 @@ def plan(
     pdl: bool = False,
     **more: Any,
 ) -> Plan:
-    """The complete plan of a variant without optional roles. `more` are the fields of `Plan` that it has beside.
+    """The complete plan of a variant without optional roles. `more` are further fields of `Plan`.
 
-    Never fails: what cannot be is in `Plan.reasons`.
+    It does not fail: a variant that cannot be built has `Plan.reasons`.
     """
     arch, every = ARCHS[spec.arch], tuple(parameters(axes, spec, guards=guards, baked=baked))
     kept = tuple((p.name, p.value) for p in every if not p.baked)

@@ -1,6 +1,6 @@
-"""What no run of a generated kernel can exercise, as data with reasons: `verify` does not count it as missing.
+"""Waivers for what no run of a generated kernel can exercise, with reasons. `verify` does not count it as missing.
 
-A family's `problem` module has a function `unseen(spec)` that gives these, and what is its own.
+A family's `problem` module has a function `unseen(spec)`, which returns these waivers and the family's own.
 """
 
 from __future__ import annotations

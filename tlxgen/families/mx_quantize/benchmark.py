@@ -1,4 +1,4 @@
-"""How quantisers are timed: a call to time, and what to hold it against. Imports torch."""
+"""Benchmarks of quantisers: the call to time, and the baselines. It imports torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def baselines(spec: QuantizeSpec) -> Baselines:
 
 
 def results(spec: QuantizeSpec, tensors: Tensors, out: Any) -> dict[str, torch.Tensor]:
-    """The results by name, scales as the bytes that the reference has; a copy has none."""
+    """The results by name, with scales as the reference's bytes. A copy has no results."""
     values = (x.view(torch.uint8) if x.dtype == torch.float8_e8m0fnu else x for x in out)
     return dict(zip(spec.results, values, strict=True)) if out else {}
 

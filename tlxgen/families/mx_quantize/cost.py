@@ -1,4 +1,4 @@
-"""What a quantiser costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+"""The cost of a quantiser: its bytes, and an estimate in clocks by which variants are ranked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def bytes_moved(spec: QuantizeSpec, shape: tuple[int, ...]) -> float:
 
 
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
-    """Estimated clocks of the plan's kernel on (M, N): memory's, of whole tiles; equal for all but small ones."""
+    """Estimated clocks of the plan's kernel on (M, N): memory time of whole tiles, equal except for small shapes."""
     spec = plan.facts
     assert isinstance(spec, QuantizeSpec)
     tile = bytes_moved(spec, (spec.tile.m, spec.tile.n)) / Arch.dram_bytes_per_clock

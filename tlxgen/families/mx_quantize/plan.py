@@ -1,4 +1,4 @@
-"""From an mx_quantize spec to its plan: one role, no rings, and arguments."""
+"""The plan of an mx_quantize spec: one role, no rings, and arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKING_REGISTERS = 32  # a thread, beside x: addresses, magnitudes and scales
 
 
 def build(spec: QuantizeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
-    """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
+    """The plan of one variant. It does not fail: a variant that cannot be built has `Plan.reasons`."""
     arch, elements, warps = ARCHS[spec.arch], spec.tile.m * spec.tile.n, spec.tasks.quantize.warps
     held = plan.Holds(working=elements // (32 * warps) + WORKING_REGISTERS)
     # Tiles change their layout on the way to memory: 8-bit numbers, or, across warps, magnitudes of columns.

@@ -1,4 +1,4 @@
-"""A quantisation with numbers in it: inputs, reference, launch. Results are right to the bit. Imports torch."""
+"""Problems of quantisation: inputs, reference, launch. Results must be equal to the bit. It imports torch."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def simulated_shapes(spec: QuantizeSpec, constants: Mapping[str, int], sms: int)
 
 
 def unseen(spec: QuantizeSpec) -> Iterator[Waiver]:
-    """What no run can exercise, and why."""
+    """Waivers for what no run can exercise, with reasons."""
     yield GRID
 
 
 def inputs(spec: QuantizeSpec, shape: Shape, device: torch.device) -> Tensors:
-    """x, by name: blocks of very different magnitudes, some of zeros; between its rows lies NaN."""
+    """x, by name: blocks of very different magnitudes, some of zeros. The gaps between its rows hold NaN."""
     x = random(shape[0], shape[1], spec.problem.dtype, device)
     bound = SPREAD[spec.problem.dtype]
     rows, columns = (-(-extent // BLOCK) for extent in shape)
@@ -46,7 +46,7 @@ def inputs(spec: QuantizeSpec, shape: Shape, device: torch.device) -> Tensors:
 
 
 def results(spec: QuantizeSpec, x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """What the rule makes of x, scales as bytes."""
+    """The results of the rule for x, with scales as bytes."""
     made = {}
     if spec.by_rows:
         made["rows"], scales = quantized(x, spec.problem.scale)
@@ -65,14 +65,14 @@ def reference(spec: QuantizeSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, f
 
 
 def tolerance(spec: QuantizeSpec, output: str) -> float:
-    """None: powers of two and one rounding have one right result."""
+    """Zero, since powers of two and one rounding have one correct result."""
     return 0.0
 
 
 def launch(
     module: ModuleType, spec: Any, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
-    """Runs the host function on poisoned results; gives them, and how many elements were written outside of them."""
+    """Runs the host function on poisoned results. Returns them, and the number of elements written outside of them."""
     host = getattr(module, spec.name)
     memory, given = {}, {}
     for name, like in zip(spec.results, module.outputs(**tensors), strict=True):

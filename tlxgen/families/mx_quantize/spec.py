@@ -1,4 +1,4 @@
-"""What an mx_quantize spec may say, and which of it only changes constants and launches."""
+"""The parameter model of mx_quantize, and the axes that only change constants and launches."""
 
 from __future__ import annotations
 
@@ -97,17 +97,17 @@ class QuantizeSpec(CommonSpec):
 
     @property
     def transposed(self) -> bool:
-        """Whether what is quantised along columns is stored as x.T."""
+        """Whether the result along columns is stored as x.T."""
         return self.by_columns and self.problem.columns == "transposed"
 
     @property
     def results(self) -> tuple[str, ...]:
-        """What comes of a call, in order."""
+        """The names of a call's results, in order."""
         return ("rows", "row_scales") * self.by_rows + ("columns", "column_scales") * self.by_columns
 
     @property
     def about(self) -> dict[str, object]:
-        """What a host function says of itself."""
+        """Facts about the host function."""
         return self.problem.model_dump()
 
     def faults(self) -> list[Fault]:

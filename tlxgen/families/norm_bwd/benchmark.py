@@ -1,4 +1,4 @@
-"""How the backward of norms is timed: a call to time, and what to hold it against. Imports torch."""
+"""Benchmarks of the backward of norms: the call to time, and the baselines. It imports torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["baselines", "call", "drawn"]
 
 
 def baselines(spec: NormBwdSpec) -> Baselines:
-    """torch, torch.compile, quack's RMSNorm, and a copy of as many bytes."""
+    """The baselines: torch, torch.compile, quack's RMSNorm, and a copy of the same number of bytes."""
     found = against(_eager, _decomposed, spec) | {"copy": _copy}
     there = spec.problem.norm == "rms" and spec.vectors and importlib.util.find_spec("quack")
     return found | ({"quack": _quack} if there else {})
@@ -42,7 +42,7 @@ def _eager(
 def _decomposed(
     problem: Any, dy: Any, x: Any, rstd: Any, weight: Any = None, mean: Any = None, dresidual_out: Any = None
 ) -> Any:
-    """What Inductor makes kernels of."""
+    """The operations of which Inductor makes kernels."""
     rows, by_y, rstd = tuple(range(x.dim() - 1)), dy.float(), rstd[..., None]
     xhat = (x.float() if mean is None else x.float() - mean[..., None]) * rstd
     wdy = by_y if weight is None else by_y * weight.float()
@@ -61,7 +61,7 @@ def _quack(tensors: Tensors) -> Run:
 
 
 def _copy(tensors: Tensors) -> Run:
-    """Half of the bytes of all rows are read, half written; it has no results to check."""
+    """A copy that reads half of the bytes of all rows and writes half. It has no results to check."""
     rows = sum(name in tensors for name in ("x", "dy", "dresidual_out")) + 1
     source, target = (tensors["x"].contiguous().new_zeros(rows * tensors["x"].numel() // 2) for _ in range(2))
     return lambda: (target.copy_(source), ())[1]

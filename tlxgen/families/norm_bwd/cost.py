@@ -1,4 +1,4 @@
-"""What the backward of a norm costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+"""The cost of the backward of a norm: its bytes, and an estimate in clocks by which variants are ranked."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .spec import NormBwdSpec
 
 
 def flops(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
-    """Additions and multiplications: three an element for xhat and wdy, four for sums of rows, eight for the rest."""
+    """Operations of an element: three for xhat and wdy, four for sums of rows, eight for the rest."""
     return 15.0 * shape[0] * shape[1]
 
 
 def bytes_moved(spec: NormBwdSpec, shape: tuple[int, ...]) -> float:
-    """Bytes of all rows and of statistics, each once; weights and their gradients are as nothing to them."""
+    """Bytes of all rows and of statistics, each counted once. Weights and their gradients are negligible."""
     return float(shape[0] * ((len(spec.read) + 1) * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
-    """Estimated clocks of the plan's kernels on (M, N), as their host function has it."""
+    """Estimated clocks of the plan's kernels on (M, N), as their host function launches them."""
     spec = plan.facts
     assert isinstance(spec, NormBwdSpec)
     tile, cluster, copies = spec.tile, spec.cluster.n, spec.rings.rows.stages > 0

@@ -1,4 +1,4 @@
-"""From a norm_bwd spec to its plan: one role, its rings of rows and of sums, and the arguments of two kernels."""
+"""The plan of a norm_bwd spec: one role, its rings of rows and of sums, and the arguments of two kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKING_REGISTERS = 40  # a thread, beside what it has of tiles: addresses, mask
 
 
 def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
-    """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
+    """The plan of one variant. It does not fail: a variant that cannot be built has `Plan.reasons`."""
     sizes, cluster, arch = kit.sizes(AXES, spec), (spec.cluster.n, 1, 1), ARCHS[spec.arch]
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     constants = tuple((p.name, p.value) for p in parameters if not p.baked)
@@ -45,7 +45,8 @@ def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
 
 
 def _role(spec: NormBwdSpec) -> plan.Role:
-    """Sums in fp32; x, dy and the weight as they came, unless they are read again, and one of them in fp32."""
+    """The role, with a thread's registers: fp32 sums; x, dy and weight in their dtypes, unless they are read again; and
+    one of them in fp32."""
     task, each = spec.tasks.reduce, spec.tile.m * spec.tile.n // (32 * spec.warps)
     kept = (
         0
@@ -61,7 +62,7 @@ def _role(spec: NormBwdSpec) -> plan.Role:
 
 
 def _rings(spec: NormBwdSpec, sizes: Mapping[str, plan.Size]) -> Iterator[plan.Ring]:
-    """Rows on their way; and what each CTA has found of a row."""
+    """The rings of rows, and the ring of each CTA's sums of a row."""
     shape = sizes["BLOCK_M"], sizes["BLOCK_N"]
     if spec.rings.rows.stages:
         tiles = tuple(plan.Tile(name, shape, spec.dtype, internal=True) for name in spec.read)
@@ -71,7 +72,7 @@ def _rings(spec: NormBwdSpec, sizes: Mapping[str, plan.Size]) -> Iterator[plan.R
 
 
 def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
-    """Rows and strides in bytes tell the compiler, by what divides them, where rows are whole chunks of 16 bytes."""
+    """The kernel's arguments. The divisors of rows and strides in bytes tell the compiler that rows are aligned."""
     yield from (address(f"{name}_ptr", spec.dtype.signature, name) for name in (*spec.read, "dx"))
     yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
     if spec.vectors:
@@ -83,7 +84,7 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
 
 
 def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
-    """The kernels that add up columns: those that are not added up beside dx, over rows; then all, over clusters."""
+    """The kernels that add up columns: over rows, those that the main kernel does not add up; then over clusters."""
     fused = tuple((name, value) for name, value in constants if name == "SUMS" and spec.problem.bias)
     if spec.apart:
         given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]

@@ -1,4 +1,4 @@
-"""The backward of a norm with numbers in it: inputs, reference and launch; the rest is the forward's. Imports torch."""
+"""Problems of the backward of norms: inputs, reference and launch; the rest is the forward's. It imports torch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .spec import NormBwdSpec
 
 __all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
-SHORT = 8192  # columns: many such rows take no long time
-APART = 16  # rows of a tile of the kernel that adds up columns apart
+SHORT = 8192  # columns of a short row, of which many can be run
+APART = 16  # rows of a tile of the separate kernel that adds up columns
 
 
 def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
-    """The spec's own shapes, and of those that catch the usual faults all whose rows a config can take."""
+    """The spec's own shapes, and those shapes that find the usual faults whose rows a config can hold."""
     given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *SHAPES))
     return tuple(shape for shape in given if shape[1] <= spec.columns and shape[1] % spec.step == 0)
 
@@ -37,7 +37,7 @@ def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) 
 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the generated host function, by name; between the rows of x and dy lies NaN."""
+    """Fresh random arguments of the generated host function, by name. The gaps between rows of x and dy hold NaN."""
     x, *gradients = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in spec.read)
     found = dict(zip(spec.read[1:], gradients, strict=True)) | {"x": x.add_(MEAN)}
     wide = x.double()
@@ -50,16 +50,16 @@ def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
 
 
 def unseen(spec: NormBwdSpec) -> Iterator[Waiver]:
-    """What no run can exercise, and why."""
+    """Waivers for what no run can exercise, with reasons."""
     yield GRID
     why = "a round adds up the sums of as many clusters as a CPU does not run at once, and waits for nobody"
     yield Waiver(("second-round", "no-round"), r"for first in range\((0|P), (2 \* )?P, 2048 // COLUMNS\)", why)
 
 
 def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
-    """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
+    """Each gradient in float64, from the same values that the kernel reads, and the norm that an error is relative to.
 
-    dx is a difference, of nothing where a row is one element: it is held against a hundredth of its first term, too.
+    dx is a difference, which is 0 for rows of one element, so the norm is at least a hundredth of its first term.
     """
     x, dy, rstd = t["x"].double(), t["dy"].double(), t["rstd"].double()[..., None]
     xhat = (x - t["mean"].double()[..., None] if "mean" in t else x) * rstd
@@ -74,7 +74,7 @@ def reference(spec: NormBwdSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, fl
 
 
 def tolerance(spec: NormBwdSpec, output: str) -> float:
-    """The largest relative error norm that is right: twice what rounding costs."""
+    """The largest relative error norm of a correct result: twice the rounding error."""
     if spec.check.rtol != "auto":
         return float(spec.check.rtol)
     kind = spec.problem.dtype if output == "dx" else spec.vectors["weight"].name

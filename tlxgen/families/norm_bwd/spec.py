@@ -1,4 +1,4 @@
-"""What a norm_bwd spec may say, and which of it only changes constants and launches."""
+"""The parameter model of norm_bwd, and the axes that only change constants and launches."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class NormBwdSpec(Norm):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """What has rows that are read: dx has the gradient of the sum that was normalised added to it."""
+        """The tensors whose rows are read. With a residual, the gradient of the normalised sum is added to dx."""
         return ("x", "dy") + ("dresidual_out",) * self.problem.residual
 
     @property
@@ -90,22 +90,22 @@ class NormBwdSpec(Norm):
 
     @property
     def columns(self) -> int:
-        """That a cluster can have."""
+        """The largest number of columns of a cluster."""
         return self.tile.n * self.tile.chunks * self.cluster.n
 
     @property
     def step(self) -> int:
-        """What the columns of x are a multiple of: asynchronous copies take whole chunks of 16 bytes."""
+        """The number that divides the columns of x, as asynchronous copies have chunks of 16 bytes."""
         return 16 // self.dtype.bytes if self.rings.rows.stages else 1
 
     @property
     def apart(self) -> bool:
-        """Whether another kernel adds up columns that this one has no registers for."""
+        """Whether another kernel adds up columns, since this one has no registers for their sums."""
         return self.tasks.reduce.sums < len(self.vectors)
 
     @property
     def ctas(self) -> int:
-        """That share an SM."""
+        """The number of CTAs that share an SM."""
         return Arch.registers // (32 * self.warps * self.registers)
 
     def wrong(self) -> tuple[faults.Rule, ...]:

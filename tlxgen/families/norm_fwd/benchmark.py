@@ -1,4 +1,4 @@
-"""How norms are timed: a call to time, and what to hold it against. Imports torch."""
+"""Benchmarks of norms: the call to time, and the baselines. It imports torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ torch._dynamo.config.recompile_limit = 64  # each shape of a baseline is a compi
 
 
 def call(module: ModuleType, spec: Any, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
-    """A launch of the generated host function; rows lie end to end, as in the baselines."""
+    """A launch of the generated host function. Rows are contiguous, as in the baselines."""
     return matrices.call(module, spec, shape, {**tensors, **dense(tensors)}, config)
 
 
@@ -31,7 +31,7 @@ LARGEST = 2**28  # elements: some half a millisecond
 
 
 def drawn(spec: Any, rng: random.Random) -> Shape | None:
-    """A random shape as users have them, or None for one that is too large.
+    """A random typical shape, or None if it is too large.
 
     Columns are those of a model (half) or log-uniform from 64 to 131,072 in multiples of 1, 8 or 128; rows are
     log-uniform from 1 to 65,536.
@@ -45,7 +45,7 @@ def drawn(spec: Any, rng: random.Random) -> Shape | None:
 
 
 def dense(tensors: Tensors) -> Tensors:
-    """The tensors, end to end."""
+    """The tensors, made contiguous."""
     return {name: t.contiguous() for name, t in tensors.items() if isinstance(t, torch.Tensor)}
 
 
@@ -78,7 +78,7 @@ def _eager(problem: Any, x: Any, weight: Any = None, bias: Any = None, residual:
 
 
 def _decomposed(problem: Any, x: Any, weight: Any = None, bias: Any = None, residual: Any = None) -> Any:
-    """What Inductor makes one kernel of: it takes the fused RMSNorm as it is, and its own is faster."""
+    """The operations of which Inductor makes one kernel, faster than the fused RMSNorm, which it calls as it is."""
     if problem.norm == "layer":
         return _eager(problem, x, weight, bias, residual)
     whole = x if residual is None else x + residual
@@ -89,7 +89,7 @@ def _decomposed(problem: Any, x: Any, weight: Any = None, bias: Any = None, resi
 
 
 def _results(problem: Any, whole: Any, y: Any, *stats: Any) -> Any:
-    """In the order of ours: y, the sum, statistics; y alone, where it is all."""
+    """The results in our order: y, the sum, statistics; or y alone."""
     made = (y, *[whole] * problem.residual, *(stats if problem.stats else ()))
     return made if len(made) > 1 else y
 

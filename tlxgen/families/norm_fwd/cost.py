@@ -1,4 +1,4 @@
-"""What a norm costs: its bytes, and an estimate of a variant's clocks to rank variants with."""
+"""The cost of a norm: its bytes, and an estimate in clocks by which variants are ranked."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from .spec import NormSpec
 
 
 def flops(spec: NormSpec, shape: tuple[int, ...]) -> float:
-    """Additions and multiplications: two an element for the sums, two for the squares, and four for y at most."""
+    """Additions and multiplications of an element: two for the sums, two for the squares, and at most four for y."""
     return 8.0 * shape[0] * shape[1]
 
 
 def bytes_moved(spec: NormSpec, shape: tuple[int, ...]) -> float:
-    """Bytes of x, y, what belongs to a residual, and statistics, each once; weights are as nothing to them."""
+    """Bytes of x, y, residuals and statistics, each counted once. Weights are negligible."""
     moved = len(spec.read) + len(spec.written)
     return float(shape[0] * (moved * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
 def resident(spec: NormSpec) -> int:
-    """How many CTAs the registers of an SM are enough for."""
+    """The number of CTAs for which an SM has registers."""
     return Arch.registers // (32 * spec.warps * spec.registers)
 
 
 def clusters(spec: NormSpec, sms: int) -> int:
-    """How many clusters run at a time."""
+    """The number of clusters that run at a time."""
     return max(resident(spec) * sms // spec.cluster.n, 1)
 
 
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
-    """Estimated clocks of the plan's kernel on (M, N), as its host function has it."""
+    """Estimated clocks of the plan's kernel on (M, N), as its host function launches it."""
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     tile, cluster = spec.tile, spec.cluster.n
@@ -48,7 +48,7 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
 
 
 def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """Tiles of rows, a CTA's part of each; no inner loop is told apart. None for rows that the kernel does not take."""
+    """Tiles of rows, times the CTAs of a cluster; inner loops are not counted. None for rows that are too long."""
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     if shape[1] > spec.most or shape[1] % spec.step:
@@ -57,7 +57,7 @@ def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int] | None:
 
 
 def probes(plan: Plan, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """One tile and two of rows as long as those of the shape."""
+    """One tile and two tiles of rows that are as long as those of the shape."""
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     return (spec.tile.m, shape[1]), (2 * spec.tile.m, shape[1])

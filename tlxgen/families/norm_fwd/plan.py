@@ -1,4 +1,4 @@
-"""From a norm_fwd spec to its plan: one role, the ring by which the CTAs of a cluster exchange sums, and arguments."""
+"""The plan of a norm_fwd spec: one role, the ring by which the CTAs of a cluster exchange sums, and arguments."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WORKING_REGISTERS = 16  # a thread, beside x: addresses, statistics, a chunk of 
 
 
 def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
-    """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
+    """The plan of one variant. It does not fail: a variant that cannot be built has `Plan.reasons`."""
     sizes, clustered, arch = kit.sizes(AXES, spec), spec.cluster.n > 1, ARCHS[spec.arch]
-    conversion = 4 * spec.tile.n if spec.problem.weight == "fp32" else 0  # of weights to the layout of x
+    conversion = 4 * spec.tile.n if spec.problem.weight == "fp32" else 0  # converts weights to the layout of x
     return kit.one_kernel.plan(
         spec,
         AXES,
@@ -39,7 +39,7 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
 
 
 def _role(spec: NormSpec) -> plan.Role:
-    """What a thread holds of x: as it came or in fp32; where columns are looped over, their sums; the next tile."""
+    """The role, with a thread's registers: x in its dtype or fp32, sums if columns are looped over, the next tile."""
     each = spec.tile.m * spec.tile.n // (32 * spec.warps)
     held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead * len(spec.read)
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
@@ -49,7 +49,7 @@ def _role(spec: NormSpec) -> plan.Role:
 
 
 def _parts(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
-    """All of a CTA's columns, which it fills once and reads as often as it needs them."""
+    """The ring of all columns of a CTA, which the CTA fills once and reads repeatedly."""
     tiles = (plan.Tile(name, (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype) for name in spec.read)
     return plan.Ring("x", tuple(tiles), sizes["PARTS"], plan.Fill("reduce", "async"), ())
 
@@ -59,15 +59,15 @@ def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
 
 
 def sums(sizes: Mapping[str, plan.Size], values: int, *, go_round: bool = True) -> plan.Ring:
-    """What each CTA has found of a row. Nobody releases a slot: who has the sums of use i + 1 of all knows that all
-    have read those of use i, so that a CTA which is that far ahead stores into the other slot."""
+    """The ring of each CTA's sums of a row. Slots need no release: a CTA that has all sums of use i + 1 knows that all
+    CTAs have read those of use i, and one that is a use ahead stores into the other slot."""
     tile = plan.Tile("sums", (sizes["BLOCK_M"], plan.Size.literal(values)), DTYPES["fp32"], internal=True)
     fill, drains = plan.Fill("reduce", "gather", sizes["CLUSTER"]), (plan.Drain("reduce", via=("sums",)),)
     return plan.Ring("sums", (tile,), plan.Size.literal(1 + go_round), fill, drains * go_round, item=True)
 
 
 def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
-    """Rows and strides in bytes tell the compiler, by what divides them, where rows are whole chunks of 16 bytes."""
+    """The kernel's arguments. The divisors of rows and strides in bytes tell the compiler that rows are aligned."""
     yield from (address(f"{name}_ptr", spec.dtype.signature, name) for name in spec.read)
     yield from (address(f"{name}_ptr", kind.signature, name) for name, kind in spec.vectors.items())
     yield from (address(f"{name}_ptr", spec.dtype.signature, of) for name, of in spec.written.items())

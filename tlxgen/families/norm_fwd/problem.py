@@ -1,4 +1,4 @@
-"""A norm with numbers in it: inputs, reference and tolerance. Imports torch."""
+"""Problems of norms: inputs, reference and tolerance. It imports torch."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SHAPES = ((1, 1), (3, 7), (40, 64), (1000, 1111), (77, 5000), (6, 20000), (4, 40
 
 
 def shapes(spec: NormSpec) -> tuple[Shape, ...]:
-    """The spec's own shapes, and of those that catch the usual faults all that a config's CTAs can hold."""
+    """The spec's own shapes, and those shapes that find the usual faults whose rows a config's CTAs can hold."""
     given = dict.fromkeys((*((int(m), int(n)) for m, n in spec.check.shapes), *SHAPES))
     return tuple(shape for shape in given if shape[1] <= spec.most and shape[1] % spec.step == 0)
 
 
 def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: one element; ragged rows, three tiles to some CTAs, two parts where there are
-    parts, the last of which has hardly a column; whole rows, as long as a config's CTAs can hold."""
+    """Problems that a CPU runs quickly: one element; ragged rows, with three tiles for some CTAs and, with parts, two
+    parts of which the last has few columns; whole rows that are as long as a config's CTAs can hold."""
     m, n = spec.tile.m, 3 * spec.tile.n * spec.cluster.n if spec.looped else int(spec.most)
     tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
     two = min(n, 2 * spec.tile.n * spec.cluster.n)
@@ -37,7 +37,7 @@ def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> 
 
 
 def unseen(spec: NormSpec) -> Iterator[Waiver]:
-    """What no run can exercise, and why."""
+    """Waivers for what no run can exercise, with reasons."""
     yield GRID
     if spec.staged:
         yield Waiver(("ring",), r"(x|residual)_tiles", "a CTA has one tile, and each slot holds one part of it")
@@ -45,7 +45,7 @@ def unseen(spec: NormSpec) -> Iterator[Waiver]:
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the generated host function, by name; between the rows of x lies NaN."""
+    """Fresh random arguments of the generated host function, by name. The gaps between rows of x hold NaN."""
     x = random(shape[0], shape[1], spec.problem.dtype, device).add_(MEAN)
     vectors = {name: random(1, shape[1], kind.name, device)[0] for name, kind in spec.vectors.items()}
     residual = {name: random(shape[0], shape[1], spec.problem.dtype, device) for name in spec.read[1:]}
@@ -67,7 +67,7 @@ def reference(spec: NormSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float
 
 
 def tolerance(spec: NormSpec, output: str) -> float:
-    """The largest relative error norm that is right: of y twice what rounding it costs, of statistics fp32's."""
+    """The largest relative error norm of a correct result: twice the rounding error for y, fp32's for statistics."""
     if output == "out" and spec.check.rtol != "auto":
         return float(spec.check.rtol)
     return {"bf16": 4e-3, "fp16": 5e-4}.get(spec.problem.dtype, 1e-5) if output == "out" else 1e-5

@@ -1,4 +1,4 @@
-"""What a norm_fwd spec may say, and which of it only changes constants and launches."""
+"""The parameter model of norm_fwd, and the axes that only change constants and launches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Problem(SpecModel):
 
 
 class Norm(CommonSpec):
-    """What the specs of a norm and of its backward say alike."""
+    """The common part of the specs of a norm and of its backward."""
 
     axes: ClassVar[tuple[Axis, ...]]
     problem: Problem = Field(Problem(), description="What is computed.")
@@ -78,11 +78,11 @@ class Norm(CommonSpec):
 
     @property
     def about(self) -> dict[str, object]:
-        """What a host function says of itself to one that is to go together with it."""
+        """Facts about a host function for the one of the backward (or forward) that is used with it."""
         return self.problem.model_dump()
 
     def wrong(self) -> tuple[faults.Rule, ...]:
-        """Rules of its own."""
+        """The family's own rules."""
         return ()
 
     def faults(self) -> list[Fault]:
@@ -174,7 +174,7 @@ class NormSpec(Norm):
 
     @property
     def in_parts(self) -> bool:
-        """Whether a thread holds a part of its x at a time, not all."""
+        """Whether a thread holds only a part of its x at a time."""
         return self.looped or self.staged
 
     @property
@@ -184,12 +184,12 @@ class NormSpec(Norm):
 
     @property
     def most(self) -> float:
-        """The columns that x may have."""
+        """The largest number of columns of x."""
         return math.inf if self.looped else self.tile.n * (self.rings.x if self.staged else 1) * self.cluster.n
 
     @property
     def step(self) -> int:
-        """What the columns of x are a multiple of: asynchronous copies take whole chunks of 16 bytes."""
+        """The number that divides the columns of x, as asynchronous copies have chunks of 16 bytes."""
         return 16 // self.dtype.bytes if self.staged else 1
 
     @property
@@ -198,12 +198,12 @@ class NormSpec(Norm):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """What a row is the sum of."""
+        """The tensors whose sum is normalised."""
         return ("x",) + ("residual",) * self.problem.residual
 
     @property
     def written(self) -> dict[str, str]:
-        """Where rows go, in the kernel's names and the host's: y, and the sum."""
+        """Kernel's name -> host's name of the tensors to which rows are written: y, and the sum."""
         return {"y": "out"} | ({"residual_out": "residual_out"} if self.problem.residual else {})
 
     @property
@@ -213,7 +213,7 @@ class NormSpec(Norm):
 
     @property
     def registers(self) -> int:
-        """A thread's: fewer threads an SM where the next tile, sums of columns or weights in fp32 lie beside x."""
+        """Registers a thread. With the next tile, sums of columns or fp32 weights beside x, an SM has fewer threads."""
         wide = self.problem.weight == "fp32" or self.arch == "sm100"
         beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer)) + self.problem.residual
         ctas = max(1, max(8, 32 - 8 * beside) * (1 + self.in_parts) // self.warps)

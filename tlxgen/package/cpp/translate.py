@@ -55,7 +55,7 @@ _ATOM, _UNARY, _CONDITIONAL = 1, 3, 16
 
 @dataclass(frozen=True)
 class Value:
-    """An expression in C++: its text, what it is, and how tightly its outermost operator binds."""
+    """An expression in C++: its text, its type, and the precedence of its outermost operator."""
 
     text: str
     kind: str
@@ -172,7 +172,7 @@ class _Module:
             yield Config(ast.literal_eval(row.args[0]), told.get("num_warps", 4), cluster, told.get("maxnreg"))
 
     def call(self, name: str, node: ast.Call, arguments: Sequence[Value]) -> Value:
-        """A call of a function of the module, which is translated for what it is called with."""
+        """A call of a function of the module, which is translated for the types of its arguments."""
         key = name, tuple(value.kind for value in arguments)
         if key not in self.translated:
             function = self.functions[name]

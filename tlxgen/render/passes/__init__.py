@@ -1,7 +1,7 @@
-"""From the text that the templates render to the text that a person would have written: passes over a libcst tree.
+"""Passes over a libcst tree that clean the text of the templates up, as a person would have written it.
 
-Each pass is a callable from module to module, can be run twice without effect, and leaves what it has no business with
-byte-identical. Formatting is black's business, afterwards.
+Each pass is a function from module to module. It is idempotent and leaves all code that it does not rewrite
+byte-identical. Black formats the result afterwards.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["BakeConstants", "FoldConstants", "OrderDefinitions", "RemoveDeadCode
 
 
 def run(source: str, *, bake: Mapping[str, int | bool | float | str]) -> str:
-    """`source` with `bake` resolved, and everything gone that this made trivial, dead or unused.
+    """Substitutes the constants `bake` in `source`, and removes everything that is then trivial, dead or unused.
 
     Raises TemplateFault, with the place in the rendered text, when `source` is not Python.
     """
     module = _parsed(source)
     passes = (BakeConstants(bake), FoldConstants(written_constants(module)), RemoveDeadCode(), RemoveUnused())
     before = None
-    while module is not before:  # each may make work for another; an unchanged module comes back as the same object
+    while module is not before:  # one pass may enable another; an unchanged module is the same object
         before = module
         for simplify in passes:
             module = simplify(module)

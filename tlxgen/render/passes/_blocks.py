@@ -1,4 +1,4 @@
-"""Rewriting lists of statements: one goes, or several take its place; comments and blanks stay where they belong."""
+"""Rewrites lists of statements: removes one, or replaces it by several. Comments and blank lines keep their place."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ PASS = cst.SimpleStatementLine([cst.Pass()])
 
 @dataclass(frozen=True)
 class Splice:
-    """What takes the place of a statement, and the comment lines that follow it."""
+    """The replacement of a statement, and the comment lines that follow it."""
 
     body: Sequence[cst.BaseStatement] = ()
     lines_after: Sequence[cst.EmptyLine] = ()
 
 
 class Blocks(Rewriter):
-    """A rewrite of statement lists. Subclasses say in `replace` what becomes of a statement with a rewritten inside."""
+    """A rewrite of statement lists. Subclasses define `replace`, which gets a statement whose inside is rewritten."""
 
     def replace(self, statement: cst.BaseStatement) -> Splice | None:
-        """What takes the place of `statement`; None keeps it."""
+        """The replacement of `statement`; None keeps it."""
         raise NotImplementedError
 
     def ends(self, statement: cst.BaseStatement) -> bool:
-        """Whether what follows `statement` in its block, comments included, goes."""
+        """Whether everything after `statement` in its block, including comments, is removed."""
         return False
 
     def finish(self, body: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement]:
-        """The last word on the list of a block; `body` itself when there is nothing to do."""
+        """The final list of a block's statements; `body` itself when there is nothing to do."""
         return body
 
     def on_Module(self, node: cst.Module) -> cst.Module:
@@ -49,7 +49,7 @@ class Blocks(Rewriter):
         self, old: Sequence[cst.BaseStatement], footer: Sequence[cst.EmptyLine]
     ) -> tuple[Sequence[cst.BaseStatement], Sequence[cst.EmptyLine]]:
         body: list[Any] = []
-        waiting: list[cst.EmptyLine] = []  # lines that go above the next statement
+        waiting: list[cst.EmptyLine] = []  # lines to put above the next statement
         for statement in old:
             if body and self.ends(body[-1]):
                 waiting, footer = [], ()
@@ -60,7 +60,7 @@ class Blocks(Rewriter):
                 body.append(_below(waiting, new) if body or waiting else new)
                 waiting = []
             if not splice.body and body and starts_with_blank(updated) and not waiting:
-                waiting = [cst.EmptyLine(indent=False)]  # the paragraph break outlives the statement
+                waiting = [cst.EmptyLine(indent=False)]  # the blank line stays when the statement goes
             waiting += splice.lines_after
         final = self.finish(body)
         if len(final) == len(old) and all(a is b for a, b in zip(final, old, strict=True)):

@@ -1,4 +1,4 @@
-"""Literals and parentheses."""
+"""Makes and reads literals, and puts parentheses where they are needed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _ARITHMETIC = range(9, 13)
 
 
 def literal(value: Value) -> cst.BaseExpression:
-    """The expression for `value`; a negative number is a unary minus, which may need parentheses where it goes."""
+    """The expression for `value`. A negative number is a unary minus, which may need parentheses at its place."""
     if isinstance(value, bool):
         return cst.Name(str(value))
     if isinstance(value, str):
@@ -93,7 +93,7 @@ def integer(node: cst.CSTNode) -> int | bool | None:
 
 
 def precedence(node: cst.CSTNode) -> int:
-    """How tightly the outermost operator of `node` binds, parentheses set aside; -1 for what is better not touched."""
+    """The precedence of the outermost operator of `node` without its parentheses; -1 for a node to leave alone."""
     if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation)):
         return _OPERATORS[type(node.operator)]
     if isinstance(node, cst.Comparison):
@@ -104,7 +104,7 @@ def precedence(node: cst.CSTNode) -> int:
 
 
 def slots(parent: cst.CSTNode) -> dict[str, int]:
-    """For each expression that `parent` holds: the field, and the precedence from which it needs no parentheses."""
+    """Field -> lowest precedence without parentheses, for each expression that is a child of `parent`."""
     if isinstance(parent, (cst.BinaryOperation, cst.BooleanOperation)):
         own = _OPERATORS[type(parent.operator)]
         if isinstance(parent.operator, cst.Power):
@@ -116,7 +116,7 @@ def slots(parent: cst.CSTNode) -> dict[str, int]:
 
 
 def fit(parent: Any, field: str, need: int, may_strip: bool) -> Any:
-    """`parent` with parentheses around its child `field` where they are needed, and without where they only clutter."""
+    """`parent` with parentheses around its child `field` if they are needed, and without if they are redundant."""
     child = getattr(parent, field)
     bound = precedence(child)
     needed = bound < need or (isinstance(parent, cst.Attribute) and isinstance(child, cst.BaseNumber))
@@ -128,12 +128,12 @@ def fit(parent: Any, field: str, need: int, may_strip: bool) -> Any:
         return parent
     try:
         return parent.with_changes(**{field: child.with_changes(lpar=(), rpar=())})
-    except cst.CSTValidationError:  # `return(x)`: the parentheses also part the words
+    except cst.CSTValidationError:  # in `return(x)` the parentheses also separate the words
         return parent
 
 
 def _reads_well(parent: cst.CSTNode, bound: int, need: int) -> bool:
-    """Whether a reader needs no table of precedences: an atom, a place without operators, sums of products."""
+    """Whether an expression reads well without parentheses: an atom, one outside of operators, a sum of products."""
     return need == 0 or bound >= 11 or (bound in _ARITHMETIC and precedence(parent) in _ARITHMETIC)
 
 

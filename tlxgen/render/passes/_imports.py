@@ -55,7 +55,7 @@ def is_import(statement: cst.CSTNode) -> bool:
 
 
 def sort_imports(lines: Sequence[cst.SimpleStatementLine]) -> list[Import]:
-    """The imports in isort's order, duplicates merged; a line that is right as it stands keeps its node."""
+    """The imports in isort's order, with duplicates merged. A line that does not change keeps its node."""
     merged: dict[tuple[object, ...], Import] = {}
     for new in (one for line in lines for one in _imports(line)):
         aliased = bool(new.names[0][1])
@@ -109,7 +109,7 @@ def _name(alias: cst.ImportAlias) -> tuple[str, str]:
 
 
 def _member_key(name: tuple[str, str]) -> tuple[object, ...]:
-    """Constants, classes, the rest: as isort and ruff order members."""
+    """The sort key of isort and ruff: constants, then classes, then all others."""
     own = name[0]
     rank = 0 if own.isupper() and len(own) > 1 else 1 if own[:1].isupper() else 2
     return (rank, own.lower(), own, name[1])

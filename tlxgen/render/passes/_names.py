@@ -1,4 +1,4 @@
-"""Which names code reads and binds, and whether an expression can be dropped without a trace."""
+"""The names that code reads and binds, and whether an expression can be dropped without an effect."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _PURE_NODES = (
 def loads(*nodes: cst.CSTNode) -> Counter[str]:
     """How often each name is read below `nodes`; `x += 1`, keywords, attributes and imports do not read a name.
 
-    Nested scopes are not told apart, which errs on the side of a name being read.
+    Nested scopes are not distinguished, so a name may count as read although it is not.
     """
     found: Counter[str] = Counter()
     for node in nodes:
@@ -93,7 +93,7 @@ def _loads(root: cst.CSTNode) -> Counter[str]:
 
 
 def loose_reads(function: cst.FunctionDef) -> set[str]:
-    """The names that `function` reads anywhere but in the body of a `for` that binds them: these outlive loops."""
+    """The names that `function` reads outside the body of a `for` that binds them, that is, after the loop."""
     found: set[str] = set()
     stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(function.body, frozenset())]
     while stack:

@@ -1,4 +1,4 @@
-"""Parameters of the module's functions: where they are, who passes what, their removal with the arguments."""
+"""Parameters of the module's functions: their positions, the arguments of calls, and the removal of both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONSTEXPR = ("tl.constexpr", "triton.language.constexpr")
 
 @dataclass(frozen=True)
 class Callee:
-    """What a call calls: `name(...)`, or `name[grid](...)` when `launched`."""
+    """The function of a call `name(...)`, or, if `launched`, of `name[grid](...)`."""
 
     name: str
     launched: bool
@@ -48,7 +48,7 @@ def default(function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
 
 
 def argument(call: cst.Call, name: str, position: int | None) -> int | None:
-    """The index in `call.args` of what is passed for the parameter, or None; after `*args` no position is known."""
+    """The index in `call.args` of the parameter's argument, or None. After `*args` no position is known."""
     starred = False
     for index, arg in enumerate(call.args):
         starred = starred or arg.star == "*"
@@ -61,7 +61,7 @@ def argument(call: cst.Call, name: str, position: int | None) -> int | None:
 
 
 class DropParameters(Rewriter):
-    """Removes parameters of the module's functions, and what every call and launch in the module passes for them.
+    """Removes parameters of the module's functions, and their arguments in every call and launch of the module.
 
     `_slot(count, STAGES, 2)` with `drops = {"_slot": {"SLOTS"}}` becomes `_slot(count, 2)`.
     """

@@ -1,7 +1,7 @@
-"""Walking and rewriting libcst trees fast.
+"""Fast walks and rewrites of libcst trees.
 
-libcst's own visitors call two methods for every comma and blank; these walks touch only the nodes that carry meaning,
-which is ten times faster. A rewrite returns the same object where nothing changed: untouched code stays byte-identical.
+libcst's own visitors call two methods for every comma and blank. These walks visit only the nodes of code, which is ten
+times faster. A rewrite returns the same object where nothing changed, so untouched code stays byte-identical.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import libcst as cst
 
 Element = TypeVar("Element", bound=cst.CSTNode)
 
-# Fields that hold layout, and those that only say which operator or keyword it is.
+# Fields of layout, and fields of operators and keywords.
 _LAYOUT = {
     *("asynchronous", "colon", "comma", "dot", "encoding", "equal", "footer", "from_", "header", "indent", "lbrace"),
     *("lbracket", "leading_lines", "lines_after_decorators", "lpar", "newline", "operator", "rbrace", "rbracket"),
@@ -25,7 +25,7 @@ _LAYOUT = {
 
 @cache
 def _is_node(kind: type) -> bool:
-    """Asked of types: isinstance() with an abstract class, as each of libcst's is, takes ten times as long."""
+    """Whether a type is a node class. isinstance() is ten times slower, as all of libcst's classes are abstract."""
     return issubclass(kind, cst.CSTNode)
 
 
@@ -58,9 +58,9 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 class Rewriter:
-    """A bottom-up rewrite. A method `on_<NodeClass>(node)` takes a node over and calls `descend` for its children.
+    """A bottom-up rewrite. A method `on_<NodeClass>(node)` rewrites a node, and calls `descend` for its children.
 
-    Every node is replaced by exactly one node; what adds or drops list items is the business of the list's owner.
+    Every node is replaced by exactly one node. To add or drop items of a list, rewrite the node that has the list.
     """
 
     def __init__(self) -> None:

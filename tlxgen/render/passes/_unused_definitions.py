@@ -1,4 +1,4 @@
-"""Functions, imports and compile-time parameters of a module that nobody uses."""
+"""Removes unused functions, imports and compile-time parameters of a module."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tlxgen.render.passes._tree import decorator_names, dotted, functions, is_ji
 
 
 def drop_parameters(module: cst.Module) -> cst.Module:
-    """`module` without the `tl.constexpr` parameters that a helper does not read and what its callers pass for them.
+    """`module` without `tl.constexpr` parameters that a helper does not read, and without their arguments.
 
-    A helper is a jit or private function that the module calls, never launches, and never hands around.
+    A helper is a jit or private function that the module only calls: it neither launches it nor passes it on.
     """
     defined = functions(module)
     unread = {name: _unread(f) for name, f in defined.items() if is_jit(f) or name.startswith("_")}
@@ -70,10 +70,10 @@ def exported(module: cst.Module) -> set[str]:
 
 
 def drop_functions(module: cst.Module) -> cst.Module:
-    """`module` without the private and jit functions that nothing which stays leads to.
+    """`module` without the private and jit functions that cannot be reached from the roots.
 
-    What stays of itself: `__all__`, public host functions, functions with decorators that may register them, and public
-    jit functions when the module has no host function at all (it is then a library of kernels).
+    The roots are `__all__`, public host functions, functions with decorators that may register them and, in a module
+    without host functions (a library of kernels), public jit functions.
     """
     defined = functions(module)
     alone = all(is_jit(function) for function in defined.values())
@@ -100,7 +100,7 @@ def _is_private(function: cst.FunctionDef, alone: bool) -> bool:
 
 
 def drop_imports(module: cst.Module) -> cst.Module:
-    """`module` without the top-level imports that it does not read. `# noqa` and `import a as a` mean a purpose."""
+    """`module` without unused top-level imports. Imports with `# noqa` or of the form `import a as a` stay."""
     read = loads(module)
     read.update(exported(module))
 
@@ -123,7 +123,7 @@ def _comment(line: cst.SimpleStatementLine) -> str:
 
 
 def _used_import(statement: Any, read: Counter[str]) -> Any:
-    """An import with the names that are read, None when none is; every other statement as it is."""
+    """An import with only the names that are read, or None if none is. Other statements are returned unchanged."""
     if not isinstance(statement, (cst.Import, cst.ImportFrom)) or isinstance(statement.names, cst.ImportStar):
         return statement
     if isinstance(statement, cst.ImportFrom) and dotted(statement.module) == "__future__":

@@ -1,4 +1,4 @@
-"""Local variables that nobody reads."""
+"""Removes local variables that are not read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnusedLocals(Rewriter):
 
 
 def _accumulated(function: cst.FunctionDef, pure_calls: Collection[str] | None) -> set[str]:
-    """The targets of augmented assignments that have to stay, so that what they start from stays too."""
+    """The targets of augmented assignments that have to stay, so that their initial assignments stay too."""
     return {
         name.value
         for node in walk(function.body)
@@ -70,7 +70,7 @@ class _Drop(Blocks):
         return kept
 
     def _without_unused(self, statement: Any) -> Any:
-        """The small statement without targets that nobody reads; None when nothing is left to do."""
+        """The small statement without unread targets; None when nothing is left of it."""
         if isinstance(statement, cst.Assign):
             return self._assign(statement)
         if isinstance(statement, (cst.AnnAssign, cst.AugAssign)):
@@ -105,7 +105,7 @@ class _Drop(Blocks):
         return isinstance(target, cst.Name) and target.value in self._unused
 
     def _renamed(self, target: cst.BaseExpression) -> cst.BaseExpression:
-        """A tuple target with `_` for what nobody reads."""
+        """A tuple target with `_` in place of unread names."""
         if not isinstance(target, (cst.Tuple, cst.List)):
             return target
         elements = [self._renamed_element(element) for element in target.elements]

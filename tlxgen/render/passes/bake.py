@@ -1,4 +1,4 @@
-"""Compile-time parameters become literals."""
+"""Replaces compile-time parameters by literals."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LAUNCH_DICTS = ("META", "kwargs", "meta")
 class BakeConstants:
     """Replaces the `tl.constexpr` parameters named in `values` by their literals; a resolved guard is a bool here.
 
-    The parameters go from the functions that triton.jit decorates, the arguments from every call and launch, the keys
-    from `CONFIGS`, and the host reads a literal instead of `kwargs["NAME"]`:
+    The pass removes the parameters of jit functions, their arguments in every call and launch, and their keys in
+    `CONFIGS`. The host reads a literal in place of `kwargs["NAME"]`:
 
         def _slot(count, SLOTS: tl.constexpr):          def _slot(count):
             return count % SLOTS                            return count % 4
         kernel[grid](a, b, SLOTS=kwargs["SLOTS"])       kernel[grid](a, b)
 
-    A helper that another jit function calls with something else (`_work(tile, 2 * BLOCK_M)`) keeps its parameter: there
-    the name means another value. A name that a jit function rebinds is not baked at all.
+    A helper that a jit function calls with another value (`_work(tile, 2 * BLOCK_M)`) keeps its parameter. A name that
+    a jit function rebinds is not baked at all.
     """
 
     def __init__(self, values: Mapping[str, Value]) -> None:
@@ -49,10 +49,10 @@ class BakeConstants:
 def _agreeing(
     jits: Mapping[str, cst.FunctionDef], drops: dict[str, set[str]], values: Mapping[str, Value]
 ) -> dict[str, set[str]]:
-    """`drops` less the parameters for which some jit function passes anything but the baked value."""
+    """`drops` without the parameters for which a jit function passes another value than the baked one."""
     calls = [(caller, *found) for caller, function in jits.items() for found in _calls(function) if found[0] in drops]
     settled = False
-    while not settled:  # a parameter that stays is not known to its own callees either
+    while not settled:  # a parameter that stays is not a literal for its callees either
         settled = True
         for caller, called, call in calls:
             place = positions(jits[called])
@@ -73,7 +73,7 @@ def _calls(function: cst.FunctionDef) -> Iterator[tuple[str, cst.Call]]:
 
 
 def _same(passed: cst.CSTNode | None, name: str, value: Value, known: set[str]) -> bool:
-    """Whether `passed` is the baked value: the same parameter of a caller that bakes it, or an equal literal."""
+    """Whether `passed` is the baked value: the same parameter in a caller that bakes it, or an equal literal."""
     if isinstance(passed, cst.Name) and passed.value == name:
         return name in known
     if isinstance(passed, (cst.SimpleString, cst.Float)):
@@ -82,7 +82,7 @@ def _same(passed: cst.CSTNode | None, name: str, value: Value, known: set[str]) 
 
 
 class _Substitute(Rewriter):
-    """Puts the literals in: for the parameters that went, for subscripts of launch options, for keys of configs."""
+    """Substitutes literals for removed parameters and subscripts of launch options, and drops keys of configs."""
 
     def __init__(self, values: Mapping[str, Value], drops: Mapping[str, set[str]]) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class _Substitute(Rewriter):
         return literal(self._values[node.value]).with_changes(lpar=node.lpar, rpar=node.rpar)
 
     def on_Arg(self, node: cst.Arg) -> cst.Arg:
-        value = self.rewrite(node.value)  # the keyword is no use of the name
+        value = self.rewrite(node.value)  # the keyword does not read the name
         return node if value is node.value else node.with_changes(value=value)
 
     def on_Attribute(self, node: cst.Attribute) -> cst.Attribute:
@@ -130,7 +130,7 @@ class _Substitute(Rewriter):
 
     def on_AssignTarget(self, node: cst.AssignTarget) -> cst.AssignTarget:
         if isinstance(node.target, cst.Subscript) and _string_key(node.target):
-            return node  # `kwargs["NAME"] = ...` writes
+            return node  # `kwargs["NAME"] = ...` is a write
         updated: cst.AssignTarget = self.descend(node)
         return updated
 

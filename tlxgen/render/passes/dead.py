@@ -1,4 +1,4 @@
-"""Code that can never run."""
+"""Removes code that can never run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JUMPS = (cst.Break, cst.Continue, cst.Raise, cst.Return)
 
 
 class RemoveDeadCode:
-    """Removes branches and loops whose test is a literal, what follows a jump, and blocks that do nothing:
+    """Removes branches and loops whose test is a literal, statements after a jump, and blocks that do nothing:
 
         # Drain.                      # Drain.
         if True:                      store(c)
@@ -29,9 +29,10 @@ class RemoveDeadCode:
             load(a)
         count = 0
 
-    Comments above an `if` and in the branch that stays are kept, those of a dropped branch go. Blocks that do nothing
-    are an `if` with a pure test, a `for` over a pure iterable whose target nobody reads, and an async task. The default
-    task stays, with `pass`: every `tlx.async_tasks` must have one. A `tl.static_assert` of what is true does nothing.
+    Comments above an `if` and in the branch that stays are kept; those of a dropped branch go with it. A block that
+    does nothing is an `if` with a pure test, a `for` over a pure iterable whose target is not read, or an async task.
+    The default task stays, with `pass`, since every `tlx.async_tasks` must have one. A `tl.static_assert` of a true
+    literal is also removed.
     """
 
     def __call__(self, module: cst.Module) -> cst.Module:
@@ -47,7 +48,7 @@ class _DeadCode(Blocks):
         self._idle_loops = False
 
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
-        """Cleans the function; loops without a body can be judged only once all that is dead has left it."""
+        """Cleans the function. Loops without a body are judged after all other dead code has been removed."""
         function: cst.FunctionDef = self.descend(node)
         while self._idle_loops and self._read is None:
             self._idle_loops = False

@@ -1,4 +1,4 @@
-"""Arithmetic that is known when generating."""
+"""Folds arithmetic whose operands are known at generation time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tlxgen.render.passes._expressions import Value, fit, integer, literal, slot
 from tlxgen.render.passes._names import is_pure
 from tlxgen.render.passes._tree import Rewriter, dotted, walk
 
-Known = Callable[[cst.CSTNode], int | bool | None]  # the value of an expression, where it has one
+Known = Callable[[cst.CSTNode], int | bool | None]  # the value of an expression, or None if it is unknown
 _LARGEST = 1 << 63
 _BINARY: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
     cst.Add: operator.add,
@@ -22,7 +22,7 @@ _BINARY: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
     cst.BitOr: operator.or_,
     cst.BitXor: operator.xor,
 }
-# These agree between Python and Triton only for non-negative operands.
+# For these operators Python and Triton agree only on non-negative operands.
 _NATURAL: dict[type[cst.CSTNode], Callable[[int, int], int]] = {
     cst.FloorDivide: operator.floordiv,
     cst.Modulo: operator.mod,
@@ -52,18 +52,18 @@ _TESTED: dict[type, str] = {cst.If: "test", cst.While: "test", cst.IfExp: "test"
 
 
 class FoldConstants:
-    """Folds integer and bool literals, and drops what adds nothing, in the bodies of functions:
+    """Folds integer and bool literals, and drops neutral operands, in the bodies of functions:
 
         row = tile * 1 + (128 // 2) * group     ->     row = tile + 64 * group
         if True and not False: ...              ->     if True: ...
 
     Floats stay. `//`, `%`, `**` and shifts fold for non-negative literals only. `x * 0` and `x % 1` become 0, `x // 1`
     becomes x: the operands of an integer literal are taken to be integers (a template that means floats writes `0.0`).
-    An expression is dropped only when it has no call. A right-hand `and True` goes only where nothing but the truth of
-    the expression matters. Code with a comment in its middle stays.
+    An expression is dropped only if it has no call. A right-hand `and True` is dropped only where the expression is
+    used as a condition. Code with a comment inside stays.
 
-    `written` are the operators that an author put between literals (`written_constants`). `2**31 - 1` and `32 * 1024`
-    say more than their values, and stay. Where one meets a literal that baking put in, both are folded.
+    `written` are the operators that an author wrote between literals (`written_constants`). `2**31 - 1` and `32 * 1024`
+    say more than their values, so they stay, unless one of them is combined with a literal from baking.
     """
 
     def __init__(self, written: Collection[cst.CSTNode] = ()) -> None:
@@ -75,7 +75,7 @@ class FoldConstants:
 
 
 def written_constants(module: cst.Module) -> frozenset[cst.CSTNode]:
-    """The operators of `module` between literals. They stay the same objects when their operation gets brackets."""
+    """The operators of `module` between literals. They stay the same objects when their operation gets parentheses."""
     return frozenset(node.operator for node in walk(module) if type(node) is cst.BinaryOperation and _is_constant(node))
 
 
@@ -86,7 +86,7 @@ def _is_constant(node: cst.CSTNode) -> bool:
 
 
 class _Bodies(Rewriter):
-    """Hands the bodies of the outermost functions to the folder; all else is the author's."""
+    """Folds the bodies of the outermost functions and leaves all other code unchanged."""
 
     def __init__(self, written: Collection[cst.CSTNode]) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class _Folder(Rewriter):
         return updated if result is None else self._placed(updated, result)
 
     def _is_written(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is to stay as its author wrote it: `32 * 1` and `7 + 0` say nothing that 32 and 7 do not."""
+        """Whether `node` stays as its author wrote it. `32 * 1` and `7 + 0` do not, as 32 and 7 say the same."""
         return type(node) is cst.BinaryOperation and node.operator in self._written and not _is_trivial(node)
 
     def _known(self, node: cst.CSTNode) -> int | bool | None:
@@ -134,7 +134,7 @@ class _Folder(Rewriter):
         return node if new is test else node.with_changes(**{field: new})
 
     def _truth(self, node: Any) -> Any:
-        """`node` simplified where only its truth matters."""
+        """`node` simplified for a place where only its truth matters."""
         if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
             new = self._with_truth(node, "expression")
         elif isinstance(node, cst.BooleanOperation):
@@ -148,7 +148,7 @@ class _Folder(Rewriter):
         return new if result is None else self._placed(new, result)
 
     def _placed(self, old: Any, new: Any) -> Any:
-        """`new` where `old` stood, in the parentheses of either; the parent strips them if it can."""
+        """`new` in place of `old`, in the parentheses of either. The parent removes them if they are redundant."""
         if "#" in source(old):
             return old
         if old.lpar and not new.lpar:
@@ -202,7 +202,7 @@ def _arithmetic(kind: type[cst.CSTNode], left: int, right: int) -> cst.BaseExpre
 
 
 def _is_numeric(node: cst.CSTNode) -> bool:
-    """Whether an identity holds: not for `(a < b) * 1`, which makes a number of a truth, nor for floats and strings."""
+    """Whether an identity holds. It does not for `(a < b) * 1`, which makes a number of a bool, or for floats."""
     if isinstance(node, cst.UnaryOperation):
         return not isinstance(node.operator, cst.Not)
     return isinstance(node, _NUMERIC)
@@ -231,8 +231,8 @@ def _value(node: cst.CSTNode, known: Known) -> Value | None:
 
 
 def _boolean(node: cst.BooleanOperation, known: Known, truth: bool = False) -> cst.BaseExpression | None:
-    """`True and x` is x; `x and True` is x only as a truth, or when x is a bool."""
-    deciding = isinstance(node.operator, cst.Or)  # the truth that decides without looking at the other side
+    """Folds `True and x` to x. `x and True` is x only as a condition, or if x is a bool."""
+    deciding = isinstance(node.operator, cst.Or)  # the value that decides without the other operand
     left, right = known(node.left), known(node.right)
     if left is not None:
         return node.left if bool(left) is deciding else node.right

@@ -18,7 +18,7 @@ DOCSTRING, IMPORT, CONSTANT, JIT, HOST, LATE = range(6)
 
 
 class OrderDefinitions:
-    """Imports, constants, jit functions, host functions. What belongs together stands together, helpers before users:
+    """Orders a module: imports, constants, jit functions, host functions. Helpers come right before their users:
 
         import triton                                import triton
         CONFIGS = [...]                              CONFIGS = [...]
@@ -31,10 +31,10 @@ class OrderDefinitions:
         @triton.jit                                  def gemm(a):
         def helper(a): ...                               return CACHE.get(a) or run(a)
 
-    A function or class stands right after the helpers that it is the first to use, in the order in which it names them;
-    what nobody uses keeps its order. Constants above the first definition are the module's and stay there. Any other
-    stands right above its first user. What runs on import comes after what it needs; a statement that uses a function
-    stays at the end. The docstring and the header stay on top. A module in the right order comes back as it is.
+    A function or class comes right after the helpers that it is the first to use, in the order in which it names them.
+    Definitions without users keep their order. Constants above the first definition stay there, and any other constant
+    comes right above its first user. A statement that runs on import comes after everything that it needs; one that
+    uses a function stays at the end. The docstring and the header stay on top. The pass is idempotent.
     """
 
     def __call__(self, module: cst.Module) -> cst.Module:
@@ -50,11 +50,11 @@ class OrderDefinitions:
 
 @dataclass(eq=False)
 class _Statement:
-    """A top-level statement. `names`: what it reads, in that order; `now`: what it reads on import."""
+    """A top-level statement. `names` are the names that it reads, in order, and `now` those that it reads on import."""
 
     node: Any
     group: int
-    section: int = 0  # of an import
+    section: int = 0  # the section of an import
 
     def __post_init__(self) -> None:
         node = self.node
@@ -82,7 +82,7 @@ def _functions(node: Any) -> list[cst.FunctionDef]:
 
 
 def _in_order(node: cst.CSTNode) -> list[str]:
-    """The names below `node`, each once, as a reader meets them."""
+    """The names below `node`, each once, in the order of the source."""
     found: dict[str, None] = {}
     stack = [node]
     while stack:
@@ -104,7 +104,7 @@ def _group(index: int, node: cst.CSTNode) -> int:
 
 
 def _defer(statements: Sequence[_Statement]) -> None:
-    """Moves the statements that use a function or a class, themselves or through another such statement, to the end."""
+    """Moves statements to the end that use a function or a class, directly or through another such statement."""
     late = {name for s in statements if s.group in (JIT, HOST) for name in s.binds}
     settled = False
     while not settled:
@@ -128,9 +128,9 @@ def _sorted_imports(statements: Sequence[_Statement]) -> list[_Statement]:
 
 
 def _ordered(statements: Sequence[_Statement]) -> list[_Statement]:
-    """The module's constants, then each function or class that nobody uses behind what it needs, then what runs last.
+    """The module's constants, then each unused function or class after its helpers, then deferred statements.
 
-    Where those come does not depend on where they were, so that the result, ordered again, is itself.
+    The result does not depend on where helpers were, so ordering it again changes nothing.
     """
     needs = _needs(statements)
     reached = {s: _reached(s, needs) for s in statements}
@@ -156,9 +156,10 @@ def _ordered(statements: Sequence[_Statement]) -> list[_Statement]:
 
 
 def _needs(statements: Sequence[_Statement]) -> dict[_Statement, list[_Statement]]:
-    """What has to stand above each: all that its running reads, of its own group all that it calls, and its constants.
+    """Statement -> the statements that must be above it.
 
-    Functions come first, each kind in the order in which the statement names them.
+    These are all that it reads on import, all functions of its own group that it calls, and its constants. Functions
+    come first, and each kind is in the order in which the statement names them.
     """
     makers: dict[str, list[_Statement]] = {}
     for statement in statements:

@@ -1,8 +1,8 @@
-"""Stamps of the clock, between the statements of a kernel's tasks.
+"""Inserts stamps of clock64 between the statements of a kernel's tasks.
 
-A stamp stands where an interval ends and the next begins: before and after each operation, one for both where two of
-them follow each other. Stamps in a row are numbered from one place of the buffer on, which moves on behind the last.
-Whole lines come in, and nothing else changes: without them the module is what it was.
+A stamp is placed before and after each operation; adjacent operations share one. Consecutive stamps write to
+consecutive places of the buffer, and the position is advanced after the last of them. The pass only inserts whole
+lines, so the module without them is the original one.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ PARAMETERS = ("stamps_ptr", "stamps_records")
 
 @dataclass(frozen=True)
 class Area:
-    """A task's areas in the buffer: the number of the first, and of how many replicas there are some."""
+    """A task's areas in the buffer: the number of the first, and the number of replicas, each of which has one."""
 
     first: int
     replicas: int
-    of: int  # areas of all tasks
+    of: int  # number of areas of all tasks
 
 
-# What is to be told of an operation of a task, by its statement; None for a statement that is none.
+# Describes the operation of a task's statement; None for a statement without one.
 Tell = Callable[[str], "str | None"]
 
 
 @dataclass(eq=False)
 class StampTasks:
-    """Puts stamps into the tasks of `kernel`, or into all of it where it has none; `tells` and `areas` are one a task.
+    """Inserts stamps into the tasks of `kernel`, or into the whole kernel if it has no tasks.
 
-    `opened` gets, for each stamp, the number of the task and what was told of the operation that begins there; an empty
-    text for what lies between operations. Those of a task count from 1 in the source.
+    `tells` and `areas` have one entry a task. `opened` receives, for each stamp, the number of the task and the
+    description of the operation that starts there, which is empty between operations. The stamps of a task are numbered
+    from 1 in the source.
     """
 
     kernel: str
@@ -59,7 +60,7 @@ class StampTasks:
         parameters = list(function.params.params)
         at = next((i for i, p in enumerate(parameters) if _is_constant(p)), len(parameters))
         like = parameters[at - 1]
-        if not isinstance(like.comma, cst.Comma):  # the last on a line of its own kind
+        if not isinstance(like.comma, cst.Comma):  # the last argument has no comma to copy
             like = like.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
             parameters[at - 1] = like
         plain = like.with_changes(annotation=None, default=None)
@@ -106,7 +107,7 @@ class _Writer:
         self._tell = owner.tells[task]
 
     def block(self, statements: list[Any], whole: bool = False) -> list[Any]:
-        """The statements of a block with stamps among them; `whole`: with one at its begin and one at its end."""
+        """The statements of a block with stamps among them and, if `whole`, at its beginning and end."""
         row = _Row(self._owner.opened, self._task)
         if whole:
             row.stamp("")
@@ -144,19 +145,19 @@ class _Writer:
 
 
 class _Row:
-    """Statements of a block, and the stamps among them since the place in the buffer last moved on."""
+    """Statements of a block, and the stamps among them since the position in the buffer was last advanced."""
 
     def __init__(self, opened: list[tuple[int, str]], task: int) -> None:
         self._opened, self._task = opened, task
         self.body: list[Any] = []
         self._count = 0
-        self._last = -1  # where in the body the last stamp is
+        self._last = -1  # index in the body of the last stamp
 
     def keep(self, statement: Any) -> None:
         self.body.append(statement)
 
     def begins(self, told: str) -> None:
-        """An operation begins: the stamp just before, if there is one, is also its own."""
+        """Starts an operation. It shares the stamp right before it, if there is one."""
         if self._last >= 0 and self._last == len(self.body) - 1:
             self._opened[-1] = (self._task, told)
             self.body[-1] = self._written(self._count - 1, told)
@@ -165,7 +166,7 @@ class _Row:
 
     def stamp(self, told: str) -> None:
         if self._last >= 0 and self._last == len(self.body) - 1 and not told:
-            return  # nothing lies between
+            return  # there is no statement between the two stamps
         if self._count == MOST_IN_A_ROW:
             self.end()
         self._opened.append((self._task, told))

@@ -1,4 +1,4 @@
-"""Names that nobody reads."""
+"""Removes names that are not used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RemoveUnused:
             return count % SLOTS, count // SLOTS & 1
         slot, phase = _slot(count, 4, 2)                          slot, _ = _slot(count, 4)
 
-    Only values without a side effect go. Public functions of the host, launched kernels and what `__all__` names stay.
+    Only values without a side effect are removed. Public host functions, launched kernels and names in `__all__` stay.
     """
 
     def __call__(self, module: cst.Module) -> cst.Module:

@@ -1,4 +1,4 @@
-"""Shapes of SVG as XML elements; numbers are written in one way, so that equal pictures are equal bytes."""
+"""Shapes of SVG as XML elements. Numbers have one format, so that equal pictures have equal bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from tlxgen.words import printable
 
-MONO, SANS, BOLD = 6.7, 6.5, 7.9  # width of a letter of the classes below; of a font that is wide
+MONO, SANS, BOLD = 6.7, 6.5, 7.9  # width of a letter in pixels, for a wide font
 HEAD = 5.0  # length of an arrow's head
 
 
@@ -20,7 +20,7 @@ class Canvas:
         self._open = [self.root]
 
     def begin(self, kind: str, tip: str = "") -> None:
-        """What follows is one group, with a tip that a browser shows."""
+        """Starts a group, with a tip that a browser shows."""
         group = ElementTree.SubElement(self._open[-1], "g", {"class": kind})
         if tip:
             ElementTree.SubElement(group, "title").text = printable(tip)
@@ -34,7 +34,7 @@ class Canvas:
         self._add("rect", kind, {key: number(value) for key, value in extents.items()})
 
     def text(self, x: float, y: float, text: str, kind: str, then: tuple[str, str] = ("", "")) -> None:
-        """A line; `then` goes on in another class."""
+        """A line of text. `then` continues it in another class."""
         line = self._add("text", kind, {"x": number(x), "y": number(y)})
         line.text = printable(text)
         if then[0]:
@@ -60,5 +60,5 @@ def number(value: float) -> str:
 
 
 def wrapped(text: str, width: float, letter: float = MONO) -> list[str]:
-    """Lines of a text that are no wider than so many pixels."""
+    """Wraps a text to lines of at most `width` pixels."""
     return textwrap.wrap(text, max(8, int(width / letter)), break_long_words=True) or [""]

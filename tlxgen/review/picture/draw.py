@@ -1,6 +1,6 @@
-"""The picture of a plan: a lane for each task, a card for each ring between two lanes, steps, and maps of memory.
+"""Draws a plan: a lane for each task, a card for each ring between two lanes, steps, and maps of memory.
 
-Lanes and cards lie on a grid whose pitch follows from the widest card, so that no text meets another.
+Lanes and cards are on a grid whose pitch is derived from the widest card, so that texts do not overlap.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class _Card:
-    """A ring, a signal or an order of replicas: from the lane `by` to the lanes `to`."""
+    """The card of a ring, a signal or an order of replicas, from the lane `by` to the lanes `to`."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ class _Card:
 
 
 def page(title: str, plans: Sequence[tuple[str, str, Facts]]) -> bytes:
-    """A file of SVG with a picture of each plan below the other. `plans`: heading, what is said below it, facts."""
+    """An SVG file with the pictures of plans, one below the other. `plans` are (heading, subheading, facts)."""
     drawn = [_drawn(facts, heading, note) for heading, note, facts in plans]
     width, height = max(w for _, w, _ in drawn), sum(h for _, _, h in drawn)
     root = _root(width, height, title)
@@ -77,7 +77,7 @@ def page(title: str, plans: Sequence[tuple[str, str, Facts]]) -> bytes:
 
 
 def drawing(title: str, facts: Facts, changed: Collection[str] = ()) -> str:
-    """An <svg> to stand in a page that has `STYLE`. `changed`: what is marked, as role:NAME and ring:NAME."""
+    """An <svg> element for a page that has `STYLE`. `changed` are the marked items, as role:NAME and ring:NAME."""
     canvas, width, height = _drawn(facts, "", "", changed)
     root = _root(width, height, title)
     root.append(canvas.root)
@@ -144,7 +144,7 @@ def _cards(facts: Facts) -> list[_Card]:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where lanes and the cards between them lie."""
+    """The positions of lanes and of the cards between them."""
 
     lanes: tuple[str, ...]
     card: float  # width of a card
@@ -171,7 +171,7 @@ class _Grid:
         return MARGIN + self.head / 2 + self.lanes.index(lane) * self.pitch
 
     def place(self, card: _Card) -> tuple[float, bool]:
-        """The left of a card, and whether it lies left of the lane that fills it."""
+        """The left edge of a card, and whether it is left of the lane that fills it."""
         at = self.lanes.index(card.by)
         others = [self.lanes.index(lane) for lane in card.to if lane != card.by]
         nearest = min(others, key=lambda i: (abs(i - at), i), default=None)
@@ -215,7 +215,7 @@ def _heads(canvas: Canvas, facts: Facts, grid: _Grid, y: float, changed: Collect
 
 
 def _lifelines(canvas: Canvas, facts: Facts, grid: _Grid, y: float, end: float) -> None:
-    """A bar for each replica of a task, from its head down."""
+    """Draws a bar for each replica of a task, below its head."""
     replicas = {role["name"]: min(role["replicas"], 4) for role in facts["roles"]}
     for lane in grid.lanes:
         count = replicas.get(lane, 1)
@@ -269,7 +269,7 @@ def _face(canvas: Canvas, card: _Card, left: float, y: float, width: float, chan
 
 
 def _steps(canvas: Canvas, facts: Facts, grid: _Grid, y: float) -> float:
-    """What each task does, in order, below its lane."""
+    """Draws the steps of each task below its lane."""
     canvas.text(MARGIN, y, "Steps, in order", "h")
     y, end = y + 18, y + 18
     room = grid.pitch - 16 if len(grid.lanes) > 1 else grid.width - 2 * MARGIN
@@ -289,7 +289,7 @@ def _steps(canvas: Canvas, facts: Facts, grid: _Grid, y: float) -> float:
 
 
 def _sort(step: str) -> str:
-    """What sort of step it is: one that waits, one that tells others, or one that works."""
+    """The sort of a step: one that waits, one that signals others, or one that works."""
     word = step.partition(" ")[0]
     if word in ("acquire", "wait", "load_wait", "wgmma_wait", "store_wait", "take", "await", "start", "rendezvous"):
         return "waits"

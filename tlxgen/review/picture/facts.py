@@ -1,7 +1,7 @@
-"""What a picture shows of a plan, as data for JSON.
+"""The facts of a plan that a picture shows, as data for JSON.
 
-LEAF: it imports nothing of tlxgen, so that `tlxgen review` can load this very file beside the tlxgen of an older
-revision and draw what that one plans. What an older plan does not have is left out.
+It imports nothing of tlxgen, so that `tlxgen review` can load this file together with the tlxgen of an older revision,
+and draw that one's plans. Attributes that an older plan does not have are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Facts = Mapping[str, Any]
 
 
 def facts_of(plan: Any, registers: Mapping[str, int], readers: Callable[[Any, Any], list[str]]) -> dict[str, Any]:
-    """The facts of a `Plan`. `registers`: what a thread of each role may use; `readers`: who reads a ring's slots."""
+    """The facts of a `Plan`. `registers` are those of a thread of each role, `readers` the tasks that read a ring."""
     return {
         "family": plan.family,
         "arch": plan.arch.name,
@@ -66,7 +66,7 @@ def _role(role: Any, registers: int | None) -> dict[str, Any]:
 
 def _ring(plan: Any, ring: Any, readers: list[str]) -> dict[str, Any]:
     of = ring
-    if getattr(ring, "over", ""):  # its uses of a slot are on the barriers of the ring whose place it takes
+    if getattr(ring, "over", ""):  # it uses the barriers of the ring whose place it takes
         of = next((r for r in plan.rings if r.name == ring.alias), ring)
     full = getattr(ring, "full_barrier", None)
     return {
@@ -93,7 +93,7 @@ def _ring(plan: Any, ring: Any, readers: list[str]) -> dict[str, Any]:
 
 
 def _returns(ring: Any) -> str:
-    """How a slot goes back where no barrier tells it."""
+    """A text that says how a slot is released without a barrier."""
     via = [d.via for d in ring.drains if getattr(d, "via", ())]
     if via:
         return f"by the barriers of {', '.join(via[0])}"

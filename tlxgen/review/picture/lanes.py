@@ -1,4 +1,4 @@
-"""Which lane lies beside which: those that hand tiles to each other are neighbours, and data flows to the right."""
+"""The order of lanes: tasks that hand tiles to each other are neighbours, and data flows to the right."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import networkx as nx
 
 from .facts import Facts
 
-MEMORY = "global memory"  # the lane of what a TMA store brings out
-STORED = "TMA store"  # what `plan.sketch` calls the reader of a ring that is staged for one
-MOST = 7  # lanes of which every order is tried
-BACKWARD = 0.25  # what an edge to the left costs beside its length: about as much as a quarter of a lane
+MEMORY = "global memory"  # the lane of TMA stores' results
+STORED = "TMA store"  # the reader of a ring that is staged for a store, as in `plan.sketch`
+MOST = 7  # limit of the lanes of which every order is tried
+BACKWARD = 0.25  # extra cost of an edge to the left, in lanes
 
 
 def flow(facts: Facts) -> nx.MultiDiGraph[str]:
@@ -28,12 +28,12 @@ def flow(facts: Facts) -> nx.MultiDiGraph[str]:
 
 
 def lane_of(reader: str) -> str:
-    """The lane of who reads a ring."""
+    """The lane of a ring's reader."""
     return MEMORY if reader == STORED else reader
 
 
 def order(facts: Facts) -> list[str]:
-    """The lanes from left to right: the order with the shortest edges, of equal ones the first by data flow."""
+    """The lanes from left to right, in the order with the shortest edges; among equals, the first by data flow."""
     graph = flow(facts)
     place = {name: i for i, name in enumerate(graph)}
     loops = nx.condensation(graph)
@@ -42,7 +42,7 @@ def order(facts: Facts) -> list[str]:
     flowing = [name for part in sorted_parts for name in parts[part]]
     if len(flowing) > MOST:
         return flowing
-    orders = (lanes for lanes in permutations(flowing) if MEMORY not in lanes[:-1])  # what leaves the SM leaves right
+    orders = (lanes for lanes in permutations(flowing) if MEMORY not in lanes[:-1])  # it is rightmost
     return list(min(orders, key=lambda lanes: _length(graph, lanes)))
 
 

@@ -1,4 +1,4 @@
-"""Maps of shared and tensor memory, to scale, with what lies in the place of something else beneath it."""
+"""Maps of shared and tensor memory, to scale. Aliases are drawn below the buffers whose place they take."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .facts import Facts
 from .text import plural, size
 
 BAR, RULER, ROW = 26.0, 20.0, 17.0
-HUES = 8  # colours in turns
+HUES = 8  # number of colours, used in turns
 
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a memory: where it begins, how long it is, of what it is a part, and what it lies over, if so."""
+    """A range of a memory: its start, its length, its buffer, and the buffer that it aliases, if any."""
 
     what: str
     first: int
@@ -25,9 +25,9 @@ class Part:
 
 
 def smem(facts: Facts) -> tuple[list[Part], int]:
-    """Shared memory tile by tile in the order of the plan, then what is no ring; and how much there is.
+    """Shared memory tile by tile in the order of the plan, then its other uses; and its size.
 
-    Where the compiler puts each buffer is its own matter: sizes are to scale, places are not addresses.
+    Sizes are to scale, but positions are not addresses, since the compiler places buffers.
     """
     budget = next(b for b in facts["budgets"] if b["name"] == "SMEM")
     parts: list[Part] = []
@@ -47,7 +47,7 @@ def smem(facts: Facts) -> tuple[list[Part], int]:
 
 
 def _aliases(facts: Facts, parts: list[Part]) -> Iterator[Part]:
-    """The tiles of rings that use another's buffers: one after the other from the first of these, or slot by slot."""
+    """The tiles of rings that alias others: one after the other from the first buffer on, or slot by slot."""
     for ring in facts["rings"]:
         if ring["space"] != "smem" or not ring["alias"]:
             continue
@@ -63,7 +63,7 @@ def _aliases(facts: Facts, parts: list[Part]) -> Iterator[Part]:
 
 
 def _root(facts: Facts, ring: Facts) -> str:
-    """The ring that has the buffers which `ring` uses."""
+    """The ring that owns the buffers of `ring`."""
     rings = {r["name"]: r for r in facts["rings"]}
     name = ring["alias"]
     for _ in rings:
@@ -72,7 +72,7 @@ def _root(facts: Facts, ring: Facts) -> str:
 
 
 def tmem(facts: Facts) -> tuple[list[Part], int]:
-    """Columns of tensor memory, and how many there are; none where there is no such memory."""
+    """The used columns of tensor memory, and their total number; empty without such memory."""
     limit = next((b["limit"] for b in facts["budgets"] if b["name"] == "TMEM"), 0)
     owner = {t["name"]: r["name"] for r in facts["rings"] if r["space"] == "tmem" for t in r["tiles"]}
     parts = []
@@ -85,7 +85,7 @@ def tmem(facts: Facts) -> tuple[list[Part], int]:
 def draw(
     canvas: Canvas, x: float, y: float, width: float, facts: Facts, what: str, changed: Collection[str] = ()
 ) -> float:
-    """Draws the map of "SMEM" or "TMEM"; the y of what may come below."""
+    """Draws the map of "SMEM" or "TMEM". Returns the y below it."""
     parts, limit = smem(facts) if what == "SMEM" else tmem(facts)
     if not limit:
         return y
@@ -124,13 +124,13 @@ def _tip(what: str, part: Part) -> str:
 
 
 def _hues(parts: list[Part]) -> dict[str, int]:
-    """A colour for each ring; what is no ring has none."""
+    """Ring -> colour. Other uses of memory have none."""
     rings = dict.fromkeys(p.of for p in parts if p.what)
     return {name: i % HUES for i, name in enumerate(rings)}
 
 
 def _rows(parts: list[Part]) -> list[int]:
-    """On which row each part is drawn: the first where nothing is at its place."""
+    """The row of each part: the first row that is free at its range."""
     ends: list[list[tuple[int, int]]] = []
     rows = []
     for part in parts:
@@ -161,7 +161,7 @@ def _ruler(canvas: Canvas, x: float, y: float, width: float, top: int, limit: in
 def _key(
     canvas: Canvas, x: float, y: float, width: float, parts: list[Part], hues: dict[str, int], what: str, left: int
 ) -> float:
-    """What the colours are, with the sizes of each, in as many columns as there is room for."""
+    """Draws the key of colours with their sizes, in as many columns as fit."""
     entries: dict[tuple[str, str, str], list[int]] = {}
     for part in parts:
         entries.setdefault((part.of, part.what, part.over.partition("[")[0]), []).append(part.count)

@@ -1,4 +1,4 @@
-"""What stands on a picture's cards and headings, in words and numbers. Pure."""
+"""The texts of a picture's cards and headings. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def plural(number: int, what: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them: 32 KiB where it is even, else 4,112 B."""
+    """A number of bytes as text: 32 KiB if it is a whole number of KiB, else 4,112 B."""
     if count >= 1024 and count % 512 == 0:
         return f"{count / 1024:g} KiB"
     return f"{count:,} B"
@@ -36,7 +36,7 @@ def title(role: Facts) -> str:
 
 
 def work(facts: Facts) -> str:
-    """Where work items come from, in a line."""
+    """A line about the work list."""
     told: str = {
         "grid": "grid: one item a CTA",
         "persistent": "persistent: a CTA takes every so many-th item",
@@ -90,7 +90,7 @@ def slots(ring: Facts) -> str:
 
 
 def between(facts: Facts) -> Iterator[dict[str, Any]]:
-    """What replicas of a task do with each other and CTAs tell each other, as cards of their own."""
+    """The cards of synchronisation between replicas of a task, and of signals between CTAs."""
     yield from _hand_out(facts)
     for turn in facts["turns"]:
         ids = f"named barriers {turn['first']} to {turn['first'] + turn['replicas'] - 1}"
@@ -110,7 +110,7 @@ def _other(name: str, by: str, to: str, what: str, how: str) -> dict[str, Any]:
 
 
 def _hand_out(facts: Facts) -> Iterator[dict[str, Any]]:
-    """The responses of cluster launch control, from the task that asks for them to all."""
+    """The card of cluster launch control's responses, from the task that requests them to all tasks."""
     if not facts["hand_out"]:
         return
     asks = [r["name"] for r in facts["roles"] if "ask" in r["steps"]]

@@ -1,4 +1,4 @@
-"""What a reviewer should look at first: resources that grew, instructions that went, proofs that are missing."""
+"""Alerts for reviewers: resources that grew, instructions that disappeared, and missing proofs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .figures import Resources, Speed, resources, verified
 from .modules import Change, Module
 
 Weight = Literal["bad", "note", "good"]
-SLOWER = 0.98  # of the speed, below which a time is told
+SLOWER = 0.98  # ratio of speeds below which a time is reported
 # SASS classes whose absence means that a kernel works in another way: products, TMA, barriers.
 TELLING = ("HGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCOMMA", "UTMALDG", "UTMASTG", "USETMAXREG", "WARPGROUP")
 
 
 @dataclass(frozen=True)
 class Alert:
-    """A sentence, and the modules that it is about. `weight`: how bad it is."""
+    """A sentence, and the modules that it concerns. `weight` is its severity."""
 
     weight: Weight
     text: str
@@ -25,7 +25,7 @@ class Alert:
 
 
 def alerts(change: Change, speeds: Sequence[Speed]) -> list[Alert]:
-    """The worst first."""
+    """The alerts of a change, the most severe first."""
     found = [*_resources(change), *_proofs(change), *_locks(change), *_speeds(speeds), *_device(change)]
     order: tuple[Weight, ...] = ("bad", "note", "good")
     return sorted(found, key=lambda alert: order.index(alert.weight))

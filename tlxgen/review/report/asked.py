@@ -1,7 +1,7 @@
 """Run as a script: prints the facts of plans of the tlxgen that PYTHONPATH names, which may be of an older revision.
 
 Reads {"facts": path of picture/facts.py, "specs": [{"spec": path, "structures": {name: values}}]} from standard input
-and prints {"spec\\nname": facts or null}. What an older tlxgen calls otherwise is left out, never guessed.
+and prints {"spec\\nname": facts or null}. Attributes with other names in an older tlxgen are left out.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _plans(path: str, structures: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, values in structures.items():
         try:
             yield name, _alone(families.of(document), document, name, values)
-        except Exception:  # its interfaces are others: the whole spec is planned below
+        except Exception:  # its interfaces differ, so the whole spec is planned below
             missing[name] = values
     if missing:
         kernels = families.of(document).kernels(document)
@@ -76,7 +76,7 @@ def _alone(family: Any, document: Any, name: str, values: dict[str, str]) -> Any
     data = {**document.data, "variants": {**variants, "axes": axes}}
     kernels = family.kernels(replace(document, data=data, tuned=None))
     found = [s for s in kernels.structures if s.values == values]
-    (structure,) = found or kernels.structures  # if there are several, it cannot be told which
+    (structure,) = found or kernels.structures  # with several it would be ambiguous
     fits = (v for v in structure.variants if not won or any(_has(v.values, each) for each in won))
     return next(fits).plan
 
@@ -86,7 +86,7 @@ def _has(values: Any, wanted: dict[str, Any]) -> bool:
 
 
 def _won(document: Any, name: str) -> list[dict[str, Any]]:
-    """The values of each winner of a structure in a tuned file: its other points are in no module."""
+    """The values of each winner of a structure in a tuned file. Its other points are not in a module."""
     classes = document.tuned.data["classes"] if document.tuned else []
     return [c["winner"]["values"] for c in classes if c["winner"]["structure"] == name]
 
@@ -102,7 +102,7 @@ def _kept(path: str, values: list[Any], wanted: dict[str, str]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """A value as locks have it."""
+    """A value in the form of locks."""
     if isinstance(value, (list, tuple)):
         return "+".join(map(_text, value))
     if isinstance(value, dict):
@@ -125,7 +125,7 @@ def main() -> None:
         try:
             for name, plan in _plans(each["spec"], each["structures"]):
                 found[each["spec"] + "\n" + name] = facts_of(plan, _registers(plan), readers)
-        except Exception as error:  # of this spec; others may do
+        except Exception as error:  # the error of one spec does not affect others
             print(f"{each['spec']}: {error}".splitlines()[0], file=sys.stderr)
     json.dump(found, sys.stdout)
 

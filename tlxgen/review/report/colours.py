@@ -1,4 +1,4 @@
-"""Source with the colours of its syntax, line by line, as HTML."""
+"""Renders source as HTML with syntax colours, line by line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pygments.lexers import PythonLexer, TextLexer, YamlLexer
 _LEXERS: dict[str, type[Lexer]] = {".py": PythonLexer, ".yaml": YamlLexer, ".yml": YamlLexer, ".j2": PythonLexer}
 _STYLES = {"light": "default", "dark": "github-dark"}
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
-_BARE = re.compile(r'<span class="(?:n|p|o|w|nn|err)">([^<]*)</span>')  # names and signs, which have no colour
+_BARE = re.compile(r'<span class="(?:n|p|o|w|nn|err)">([^<]*)</span>')  # names and operators, which have no colour
 _PLAIN = re.compile(r"background-color:[^;}]*;?|border:[^;}]*;?")
 
 
 def css() -> str:
-    """The colours on a light screen and on a dark one."""
+    """The style sheet of the colours for light and dark screens."""
     light, dark = (_rules(_STYLES[screen]) for screen in ("light", "dark"))
     return f"{light}\n@media (prefers-color-scheme: dark) {{ .diff span {{ color: inherit }}\n{dark} }}"
 
@@ -32,12 +32,12 @@ def _rules(style: str) -> str:
 
 
 def coloured(path: str, lines: Sequence[str], before: Sequence[str] = ()) -> list[str]:
-    """HTML of each of some neighbouring lines of a file. `before`: the lines above them, which may open a string."""
+    """The HTML of each of some adjacent lines of a file. `before` are the lines above, which may open a string."""
     suffix = path[path.rfind(".") :]
     lexer = _LEXERS.get(suffix, TextLexer)(stripnl=False, ensurenl=True)
     inside = suffix == ".py" and sum(line.count('"""') for line in before) % 2 == 1
     text = "\n".join(['"""', *lines] if inside else lines)
     made = _BARE.sub(r"\1", highlight(text, lexer, _FORMATTER)).split("\n")[inside : inside + len(lines)]
-    if len(made) != len(lines):  # a lexer that counts lines otherwise
+    if len(made) != len(lines):  # the lexer counts lines differently
         return [escape(line) for line in lines]
     return made

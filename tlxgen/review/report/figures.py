@@ -1,4 +1,4 @@
-"""What locks and records say of a change in numbers: compile results, verification, speed."""
+"""The figures of a change, from locks and records: compile results, verification, speed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUIET = ("cubin bytes",)  # figures that change with every name
 
 @dataclass(frozen=True)
 class Resources:
-    """The worst of a module's kernels; the total of SASS instructions is that of the largest. None: not compiled."""
+    """The largest resources of a module's kernels. The number of SASS instructions is that of the largest kernel."""
 
     registers: int
     spills: int  # bytes stored and loaded
@@ -37,7 +37,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Verified:
-    """`state`: clean, findings, or empty for no record that holds. `gaps`: what its runs have not exercised."""
+    """`state` is clean, findings, or empty without a valid record. `gaps` are what its runs have not exercised."""
 
     state: str = ""
     runs: int = 0
@@ -50,7 +50,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class Speed:
-    """A time on both sides, in microseconds; None where there is none."""
+    """A time on both sides, in microseconds; None on a side without one."""
 
     source: str
     what: str
@@ -60,20 +60,20 @@ class Speed:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast B is."""
+        """The speed of B over that of A."""
         return self.a / self.b if self.a and self.b else None
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures that differ by the same in some modules."""
+    """Figures with the same difference in some modules."""
 
     modules: tuple[Module, ...]
     rows: tuple[Row, ...]
 
 
 def resources(entry: Mapping[str, Any]) -> Resources | None:
-    """What a lock holds of the compiled kernels of a structure."""
+    """The resources of a structure's compiled kernels in a lock."""
     compiled = entry.get("compiled")
     found = compiled.get("kernels") if isinstance(compiled, Mapping) else None
     kernels = [k for k in found.values() if isinstance(k, Mapping)] if isinstance(found, Mapping) else []
@@ -100,7 +100,7 @@ def _integer(value: Any) -> int:
 
 
 def verified(entry: Mapping[str, Any]) -> Verified:
-    """What a lock holds of the runs of a module, if the record is of what the module is now."""
+    """The verification of a module in a lock, if the record is of the module's present text."""
     record = _record(entry)
     if record is None or record.subject != entry.get("subject"):
         return Verified()
@@ -120,7 +120,7 @@ def _record(entry: Mapping[str, Any]) -> proof.Record | None:
 
 
 def compiled(change: Change) -> list[Figures]:
-    """The compile figures that differ: those of the same modules together, most modules first."""
+    """The compile figures that differ. Those of the same modules are grouped, groups of most modules first."""
     found: dict[Row, list[Module]] = {}
     for module in change.structures():
         old, new = (_compiled(entry) for entry in (module.a_entry, module.b_entry))
@@ -160,7 +160,7 @@ def speeds(a: Tree, b: Tree) -> list[Speed]:
 
 
 def _bench(data: bytes) -> Iterator[tuple[tuple[str, str], float]]:
-    """(what was timed, shape) -> microseconds, of a record of `tlxgen bench`; nothing of another file."""
+    """((kernel, shape), microseconds) of a record of `tlxgen bench`; nothing for another file."""
     try:
         record = json.loads(data)
         rows = (
@@ -177,7 +177,7 @@ def _bench(data: bytes) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def _tuned(data: bytes) -> Iterator[tuple[tuple[str, str], float]]:
-    """(kernel, shape) -> microseconds of the winner, of a file of `tlxgen tune`."""
+    """((kernel, shape), microseconds of the winner) of a file of `tlxgen tune`."""
     try:
         found = YAML(typ="safe").load(data)
         for entry in found["classes"]:

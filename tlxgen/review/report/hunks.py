@@ -1,6 +1,6 @@
-"""Source differences of many modules: what is the same in several of them is one hunk, and is shown once.
+"""Source differences of many modules. A difference that several modules have is one hunk, which is shown once.
 
-The name of a module is in much of its text. Hunks are compared without it, and shown as the first module has them.
+Hunks are compared without the module's name, which is in much of its text, and shown as in the first module.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import PurePosixPath
 from .modules import GENERATED, INPUTS, Change, Module
 
 SORTS = (*GENERATED, *INPUTS.values())
-LONG = 8  # letters of a name that is no part of other words
+LONG = 8  # least length of a name that is replaced inside of other words
 _HEADER = re.compile(r"^spec +\S+$", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:def|class) (\w+)")
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines that went and lines that came in their place, names of modules masked."""
+    """Removed lines and the lines that replace them, with module names masked."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -29,7 +29,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a hunk is in a module: from line to line of either text, from 0 on, ends excluded."""
+    """The position of a hunk in a module: ranges of lines in both texts, from 0 on, with ends excluded."""
 
     first_a: int
     end_a: int
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass
 class Group:
-    """Modules whose text differs by the same hunks. Shown is the first of them, whose lines these are."""
+    """Modules whose texts differ by the same hunks. The lines are those of the first module, which is shown."""
 
     hunks: tuple[Hunk, ...]
     places: tuple[Place, ...]
@@ -48,7 +48,7 @@ class Group:
     new: list[str] = field(default_factory=list)
 
     def where(self, number: int) -> str:
-        """The function that a hunk is in, in the new text; of one that only took lines away, in the old one."""
+        """The function of a hunk in the new text, or in the old one for a hunk that only removes lines."""
         place = self.places[number]
         lines, line = (self.new, place.first_b) if place.end_b > place.first_b else (self.old, place.first_a)
         for i in range(min(line, len(lines) - 1), -1, -1):
@@ -71,7 +71,7 @@ class Group:
 
 
 def groups(change: Change, modules: Sequence[Module]) -> list[Group]:
-    """Modules by what differs in their text: most modules first, then in the order of their paths."""
+    """Groups of modules by their differences, those of most modules first, then in the order of paths."""
     found: dict[tuple[object, ...], Group] = {}
     known: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Place, ...]] = {}
     for module in modules:
@@ -91,7 +91,7 @@ def groups(change: Change, modules: Sequence[Module]) -> list[Group]:
 
 
 def _rank(group: Group) -> tuple[int, bool]:
-    """Kernels before what stands around them, specs before the generator; what came after what was there before."""
+    """The sort key of a group: kernels before other code, specs before the generator, changed before added files."""
     first = group.modules[0]
     return SORTS.index(first.sort), first.state == "added"
 
@@ -103,7 +103,7 @@ def _texts(change: Change, module: Module) -> tuple[str, str]:
 
 
 def _masked(text: str, module: Module, path: str | None) -> tuple[str, ...]:
-    """Lines without what a generated module and its folder are called."""
+    """Lines with the names of a generated module and its folder masked."""
     if path is None or module.sort not in GENERATED:
         return tuple(text.splitlines())
     head, quotes, rest = text.partition('\n"""\n')
@@ -118,7 +118,7 @@ def _masked(text: str, module: Module, path: str | None) -> tuple[str, ...]:
 
 
 def opcodes(a: Sequence[str], b: Sequence[str]) -> list[Place]:
-    """Where two texts differ. What is equal at their beginning and end is not looked at."""
+    """The positions at which two texts differ. Their equal beginnings and ends are skipped for speed."""
     shorter = min(len(a), len(b))
     first = next((i for i in range(shorter) if a[i] != b[i]), shorter)
     last = next((i for i in range(shorter - first) if a[-1 - i] != b[-1 - i]), shorter - first)

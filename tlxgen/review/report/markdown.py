@@ -1,4 +1,4 @@
-"""The short form of a review, for a comment on a pull request: what a reviewer knows before the page is opened."""
+"""The short form of a review, in markdown for a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .modules import Module
 from .review import Review
 from .summary import counts
 
-MOST = 8  # lines of each kind
-NAMED = 3  # modules of a list
+MOST = 8  # limit of the lines of each kind
+NAMED = 3  # limit of the named modules of a list
 SIGNS = {"bad": "❗", "note": "▫️", "good": "✅"}
 
 
@@ -62,7 +62,7 @@ def _speeds(review: Review) -> Iterator[str]:
 
 
 def _sources(review: Review) -> Iterator[str]:
-    """What the groups of modules are, the largest ones first."""
+    """Lines about the groups of modules, the largest ones first."""
     groups = [*review.inputs, *review.sources]
     ranked = sorted(groups, key=lambda group: -len(group.modules))
     for group in ranked[:MOST]:
@@ -98,5 +98,5 @@ def _row(cells: Iterable[object]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that markdown takes as it is."""
+    """Escapes text for markdown."""
     return re.sub(r"([|<>\\])", r"\\\1", printable(text)).replace("\n", " ")

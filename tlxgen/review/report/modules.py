@@ -1,4 +1,4 @@
-"""What differs between two trees: generated modules with what locks say of them, and the inputs that made them so."""
+"""The differences of two trees: generated modules with their entries in locks, and the inputs of the generator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .trees import Tree
 
 State = Literal["changed", "added", "removed", "renamed", "records"]
 Sort = Literal["kernels", "host code", "package", "specs", "templates", "tuned files", "generator"]
-INPUTS: dict[str, Sort] = {  # first folder of a path -> what it is
+INPUTS: dict[str, Sort] = {  # first folder of a path -> sort
     "specs": "specs",
     "templates": "templates",
     "tuned": "tuned files",
@@ -27,11 +27,11 @@ GENERATED: tuple[Sort, ...] = ("kernels", "host code", "package")
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """A file of a generated folder, or one that they are made of, on both sides; its path is None where it is not.
+    """A file of a generated folder, or an input of the generator, on both sides. Its path is None where it is missing.
 
-    `a_entry`, `b_entry`: what the locks say of a structure's module; empty where they say nothing. `like`: of an added
-    one, the path of B that its text is shown against, or none. `state` records: what the lock says differs, not the
-    text.
+    `a_entry` and `b_entry` are the locks' entries of a structure's module, or empty. `like` is, for an added module,
+    the path in B of the module that its text is compared with, or None. In the `state` records only the lock's entry
+    differs, not the text.
     """
 
     folder: str
@@ -50,15 +50,15 @@ class Module:
         return self.b or self.a or ""
 
     def changed(self, key: str) -> bool:
-        """Whether both locks have the digest `key`, and not the same."""
+        """Whether both locks have the digest `key`, with different values."""
         old, new = self.a_entry.get(key), self.b_entry.get(key)
         return bool(old and new and old != new)
 
 
 @dataclass
 class Change:
-    """All that differs: `modules` of generated folders, and `inputs` of which they are made. `texts`: by side and path.
-    `others`: how many other files differ, by first folder."""
+    """All differences: `modules` of generated folders, and `inputs` of the generator. `texts` are by side and path, and
+    `others` is the number of other files that differ, by first folder."""
 
     modules: list[Module] = field(default_factory=list)
     inputs: list[Module] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Change:
 
 
 def change(a: Tree, b: Tree) -> Change:
-    """What differs between two sides."""
+    """The differences of two sides."""
     found = Change()
     differing = [p for p in sorted({*a.files, *b.files}) if a.files.get(p) != b.files.get(p)]
     folders = {_folder(path) for tree in (a, b) for path in tree.files if path.endswith(lock.NAME)}
@@ -84,7 +84,7 @@ def change(a: Tree, b: Tree) -> Change:
     for side, tree in (("a", a), ("b", b)):
         _read_locks(found, side, tree, touched)
         wanted = [p for p in generated if p.endswith(".py")]
-        if side == "b":  # what an added module is shown against
+        if side == "b":  # candidates that an added module is compared with
             came = {_folder(p) for p in wanted if p not in a.files}
             wanted += [p for folder in came for p in b.files if _folder(p) == folder and p.endswith(".py")]
         found.texts |= {(side, p): data.decode(errors="replace") for p, data in tree.read(wanted).items()}
@@ -112,7 +112,7 @@ def _read_locks(found: Change, side: str, tree: Tree, folders: Sequence[str]) ->
 
 
 def _by_folder(paths: Sequence[str]) -> dict[str, list[str]]:
-    """The files of each folder that are Python."""
+    """Folder -> its Python files."""
     files: dict[str, list[str]] = {}
     for path in paths:
         files.setdefault(_folder(path), []).extend([path] if path.endswith(".py") else [])
@@ -143,7 +143,7 @@ def _modules(found: Change, folder: str, a: Tree, b: Tree, files: Sequence[str],
 
 
 def _records(entry: Mapping[str, Any]) -> Any:
-    """What other verbs wrote into a lock; seals and digests apart, which say nothing themselves."""
+    """The sections of a lock that other verbs wrote, without seals and digests, which mean nothing to readers."""
     compiled = {k: v for k, v in (entry.get("compiled") or {}).items() if k != "seal"}
     verified = entry.get("verified") or {}
     return (
@@ -159,7 +159,7 @@ def _sort(path: str) -> Sort:
 
 
 def _families(found: Change) -> dict[str, str]:
-    """The family of each folder, as a header names its template: 'template gemm/module.py.j2'."""
+    """Folder -> family, from the template in a module's header: 'template gemm/module.py.j2'."""
     families: dict[str, str] = {}
     for (_, path), text in found.texts.items():
         if _folder(path) not in families and "\ntemplate " in text[:600]:
@@ -170,7 +170,7 @@ def _families(found: Change) -> dict[str, str]:
 def _renamed(
     found: Change, went: Sequence[str], came: Sequence[str], entries: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Modules of the same folder that have another name: of the same values, or the most alike of those left."""
+    """Pairs of renamed modules of a folder: those with the same values, then the most similar of the others."""
     left = list(came)
     old = {p: _lines(found.texts.get(("a", p), "")) for p in went}
     new = {p: _lines(found.texts.get(("b", p), "")) for p in came}
@@ -185,7 +185,7 @@ def _renamed(
 
 
 def _most_alike(found: Change, folder: str, path: str, b: Tree, came: set[str]) -> str | None:
-    """The module of the folder that an added one is shown against: one that was there, or one that came before it."""
+    """The module of the folder that an added one is compared with: an earlier one, or one added before it."""
     mine = _lines(found.texts.get(("b", path), ""))
     others = [p for p in sorted(b.files) if _folder(p) == folder and p.endswith(".py") and _sort(p) == _sort(path)]
     others = [p for p in others if p not in came or p < path]

@@ -1,4 +1,4 @@
-"""The page of a review: one file without anything outside of it, for a light screen and a dark one."""
+"""The page of a review: one self-contained file, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .review import Review
 from .summary import counts
 
 CONTEXT = 3  # unchanged lines beside a hunk
-LINES = 6_000  # of source that are shown; what is beyond is named
-INPUT_LINES = 3_000  # likewise, of specs, templates and generator
-FOLDED = 500_000  # characters of unchanged lines that can be unfolded
-PICTURES = 16  # changes of plans that are drawn
-LISTED = 400  # groups of figures
+LINES = 6_000  # limit of the shown lines of source; modules beyond it are only named
+INPUT_LINES = 3_000  # the same limit for specs, templates and generator
+FOLDED = 500_000  # limit of the characters of unchanged lines that can be unfolded
+PICTURES = 16  # limit of the changes of plans that are drawn
+LISTED = 400  # limit of the groups of figures
 
 
 def page(review: Review) -> str:
@@ -64,7 +64,7 @@ def page(review: Review) -> str:
 
 
 def listed(modules: Sequence[Module]) -> dict[str, Any]:
-    """Modules, folder by folder, without the folder's name before each."""
+    """Modules by folder, without the folder's name in front of each."""
     folders: dict[str, list[str]] = {}
     for module in modules:
         name = module.name.removeprefix(f"{PurePosixPath(module.folder).name}_")
@@ -136,18 +136,18 @@ def _turned(key: str, a: Resources | None, b: Resources | None) -> dict[str, str
 
 
 class _Diffs:
-    """Differences of text as they are shown: each hunk once, then by its number."""
+    """The shown differences of text. Each hunk is shown once, and then referred to by its number."""
 
     def __init__(self, room: int, before: _Diffs | None = None) -> None:
         self._room = room
-        self._first = len(before._numbers) if before else 0  # numbers go on behind those of others
+        self._first = len(before._numbers) if before else 0  # numbering continues after that of others
         self._numbers: dict[Hunk, int] = {}
         self._lines = 0
         self._folded = 0
         self.hidden = 0
 
     def group(self, group: Group) -> dict[str, Any]:
-        """A group of modules that differ alike, with blocks to show; none where there is no room any more."""
+        """A group of modules with the same differences, with the blocks to show, or none beyond the limit of lines."""
         first = group.modules[0]
         new = [i for i, hunk in enumerate(group.hunks) if hunk not in self._numbers]
         added, removed = sum(len(h.new) for h in group.hunks), sum(len(h.old) for h in group.hunks)
@@ -169,7 +169,7 @@ class _Diffs:
         }
 
     def _blocks(self, group: Group, path: str) -> Iterator[dict[str, Any]]:
-        at = 0  # of the new text: what is shown so far
+        at = 0  # line of the new text up to which it is shown
         for i, (hunk, place) in enumerate(zip(group.hunks, group.places, strict=True)):
             if hunk in self._numbers:
                 number = self._numbers[hunk]

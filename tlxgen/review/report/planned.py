@@ -1,7 +1,7 @@
-"""Plans of both sides, each made by that side's own generator, and what differs between them.
+"""The plans of both sides, each made by the side's own generator, and their differences.
 
-A child process a side imports the `tlxgen` of that side, where it has one; else this one. Where the generator itself
-has changed, a plan of today's code would say nothing of what the older one planned.
+For each side a child process imports that side's `tlxgen`, or this one if the side has none. If the generator itself
+has changed, the present code could not show the older plans.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from tlxgen.review.differences import Facts, Row, differences, sequences
 from .modules import Change, Module
 from .trees import Tree, blob
 
-MOST = 80  # structures that are planned a side, the first of each spec before the second of any
+MOST = 80  # limit of the planned structures a side; the first of each spec come before the second of any
 TIMEOUT_S = 120.0
 _SCRIPT = Path(__file__).with_name("asked.py")
-_OWN = Path(__file__).parents[3]  # what holds the package `tlxgen` that runs
+_OWN = Path(__file__).parents[3]  # the folder of the running package `tlxgen`
 
 
 @dataclass
 class PlanChange:
-    """Modules whose plans differ by the same rows. The facts are those of the first."""
+    """Modules whose plans have the same differences. The facts are those of the first."""
 
     modules: list[Module]
-    rows: list[tuple[str, Row]]  # part, and what differs
+    rows: list[tuple[str, Row]]  # part and difference
     a: Mapping[str, Any] | None
     b: Mapping[str, Any] | None
 
     @property
     def marks(self) -> set[str]:
-        """What of a picture differs, as `picture.draw` names it."""
+        """The changed items of a picture, in the names of `picture.draw`."""
         found = set()
         for part, (what, *_) in self.rows:
             name = what.split(" ")[0]
@@ -50,7 +50,7 @@ class PlanChange:
 
 @dataclass
 class Plans:
-    """`changes`: those that differ, most modules first. `alike`: their digests differ, and nothing that is shown."""
+    """`changes` are the plans that differ, most modules first. In `alike` only digests differ, and no shown fact."""
 
     changes: list[PlanChange] = field(default_factory=list)
     alike: list[Module] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Plans:
 
 
 class Asked:
-    """Plans that two children are at work on."""
+    """Plans that two child processes are making."""
 
     def __init__(self, change: Change, trees: tuple[Tree, Tree], temporary: Path) -> None:
         self._wanted, self._left_out = _wanted(change)
@@ -74,7 +74,7 @@ class Asked:
                 )
 
     def plans(self) -> Plans:
-        """What they found."""
+        """Waits for the plans."""
         plans = Plans(unplanned=list(self._left_out))
         facts = {side: self._facts(side, child, plans) for side, child in self._children.items()}
         found: dict[Any, PlanChange] = {}
@@ -111,11 +111,11 @@ class Asked:
         return found
 
     def _named(self, side: str, line: str) -> str:
-        """A message without the folder that a revision was laid out in."""
+        """A message without the temporary folder of a revision."""
         return line.replace(f"{self._temporary / side}{os.sep}", "")
 
     def close(self) -> None:
-        """Ends what is still at work."""
+        """Ends the child processes that are still running."""
         for child in self._children.values():
             if child.poll() is None:
                 child.kill()
@@ -123,7 +123,7 @@ class Asked:
 
 
 def _wanted(change: Change) -> tuple[list[Module], list[Module]]:
-    """Structures whose plans have another digest, or which came or went: those to plan, and those beyond the limit."""
+    """Structures that were added or removed, or whose plan changed: those to plan, and those beyond the limit."""
     turns: list[tuple[int, str, Module]] = []
     count: dict[str, int] = {}
     for module in change.structures():
@@ -135,7 +135,7 @@ def _wanted(change: Change) -> tuple[list[Module], list[Module]]:
 
 
 def _specs(change: Change, side: str, tree: Tree, wanted: Sequence[Module]) -> Iterator[dict[str, Any]]:
-    """What to ask of a side: specs with the structures of each, and their values."""
+    """The request to a side: specs with their structures and values."""
     asked: dict[str, dict[str, Any]] = {}
     for module in wanted:
         spec = _spec_of(change, side, module.folder)
@@ -151,7 +151,7 @@ def _name(module: Module, side: str) -> str:
 
 
 def _spec_of(change: Change, side: str, folder: str) -> str:
-    """The spec that a lock names, from the root of the tree; empty if none can be told."""
+    """The path of the spec that a lock names, from the root of the tree; empty if it is unknown."""
     named = list(change.locks.get((side, folder), {}).get("spec", {}))
     place = PurePosixPath(folder)
     own = next((path for path in named if PurePosixPath(path).stem == place.name), next(iter(named), ""))
@@ -178,7 +178,7 @@ def _start(tree: Tree, asked: Sequence[Mapping[str, Any]], root: Path, question:
 
 
 def _is_this(tree: Tree) -> bool:
-    """Whether the generator of a side is the one that runs, which has been compiled already."""
+    """Whether the generator of a side is the running one, whose bytecode is cached."""
     theirs = {
         path: digest for path, digest in tree.files.items() if path.startswith("tlxgen/") and path.endswith(".py")
     }

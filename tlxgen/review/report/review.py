@@ -1,4 +1,4 @@
-"""What a change of specs, templates or generator means for the kernels: all that a page or a comment shows of it."""
+"""A review: the data about a change of specs, templates or generator that a page or a comment shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import alerts, figures, hunks, modules, planned, trees
 
 @dataclass
 class Review:
-    """All that a page shows. `sources`: groups of modules; `inputs`: of what they are made from."""
+    """All data of a page. `sources` are groups of modules, and `inputs` groups of the generator's inputs."""
 
     a: str
     b: str
@@ -26,21 +26,21 @@ class Review:
 
     @property
     def remarks(self) -> list[str]:
-        """What could not be compared."""
+        """Remarks on what could not be compared."""
         return [*self.change.remarks, *self.plans.remarks]
 
     @property
     def distinct(self) -> int:
-        """How many different hunks the generated modules have."""
+        """The number of different hunks of the generated modules."""
         return len({hunk for group in self.sources for hunk in group.hunks})
 
 
 def made(given: Sequence[str]) -> Review:
-    """The review of two sides, as the command line names them."""
+    """The review of the two sides that the command line names."""
     a, b = trees.sides(given)
     change = modules.change(a, b)
     with TemporaryDirectory(prefix="tlxgen-review-") as temporary:
-        asked = planned.Asked(change, (a, b), Path(temporary))  # they work while the texts are compared
+        asked = planned.Asked(change, (a, b), Path(temporary))  # the children run while texts are compared
         try:
             sources = hunks.groups(change, change.modules)
             inputs = hunks.groups(change, change.inputs)

@@ -9,7 +9,7 @@ from .review import Review
 
 
 def counts(review: Review) -> Iterator[tuple[str, str]]:
-    """What there is of each kind, as the head of the page says it."""
+    """The numbers of modules by kind, for the head of the page."""
     structures = review.change.structures()
     states = {state: sum(m.state == state for m in structures) for state in ("changed", "added", "removed", "renamed")}
     for state, count in states.items():

@@ -15,27 +15,27 @@ from tlxgen.files import read_regular
 from tlxgen.review.revision import Repository
 
 USAGE = "tlxgen review [A [B]] or A..B; each is a revision of git or a folder, by default HEAD and the working tree"
-PLANNED = ("specs", "tuned", "tlxgen")  # folders that a plan is made of
+PLANNED = ("specs", "tuned", "tlxgen")  # folders that a plan depends on
 _SKIPPED = ("__pycache__", "node_modules")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """`files`: the digest of each file, as git has it, by its path from the root. `read` gives the bytes of paths."""
+    """One side's files. `files` maps paths from the root to git's digests. `read` returns the bytes of paths."""
 
     shown: str
     files: Mapping[str, str]
     read: Callable[[Iterable[str]], dict[str, bytes]]
-    # The root as a folder: the given empty one, with what the plans of some specs need, or its own.
+    # Returns the root as a folder: its own, or the given empty one, filled with the files that the specs' plans need.
     placed: Callable[[Path, Sequence[str]], Path]
 
     def below(self, folder: str) -> list[str]:
-        """The files of a folder and of those in it."""
+        """The files of a folder and of its subfolders."""
         return [path for path in self.files if path.startswith(f"{folder}/")]
 
 
 def sides(given: Sequence[str]) -> tuple[Tree, Tree]:
-    """The two sides that a command line names. Raises ReviewError for what is neither a revision nor a folder."""
+    """The two sides that the command line names. Raises ReviewError for a name that is no revision and no folder."""
     words = list(given)
     if len(words) == 1 and ".." in words[0] and not os.path.isdir(words[0]):
         first, dots, second = words[0].partition("..")
@@ -99,7 +99,7 @@ def _working(shown: str, folder: Path) -> Tree:
             try:
                 found[path] = read_regular(folder / path)
             except OSError as error:
-                if path in files:  # it was there a moment ago
+                if path in files:  # the file was removed meanwhile
                     raise ReviewError(f"cannot read {folder / path}: {error.strerror or error}") from None
         return found
 
@@ -107,7 +107,7 @@ def _working(shown: str, folder: Path) -> Tree:
     for path in paths:
         try:
             files[path] = blob(read_regular(folder / path))
-        except OSError:  # a link to nowhere, a socket: nothing that a spec or a module is
+        except OSError:  # a dangling link or a socket, which cannot be a spec or a module
             continue
     return Tree(shown, files, read, lambda into, specs: folder.absolute())
 
@@ -117,7 +117,7 @@ def _listed(folder: Path) -> Iterable[str]:
         known = Repository(folder).known(folder)
     except ReviewError:
         known = []
-    return known or _walked(folder)  # what git ignores as a whole is reviewed all the same
+    return known or _walked(folder)  # a folder that git ignores as a whole is still reviewed
 
 
 def _walked(folder: Path) -> Iterable[str]:
@@ -128,5 +128,5 @@ def _walked(folder: Path) -> Iterable[str]:
 
 
 def blob(data: bytes) -> str:
-    """The digest of a file's bytes, as git has it."""
+    """Git's digest of a file's bytes."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
