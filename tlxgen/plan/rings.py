@@ -19,9 +19,9 @@ class Tile:
 
     `of` names the tensor whose dtype the source uses for the tile, where several tensors use the same buffers. An
     `internal` tile belongs to no tensor, so the source spells its dtype. In a `padded` tile TMA leaves a gap of 8 bytes
-    after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold the right
-    half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape, and takes no
-    space itself.
+    after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold
+    the right half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape,
+    and takes no space itself.
     """
 
     name: str
@@ -81,14 +81,14 @@ class Fill:
     """The role that fills a ring's slots, and by what instructions (`kind`).
 
     tma: TMA loads that complete on the full barrier; those of `ctas` CTAs complete on the barrier of the first, the
-    leader. commit: MMAs, whose commit arrives on the full barrier; those of the leader fill the slots of `ctas` CTAs. store: the role's own stores. parts: each replica of
-    the role stores a part of the slot, and all replicas read the whole. copy: tcgen05 copies from SMEM, which need no
-    barrier, since the MMAs that read them are issued later by the same task. remote: in each of `ctas` CTAs the role
-    stores one of a tile's groups into each CTA, and these stores complete on the full barrier. gather: likewise, but
-    the role stores one tile into each CTA, where a slot has a buffer for the tile of every CTA. async: the role's own
-    cp.async copies; the role waits for them and then publishes the slot if another role drains it. exchange:
-    the role stores one of the two groups of the first tile itself, and the same role of the other of two CTAs sends the
-    other group, whose bytes complete on the full barrier.
+    leader. commit: MMAs, whose commit arrives on the full barrier; those of the leader fill the slots of `ctas` CTAs.
+    store: the role's own stores. parts: each replica of the role stores a part of the slot, and all replicas read the
+    whole. copy: tcgen05 copies from SMEM, which need no barrier, since the MMAs that read them are issued later by the
+    same task. remote: in each of `ctas` CTAs the role stores one of a tile's groups into each CTA, and these stores
+    complete on the full barrier. gather: likewise, but the role stores one tile into each CTA, where a slot has a
+    buffer for the tile of every CTA. async: the role's own cp.async copies; the role waits for them and then publishes
+    the slot if another role drains it. exchange: the role stores one of the two groups of the first tile itself, and
+    the same role of the other of two CTAs sends the other group, whose bytes complete on the full barrier.
     """
 
     role: str
@@ -175,8 +175,8 @@ class Ring:
     belongs to one ring or the other. `stores` is the number of TMA stores by which a buffer leaves.
 
     `rendezvous` is the number of CTAs that tell the first of them that their slot is full, before that CTA reads all
-    their slots; a `relay` is the role that tells it. `parts` is the number of parts in which a slot is published, each on a barrier of its own. If `item`, a
-    work item is one use of the ring; otherwise each step of an item is one.
+    their slots; a `relay` is the role that tells it. `parts` is the number of parts in which a slot is published, each
+    on a barrier of its own. If `item`, a work item is one use of the ring; otherwise each step of an item is one.
     """
 
     name: str
