@@ -243,6 +243,10 @@ def hopper_attention_bwd_packed_head_dim128_none_top_left_kernel(
                         head += 1
 
                 tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
+                # Found again, so that registers do not keep it through the loop.
+                batch, kv_head, key = item_at(tl.program_id(0), H_KV, N_K)
+                key += replica * 64
+                k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
                 tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], ragged(k_start, n_k, kv_head, key))

@@ -221,7 +221,8 @@ def hopper_attention_bwd_packed_head_dim64_causal_bottom_right_kernel(
                     next_scores = tlx.async_dot(k_rows, tlx.local_trans(q_1))
                     lse_log2 = tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0], [64]))
                     scores = tlx.async_dot_wait(2, scores)
-                    p = probabilities(scores, lse_log2, row, key, n_q, n_k, scale_log2)
+                    # Counted from the ends of both sequences, where the last query stands at the last key.
+                    p = probabilities(scores, lse_log2, row - n_q, key - n_k, 0, 0, scale_log2)
                     delta = tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0], [64]))
                     dp = tlx.async_dot_wait(1, dp)
                     ds_0 = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
@@ -230,7 +231,7 @@ def hopper_attention_bwd_packed_head_dim64_causal_bottom_right_kernel(
                     dp = tlx.async_dot(v_rows, tlx.local_trans(do_1))
                     lse_log2 = tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [64], [64]))
                     scores = tlx.async_dot_wait(2, next_scores)
-                    p = probabilities(scores, lse_log2, row + 64, key, n_q, n_k, scale_log2)
+                    p = probabilities(scores, lse_log2, row + 64 - n_q, key - n_k, 0, 0, scale_log2)
                     delta = tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [64], [64]))
                     dp = tlx.async_dot_wait(0, dp)
                     ds_1 = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
@@ -262,7 +263,9 @@ def hopper_attention_bwd_packed_head_dim64_causal_bottom_right_kernel(
                         head += 1
 
                 tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-                # read again, so that registers do not keep it through the loop
+                # Found again, so that registers do not keep it through the loop.
+                batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
+                key += replica * 64
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
                 tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores

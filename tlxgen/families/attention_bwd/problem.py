@@ -16,12 +16,14 @@ from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.attention_fwd.cost import window_of
-from tlxgen.families.attention_fwd.problem import SOFTCAP, seen_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
 
 from .spec import BackwardSpec, SoftmaxBackwardSpec
 
 Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
+BY_KEYS = frozenset({"k", "v", "dk", "dv"})
+BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq"}
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -37,6 +39,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
     yield 1, 1, 1, 40, 300
+    if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
+        yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
         yield 1, 2, 2, 40, 300
 
@@ -61,42 +65,58 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
 
 
 def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
+    """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
     b, h, kv, n, m = shape
-    d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
-    rows = {"q": (n, h), "k": (m, kv), "v": (m, kv), "dout": (n, h)}
-    made: Tensors = {name: heads_between_rows((b,), *extents, d, dtype, device) for name, extents in rows.items()}
+    d, dtype, packed = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch), spec.lengths == "packed"
+    q_lengths, k_lengths = lengths(b, n, 0), lengths(b, m, 1)
+    rows, lead = ((sum(q_lengths), sum(k_lengths)), ()) if packed else ((n, m), (b,))
+    extents = {"q": (rows[0], h), "k": (rows[1], kv), "v": (rows[1], kv), "dout": (rows[0], h)}
+    made: Tensors = {name: heads_between_rows(lead, *x, d, dtype, device) for name, x in extents.items()}
+    if packed:
+        made |= {f"cu_seqlens_{x}": cumulated(y, device) for x, y in (("q", q_lengths), ("k", k_lengths))}
+        made |= {"max_seqlen_q": n, "max_seqlen_k": m}
+    if spec.lengths == "keys":
+        made["key_lengths"] = torch.tensor(k_lengths, dtype=torch.int32, device=device)
     if spec.mask.kind == "window":
         made["window"] = window_of(h)
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
-    out, made["lse"] = _forward(spec, made)
-    made["out"] = heads_between_rows((b,), n, h, d, dtype, device)
-    made["out"].copy_(out)
+    made["out"] = heads_between_rows(lead, rows[0], h, d, dtype, device)
+    made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
+    for t in _each_head(made, made):
+        x, _ = _scores(spec, made, t)
+        t["lse"].copy_(_log_sum(x))
+        t["out"].copy_(_probabilities(x) @ t["v"].double())
     return made
 
 
-def _forward(spec: SoftmaxBackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
-    """O float64 and the log-sum-exp float32."""
-    outs, sums = [], []
-    for b, h, g in _each_head(t):
-        x, _ = _scores(spec, t, b, h, g)
-        lse = torch.logsumexp(x, dim=1)
-        outs.append(_probabilities(x, lse) @ t["v"][b, g].double())
-        sums.append(lse)
-    lead = t["q"].shape[:2]
-    return torch.stack(outs).unflatten(0, lead), torch.stack(sums).unflatten(0, lead).float()
+def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[str, torch.Tensor]]:
+    """Of each sequence and head of Q, what those of the named tensors have that are by rows: views (N, D), or (N,).
+
+    One at a time, since the scores of all would not fit.
+    """
+    packed = "cu_seqlens_q" in t
+    heads, shared = t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
+    for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
+        for h in range(heads):
+            yield {name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS}
 
 
-def _each_head(t: Tensors) -> Iterator[tuple[int, int, int]]:
-    """Batch entry, head of Q and the head of K that it shares; one at a time, since the scores of all would not fit."""
-    batches, heads, ratio = t["q"].shape[0], t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
-    return ((b, h, h // ratio) for b in range(batches) for h in range(heads))
+def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
+    """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
+    side = "k" if name in BY_KEYS else "q"
+    head = g if side == "k" else h
+    if f"cu_seqlens_{side}" in t:
+        begin, end = t[f"cu_seqlens_{side}"][i : i + 2].tolist()
+        return x[head, begin:end] if name == "lse" else x[begin:end, head]
+    return x[i, head, : int(t["key_lengths"][i])] if side == "k" and "key_lengths" in t else x[i, head]
 
 
-def _scores(spec: SoftmaxBackwardSpec, t: Tensors, b: int, h: int, g: int) -> tuple[torch.Tensor, torch.Tensor | float]:
-    """Scores (Nq, Nk), -inf where a query does not see a key, and their derivative by Q K^T."""
-    q, k = t["q"][b, h].double(), t["k"][b, g].double()
+def _scores(
+    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor | float]:
+    """Scores (Nq, Nk) of a head, -inf where a query does not see a key, and their derivative by Q K^T."""
+    q, k = of["q"].double(), of["k"].double()
     scale = 1 / math.sqrt(q.shape[-1])
     x, slope = q @ k.T * scale, scale
     if spec.softmax.softcap:
@@ -105,9 +125,14 @@ def _scores(spec: SoftmaxBackwardSpec, t: Tensors, b: int, h: int, g: int) -> tu
     return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
 
 
-def _probabilities(x: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
+def _log_sum(x: torch.Tensor) -> torch.Tensor:
+    """Of each row of scores, the log-sum-exp; of no keys, too."""
+    return torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((len(x),), float("-inf"))
+
+
+def _probabilities(x: torch.Tensor) -> torch.Tensor:
     """exp(x - lse); of a row that sees no key, zeros."""
-    return torch.exp(x - lse.clamp(min=-1e300)[:, None])
+    return torch.exp(x - _log_sum(x).clamp(min=-1e300)[:, None])
 
 
 def launch(
@@ -142,17 +167,17 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
     """
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in LIKE.items()}
     terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk")}
-    for b, h, g in _each_head(t):
-        q, k, v, do = t["q"][b, h].double(), t["k"][b, g].double(), t["v"][b, g].double(), t["dout"][b, h].double()
-        x, slope = _scores(spec, t, b, h, g)
-        p = _probabilities(x, torch.logsumexp(x, dim=1))
+    for of, made, parts in zip(_each_head(t, t), _each_head(t, grads), _each_head(t, terms), strict=True):
+        q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
+        x, slope = _scores(spec, t, of)
+        p = _probabilities(x)
         term = p * (do @ v.T)
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
-        grads["dv"][b, g] += p.T @ do
-        for made, factor in ((grads, ds), (terms, term)):
-            made["dq"][b, h] += factor @ k
-            made["dk"][b, g] += factor.T @ q
-    scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100) for name, x in grads.items()}
+        made["dv"] += p.T @ do
+        for sums, factor in ((made, ds), (parts, term)):
+            sums["dq"] += factor @ k
+            sums["dk"] += factor.T @ q
+    scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100, 1e-6) for name, x in grads.items()}
     return {name: (grads[name], scales[name]) for name in spec.gradients}
 
 
