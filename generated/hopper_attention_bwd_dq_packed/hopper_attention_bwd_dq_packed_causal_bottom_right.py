@@ -250,16 +250,6 @@ def hopper_attention_bwd_dq_packed_causal_bottom_right_prepare_kernel(
     tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=filled)
 
 
-def describe_ragged(tensor, name, box):
-    """A TMA descriptor of (T, H, D) whose copies end where a sequence does.
-
-    Raises ValueError as describe does.
-    """
-    plain = describe(tensor, name, box[2:])
-    by_head = tensor.as_strided(plain.shape, plain.strides).transpose(0, 1)
-    return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
-
-
 def outputs(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale):
     """Uninitialised gradients."""
     return q.new_empty(q.shape)
@@ -295,6 +285,16 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     """The entry of CONFIGS for the shape: that with the least estimated clocks."""
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
+
+
+def describe_ragged(tensor, name, box):
+    """A TMA descriptor of (T, H, D) whose copies end where a sequence does.
+
+    Raises ValueError as describe does.
+    """
+    plain = describe(tensor, name, box[2:])
+    by_head = tensor.as_strided(plain.shape, plain.strides).transpose(0, 1)
+    return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
 
 
 def heads_together(n_k, kv_heads, heads):
@@ -352,11 +352,11 @@ def prepare(
         hopper_attention_bwd_dq_packed_causal_bottom_right_kernel,
         (triton.cdiv(n_q, 128) * batches * heads, 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
-            ("k", lambda t: describe(t, "k", [1, 1, block_n, 128])),
-            ("v", lambda t: describe(t, "v", [1, 1, block_n, 128])),
-            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 128])),
-            ("dq", lambda t: describe(t, "dq", [1, 1, 64, 128])),
+            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
+            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 128])),
+            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 128])),
+            ("dout", lambda t: describe_ragged(t, "dout", [1, 1, 1, 64, 128])),
+            ("dq", lambda t: describe_ragged(t, "dq", [1, 1, 1, 64, 128])),
         ],
         [("numbers", lambda t: t[0]), ("numbers", lambda t: t[1]), "cu_seqlens_q", "cu_seqlens_k"],
         (

@@ -43,9 +43,9 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.queries, facts.packed)
-    yield from (matrix(name, name, facts, facts.keys, facts.packed) for name in "kv")
-    yield matrix("do", "dout", facts, facts.queries, facts.packed)
+    yield matrix("q", "q", facts, facts.queries)
+    yield from (matrix(name, name, facts, facts.keys) for name in "kv")
+    yield matrix("do", "dout", facts, facts.queries)
     if facts.softmax:
         lead, rows = ((1,), "") if facts.packed else ((1, 1), ", ..., :n_q")  # packed: in whole tiles, zeros past an end
         for i, name in enumerate(("lse", "delta")):
@@ -64,9 +64,9 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
 
 
-def matrix(name: str, of: str, facts: Facts, rows: Size | int, packed: bool = False) -> KernelArgument:
+def matrix(name: str, of: str, facts: Facts, rows: Size | int) -> KernelArgument:
     """The descriptor of a tensor (B, H, N, D), or (T, H, D) of sequences: a box has so many rows of one head."""
-    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, packed)
+    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, facts.packed)
 
 
 def _box(name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool) -> KernelArgument:
