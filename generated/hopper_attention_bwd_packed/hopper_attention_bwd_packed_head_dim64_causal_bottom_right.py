@@ -37,11 +37,9 @@ from ._host import (
     no_tensor,
     on_cuda,
     operator_of,
-    paired,
     pick,
     positive,
     prepared,
-    tensor_of,
     whole,
     writable,
 )
@@ -697,25 +695,18 @@ def hopper_attention_bwd_packed(
     )
 
 
-def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
-    """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
-    if attn_mask is not None:
-        raise ValueError("attn_mask: expected None; these kernels have the causal mask alone")
-    if dropout_p != 0.0:
-        raise ValueError(f"dropout_p: {dropout_p}; these kernels drop nothing")
-    if is_causal is not True:
-        raise ValueError(f"is_causal: {is_causal}; these kernels are causal: say is_causal=True")
-    tensor_of(query, "query"), tensor_of(key, "key")
-    if query.dim() == 4 and key.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
-        raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
+def refuse(**asked):
+    """Raises NotImplementedError that names what is asked for and is no part of these kernels."""
+    missing = [name for name, is_asked in asked.items() if is_asked]
+    if missing:
+        raise NotImplementedError(f"{', '.join(missing)}: no part of these kernels, {OPERATOR.about}")
 
 
 @functools.cache
 def attention(forward):
-    """An operator with the arguments of torch.nn.functional.scaled_dot_product_attention that knows its gradients.
+    """An operator with the arguments of FlashAttention's flash_attn_varlen_func that knows its gradients.
 
-    is_causal: query i sees the keys up to i + Nk - Nq, where torch's sees those up to i.
-    It also takes cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, by keyword, as the forward does.
+    What no part of these kernels covers is refused by a NotImplementedError that names it.
     forward: the host function of a generated forward with the same mask, type and sizes.
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
@@ -723,7 +714,8 @@ def attention(forward):
     attend = operator_of(
         forward,
         "forward",
-        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, SymInt max_seqlen_k, float? scale) -> (Tensor, Tensor)",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, float? scale) ->"
+        " (Tensor, Tensor)",
         OPERATOR.about,
     )
 
@@ -733,28 +725,51 @@ def attention(forward):
         arguments = q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale
         return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None, None, None, None, None
 
-    operator = paired(attend, OPERATOR, gradients)
+    operator = Operator(
+        f"{attend.name}_{OPERATOR.name}",
+        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, SymInt "
+        "max_seqlen_k, float? scale) -> (Tensor, Tensor)",
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale: attend.run(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, *attend.picks
+        ),
+        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale: attend.fake(
+            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, *attend.picks
+        ),
+        gradients,
+    )
 
-    def scaled_dot_product_attention(
-        query,
-        key,
-        value,
-        attn_mask=None,
-        dropout_p=0.0,
-        is_causal=False,
-        scale=None,
-        enable_gqa=False,
-        *,
+    def flash_attn_varlen_func(
+        q,
+        k,
+        v,
         cu_seqlens_q,
         cu_seqlens_k,
         max_seqlen_q,
         max_seqlen_k,
+        dropout_p=0.0,
+        softmax_scale=None,
+        causal=False,
+        window_size=(-1, -1),
+        softcap=0.0,
+        alibi_slopes=None,
+        deterministic=False,
+        return_attn_probs=False,
+        block_table=None,
     ):
-        check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa)
-        return operator(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale)[0]
+        refuse(
+            dropout_p=dropout_p != 0.0,
+            causal=not causal,
+            window_size=tuple(window_size) != (-1, -1),
+            softcap=softcap != 0.0,
+            alibi_slopes=alibi_slopes is not None,
+            deterministic=deterministic,
+            return_attn_probs=return_attn_probs,
+            block_table=block_table is not None,
+        )
+        return operator(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale)[0]
 
-    scaled_dot_product_attention.operator = operator
-    return scaled_dot_product_attention
+    flash_attn_varlen_func.operator = operator
+    return flash_attn_varlen_func
 
 
 hopper_attention_bwd_packed.operator = OPERATOR
