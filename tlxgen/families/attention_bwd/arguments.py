@@ -47,7 +47,9 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield from (matrix(name, name, facts, facts.keys) for name in "kv")
     yield matrix("do", "dout", facts, facts.queries)
     if facts.softmax:
-        lead, rows = ((1,), "") if facts.packed else ((1, 1), ", ..., :n_q")  # packed: in whole tiles, zeros past an end
+        lead, rows = (
+            ((1,), "") if facts.packed else ((1, 1), ", ..., :n_q")
+        )  # packed: in whole tiles, zeros past an end
         for i, name in enumerate(("lse", "delta")):
             yield descriptor(f"{name}_desc", "fp32", (*lead, facts.queries), "numbers", view=f"t[{i}{rows}]")
     if facts.dq:

@@ -83,11 +83,16 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     made["out"] = heads_between_rows(lead, rows[0], h, d, dtype, device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
-    for t in _each_head(made, made):
-        x, _ = _scores(spec, made, t)
-        t["lse"].copy_(_log_sum(x))
-        t["out"].copy_(_probabilities(x) @ t["v"].double())
+    attend(spec, made)
     return made
+
+
+def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
+    """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
+    for of in _each_head(t, t):
+        x, _ = _scores(spec, t, of)
+        of["lse"].copy_(_log_sum(x))
+        of["out"].copy_(_probabilities(x) @ of["v"].double())
 
 
 def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[str, torch.Tensor]]:
