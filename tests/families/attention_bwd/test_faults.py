@@ -108,7 +108,7 @@ FAULTS = (
     Mutant("dK where queries lie", BOTTOM, "k_start, n_k, kv_head, key)", "q_start, n_q, kv_head, key)", 0, FEW_KEYS),
     Mutant("loads that nobody awaits", BOTTOM, "if key < n_k:", "if key < N_K:", 0, SEQUENCES),
     Mutant("numbers of unpadded rows", PACKED_DQ, "+ first_number(q_start, batch)", "+ q_start", 0, SEQUENCES),
-    Mutant("queries past the end", PACKED_DQ, "ragged(q_start, n_q, head, row))", "[q_start, 0, head, row, 0])", 0, SEQUENCES),
+    Mutant("rows past ends", PACKED_DQ, "ragged(q_start, n_q, head, row))", "(q_start, 0, head, row, 0))", 0, FEW_KEYS),
     Mutant("all keys there", KEYS, "n_k = tl.load(key_lengths_ptr + batch)", "n_k = N_K", 0, SEQUENCES),
     Mutant("another's length", KEYS, "key_lengths_ptr + batch", "key_lengths_ptr", 0, SEQUENCES),
 )  # fmt: skip
