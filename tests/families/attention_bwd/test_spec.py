@@ -61,6 +61,7 @@ AXES: dict[str, set[Any]] = {
     "problem.dtype": {"fp16", "bf16"},
     "problem.head_dim": {64, 128},
     "problem.gradients": {"qkv", "kv"},
+    "problem.lengths": {"dense", "keys", "packed"},
     "mask.kind": {"none", "causal", "window"},
     "mask.align": {"top_left", "bottom_right"},
     "softmax.softcap": {False, True},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tlxgen.arch import DType
 from tlxgen.families.attention.weights import Weights
@@ -173,8 +173,8 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
         meaning += "-inf for a query that sees no key."
         yield HostArgument("lse", meaning, shape=rows, dtypes=("float32",), wants="contiguous")
     meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
-    addressed = "rows" if facts.softmax else ""
-    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants=addressed, decoded=taken)
+    wants: Literal["", "rows"] = "rows" if facts.softmax else ""
+    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants=wants, decoded=taken)
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
