@@ -65,6 +65,7 @@ AXES: dict[str, set[Any]] = {
     "mask.kind": {"none", "causal", "window"},
     "mask.align": {"top_left", "bottom_right"},
     "softmax.softcap": {False, True},
+    "softmax.sink": {False, True},
     "rings.q.stages": {1, 2, 3},
     "rings.do.stages": {1, 2},
     "rings.empty": {"warp", "leader"},

@@ -32,6 +32,8 @@ class Facts(Protocol):
     def causal(self) -> bool: ...
     @property
     def packed(self) -> bool: ...
+    @property
+    def sink(self) -> bool: ...
 
 
 def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
@@ -39,7 +41,7 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = Launch("kernel", tuple(_main(facts)), kept, facts.warps)
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
-    return main, before, *([_finish(facts)] if facts.dq else [])
+    return main, before, *([_finish(facts)] if facts.dq else []), *([_sink()] if facts.sink else [])
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -117,12 +119,20 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments = [address("o_ptr", kind, "out"), address("do_ptr", kind, "dout"), address("lse_ptr", "fp32", "lse")]
     arguments += numbers()
     arguments += [address("sum_ptr", "fp32", "total")] * sums
+    arguments += [address("sink_ptr", "fp32", "sink"), address("part_ptr", "fp32", "parts")] * facts.sink
     arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
     axes = {"h": 1, "n": 0} if packed else BHN
     arguments += [s for name, of in (("o", "out"), ("do", "dout")) for s in _strides(f"stride_{name}", of, axes)]
     arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
     arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
     return Launch("prepare_kernel", (*arguments, row_stride(facts)), (), 4)
+
+
+def _sink() -> Launch:
+    """The kernel that adds up what the programs of the one before have of the sinks' gradients."""
+    parts, sums = address("part_ptr", "fp32", "parts"), address("dsink_ptr", "fp32", "dsink")
+    sizes = scalar("B", "batches"), scalar("H", "heads"), scalar("TILES", "parts.shape[2]")
+    return Launch("sink_kernel", (parts, sums, *sizes), (), 4)
 
 
 def row_stride(facts: Facts) -> KernelArgument:
@@ -183,3 +193,6 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     for i, name in enumerate(facts.gradients):
         shape = queries if name == "dq" else keys
         yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, kind, "rows", result=True)
+    if facts.sink:
+        shape, fp32 = "(heads,)", ("float32",)
+        yield HostArgument("dsink", "", "Tensor", "None", True, shape, fp32, "contiguous", result=True)

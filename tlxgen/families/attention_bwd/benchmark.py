@@ -12,7 +12,7 @@ from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd.benchmark import dense
 
-from .problem import LIKE, Tensors
+from .problem import LIKE, Tensors, results_of
 from .spec import SoftmaxBackwardSpec
 
 Run = Callable[[], Any]
@@ -27,7 +27,7 @@ def call(module: ModuleType, spec: SoftmaxBackwardSpec, shape: Shape, tensors: T
     """
     host = getattr(module, spec.name)
     given = dense(tensors)
-    given |= {name: torch.empty_like(given[LIKE[name]]) for name in spec.gradients}
+    given |= {name: torch.empty_like(given[of]) for name, of in results_of(spec)}
     options = {} if config is None else {"config": config}
     return lambda: host(**given, **options)
 
@@ -35,12 +35,17 @@ def call(module: ModuleType, spec: SoftmaxBackwardSpec, shape: Shape, tensors: T
 def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
     """cuDNN's backward, as torch calls it, and of packed sequences FlashAttention 2's, where all three gradients are
     asked for and it has the mask."""
-    if spec.gradients != ("dq", "dk", "dv") or spec.softmax.softcap:
+    if spec.gradients != ("dq", "dk", "dv") or _unknown(spec):
         return {}
     if spec.lengths == "packed":
         return {"flash": lambda t: _flash(spec, dense(t))} if _placed_last(spec) else {}
     masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
     return {"cudnn": lambda t: _cudnn(spec, t)} if masked and spec.lengths == "dense" else {}
+
+
+def _unknown(spec: SoftmaxBackwardSpec) -> bool:
+    """Whether scores have what torch's kernels do not."""
+    return spec.softmax.softcap or bool(spec.weights.get("sink"))
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:
@@ -76,7 +81,7 @@ def peers(spec: SoftmaxBackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[
     cuDNN's, which has its own (of one query it refuses the first time and crashes the second). None for masks that both
     place otherwise."""
     *_, n, m = shape
-    if spec.softmax.softcap or spec.lengths == "keys":
+    if _unknown(spec) or spec.lengths == "keys":
         return {}
     found: dict[str, Callable[[], Outputs]] = {}
     if (n == m and spec.lengths == "dense") or _placed_last(spec):

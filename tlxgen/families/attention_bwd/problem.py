@@ -24,6 +24,7 @@ Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
 BY_KEYS = frozenset({"k", "v", "dk", "dv"})
 BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq"}
+BY_HEADS = frozenset({"sink", "dsink"})
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -81,6 +82,8 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["window"] = window_of(h)
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
+    if spec.weights.get("sink"):
+        made["sink"] = torch.randn(h, device=device)
     made["out"] = heads_between_rows(lead, rows[0], h, d, dtype, device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
     attend(spec, made)
@@ -91,12 +94,12 @@ def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
     """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
     for of in _each_head(t, t):
         x, _ = _scores(spec, t, of)
-        of["lse"].copy_(_log_sum(x))
-        of["out"].copy_(_probabilities(x) @ of["v"].double())
+        of["lse"].copy_(_log_sum(x, of))
+        of["out"].copy_(_probabilities(x, of) @ of["v"].double())
 
 
 def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[str, torch.Tensor]]:
-    """Of each sequence and head of Q, what those of the named tensors have that are by rows: views (N, D), or (N,).
+    """Of each sequence and head of Q, what those of the named tensors have of it: views (N, D), (N,) or ().
 
     One at a time, since the scores of all would not fit.
     """
@@ -104,11 +107,13 @@ def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[s
     heads, shared = t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
     for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
         for h in range(heads):
-            yield {name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS}
+            yield {name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS | BY_HEADS}
 
 
 def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
     """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
+    if name in BY_HEADS:
+        return x[h]
     side = "k" if name in BY_KEYS else "q"
     head = g if side == "k" else h
     if f"cu_seqlens_{side}" in t:
@@ -130,34 +135,41 @@ def _scores(
     return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
 
 
-def _log_sum(x: torch.Tensor) -> torch.Tensor:
-    """Of each row of scores, the log-sum-exp; of no keys, too."""
+def _log_sum(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """Of each row of a head's scores, the log-sum-exp, the sink's among them; of no keys, too."""
+    if "sink" in of:
+        x = torch.cat([x, of["sink"].double().expand(len(x), 1)], dim=1)
     return torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((len(x),), float("-inf"))
 
 
-def _probabilities(x: torch.Tensor) -> torch.Tensor:
+def _probabilities(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """exp(x - lse); of a row that sees no key, zeros."""
-    return torch.exp(x - _log_sum(x).clamp(min=-1e300)[:, None])
+    return torch.exp(x - _log_sum(x, of).clamp(min=-1e300)[:, None])
 
 
 def launch(
     module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
-    buffers = {name: _around(tensors[of]) for name, of in _outputs(spec)}
+    buffers = {name: _around(tensors[of]) for name, of in results_of(spec)}
     outputs = {name: inside for name, (_, inside) in buffers.items()}
     getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
     return outputs, sum(strays(whole, inside) for whole, inside in buffers.values())
 
 
-def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
+def results_of(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
     """The gradients of a spec and what they are the gradients by."""
-    return ((name, LIKE[name]) for name in spec.gradients)
+    yield from ((name, LIKE[name]) for name in spec.gradients)
+    if spec.weights.get("sink"):
+        yield "dsink", "sink"
 
 
 def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor of NaN, and its part of the shape of `like`."""
+    if like.dim() == 1:
+        whole = torch.full((len(like) + GAP,), float("nan"), device=like.device, dtype=like.dtype)
+        return whole, whole[: len(like)]
     *lead, n, d = like.shape
     rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // like.dtype.itemsize
     whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=like.dtype)
@@ -169,21 +181,36 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
     as P dP is. They are held against a hundredth of what P dP alone would make, if that is more than their own norm.
+    Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
+    terms of delta.
     """
-    grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in LIKE.items()}
-    terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk")}
-    for of, made, parts in zip(_each_head(t, t), _each_head(t, grads), _each_head(t, terms), strict=True):
+    like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
+    grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
+    terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
+    doubts = {name: torch.zeros_like(x) for name, x in terms.items()}
+    sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
+    for of, made, parts, doubt in zip(*sums_of, strict=True):
         q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
         x, slope = _scores(spec, t, of)
-        p = _probabilities(x)
+        p = _probabilities(x, of)
         term = p * (do @ v.T)
+        if "sink" in of:
+            p_sink = torch.exp(of["sink"].double() - _log_sum(x, of))
+            made["dsink"] -= (p_sink * term.sum(1)).sum()
+            parts["dsink"] += (p_sink[:, None] * term).abs().sum()
+            rounded = (p @ v * do).norm(dim=1)
+            doubt["dsink"] += (p_sink * rounded).norm()
+            doubt["dq"] += slope * p * rounded[:, None] @ k
+            doubt["dk"] += (slope * p * rounded[:, None]).T @ q
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
         made["dv"] += p.T @ do
         for sums, factor in ((made, ds), (parts, term)):
             sums["dq"] += factor @ k
             sums["dk"] += factor.T @ q
-    scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100, 1e-6) for name, x in grads.items()}
-    return {name: (grads[name], scales[name]) for name in spec.gradients}
+    scales = {name: max(float(x.norm()), 1e-6) for name, x in grads.items()}
+    for name, x in terms.items():
+        scales[name] = max(scales[name], float(x.norm()) / 100, float(doubts[name].norm()) / 2)
+    return {name: (grads[name], scales[name]) for name, _ in results_of(spec)}
 
 
 def tolerance(spec: BackwardSpec, output: str) -> float:

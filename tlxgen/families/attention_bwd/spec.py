@@ -79,6 +79,14 @@ class Softmax(SpecModel):
     )
 
 
+class SinkSoftmax(Softmax):
+    sink: bool = Field(
+        False,
+        description="A logit for each head has taken part in the forward's sum; its gradient is one more result, of "
+        "the kernel that makes dK and dV. sm90.",
+    )
+
+
 class TileShape(SpecModel):
     m: int | None = Field(
         None,
@@ -341,6 +349,13 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    softmax: SinkSoftmax = Field(
+        SinkSoftmax(), description="From scores to probabilities, as the forward has them."
+    )
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        return super().weights | {"sink": self.softmax.sink}
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -352,6 +367,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         rules = (
             ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
             ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
+            ("softmax.sink", sm100 and self.softmax.sink, of_sm90),
             ("problem.lengths", sm100 and self.lengths != "dense", "this is for sm90: on sm100 sequences are dense"),
         )
         return [*super().faults(), *kit.faults.where(*rules)]
