@@ -349,9 +349,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
-    softmax: SinkSoftmax = Field(
-        SinkSoftmax(), description="From scores to probabilities, as the forward has them."
-    )
+    softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
 
     @property
     def weights(self) -> dict[str, Any]:
