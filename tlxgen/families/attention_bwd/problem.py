@@ -191,8 +191,8 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
     """
     like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
-    terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
-    doubts = {name: torch.zeros_like(x) for name, x in terms.items()}
+    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
+    doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
     for of, made, parts, doubt in zip(*sums_of, strict=True):
         q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
