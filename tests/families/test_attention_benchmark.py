@@ -15,11 +15,13 @@ from torch.nn.attention import SDPBackend  # noqa: E402
 from tests.sim.support import kernels  # noqa: E402
 from tlxgen import families  # noqa: E402
 from tlxgen.bench.spec import Bench  # noqa: E402
+from tlxgen.families.attention_bwd.spec import Softmax  # noqa: E402
 from tlxgen.families.attention_fwd import benchmark as forward  # noqa: E402
 from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SHAPE = (1, 4, 2, 130, 200)
+CAPPED = Softmax(softcap=True)
 CPU = torch.device("cpu")
 
 
@@ -31,7 +33,16 @@ def variants(name: str) -> list[Any]:
     return [v for s in kernels(name).structures for v in s.variants]
 
 
-@pytest.mark.parametrize("name", ["hopper_attention_fwd", "hopper_attention_bwd", "hopper_attention_bwd_dq"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hopper_attention_fwd",
+        "hopper_attention_bwd",
+        "hopper_attention_bwd_dq",
+        "hopper_attention_bwd_packed",
+        "hopper_attention_bwd_dq_keys",
+    ],
+)
 def test_what_is_timed_gives_right_numbers(name: str) -> None:
     part = bench(name).apart()[-1]
     structure = part.kernels.structures[0]
@@ -42,7 +53,8 @@ def test_what_is_timed_gives_right_numbers(name: str) -> None:
         out = part.how.call(module, spec, SHAPE, tensors, module.CONFIGS[0])()
         plain = tuple(x.as_subclass(torch.Tensor) for x in (out if isinstance(out, tuple) else (out,)))
         with torch._C.DisableTorchFunction():
-            given = {n: x.as_subclass(torch.Tensor) for n, x in tensors.items()}
+            tensor = torch.Tensor
+            given = {n: x.as_subclass(tensor) if isinstance(x, tensor) else x for n, x in tensors.items()}
             problem = part.problem(SHAPE, CPU)
             assert problem.wrong(given, plain) == ""
             assert "error" in problem.wrong(given, (plain[0] + 1, *plain[1:]))
@@ -69,7 +81,10 @@ def test_what_torch_has_not_has_no_baseline() -> None:
 def test_gradients_alone_have_no_baseline() -> None:
     how = families.load("attention_bwd").benchmark()
     assert list(how.baselines(variants("hopper_attention_bwd")[0].spec)) == ["cudnn"]
-    for name in ("hopper_attention_bwd_kv", "hopper_attention_bwd_dq"):
+    for spec in (v.spec for v in variants("hopper_attention_bwd_packed")):
+        assert list(how.baselines(spec)) == ["flash"] and list(how.peers(spec, SHAPE, {})) == ["flash"]
+    assert not how.baselines(variants("hopper_attention_bwd_packed")[0].spec.model_copy(update={"softmax": CAPPED}))
+    for name in ("hopper_attention_bwd_kv", "hopper_attention_bwd_dq", "hopper_attention_bwd_keys"):
         assert not how.baselines(variants(name)[0].spec)
 
 
@@ -133,6 +148,8 @@ def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(directio
             for m in (7, 9):
                 found.setdefault(f"{spec.mask.kind} {align} {m}", set()).update(how.peers(spec, (1, 1, 1, 7, m), {}))
             extra = spec.softmax.softcap or direction == "fwd" and (spec.softmax.sink or spec.problem.dtype == "e4m3")
+            if direction == "bwd":
+                extra = extra or spec.lengths == "keys" or spec.weights.get("sink", False)
             assert bool(how.peers(spec, (1, 1, 1, 7, 7), {})) != extra
     both, flash, cudnn = {"flash", "cudnn"}, {"flash"}, {"cudnn"}
     assert found["none  9"] == found["causal top_left 7"] == both

@@ -21,6 +21,15 @@ SMALL = NAMED.format("head_dim64")
 LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
 KV = "hopper_attention_bwd_kv/hopper_attention_bwd_kv_causal_head_dim64"
 DQ = "hopper_attention_bwd_dq/hopper_attention_bwd_dq_causal_head_dim128"
+PACKED = "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim128_{}"
+BOTTOM, WINDOW = (PACKED.format(f"{mask}_bottom_right") for mask in ("causal", "window"))
+PACKED_DQ = "hopper_attention_bwd_dq_packed/hopper_attention_bwd_dq_packed_causal_bottom_right"
+KEYS = "hopper_attention_bwd_keys/hopper_attention_bwd_keys_none_top_left"
+SEQUENCES = (4, 2, 1, 150, 150)  # of their own lengths, the second empty
+FEW_KEYS = (4, 2, 1, 260, 70)
+ENDS = "row - n_q, key - n_k, 0, 0"
+SUMS = "(head * T_Q + rows[:, None]"
+NUMBERS = "(q_start + batch * 64) // 64"
 SQUARE = (1, 4, 2, 300, 300)  # more steps than slots, heads that share K and V, ragged
 LONG = (1, 1, 1, 130, 400)  # more keys than queries
 SHORT = (1, 2, 1, 300, 100)  # and the other way round: rows that see nothing when aligned at the bottom
@@ -89,6 +98,19 @@ FAULTS = (
     Mutant("a tile of keys too few", DQ, "row + 128", "row", 0, SQUARE),
     Mutant("heads mixed up, dQ alone", DQ, "head // (H // H_KV)", "head % H_KV", 0, SQUARE),
     Mutant("rows past the end", DQ, "[batch, head, row + replica * 64, 0]", "[batch, head, row, 0]", 0, SQUARE),
+    Mutant("numbers not filled up", BOTTOM, "mask=filled", "mask=inside", 0, SEQUENCES),
+    Mutant("numbers of two in one tile", BOTTOM, NUMBERS, "q_start // 64", 0, SEQUENCES),
+    Mutant("numbers of the sequence before", BOTTOM, "[head, numbers + row]", "[head, q_start + row]", 0, SEQUENCES),
+    Mutant("sums of another row", BOTTOM, SUMS, f"{SUMS} - q_start", 0, SEQUENCES),
+    Mutant("the last query at another key", BOTTOM, ENDS, "row, key, 0, 0", 0, SEQUENCES),
+    Mutant("the window's place", WINDOW, ENDS, "row, key, 0, 0", 0, SEQUENCES),
+    Mutant("keys of one replica", BOTTOM, "key += replica * 64\n                k", "k", 0, SEQUENCES),
+    Mutant("dK where queries lie", BOTTOM, "k_start, n_k, kv_head, key)", "q_start, n_q, kv_head, key)", 0, FEW_KEYS),
+    Mutant("loads that nobody awaits", BOTTOM, "if key < n_k:", "if key < N_K:", 0, SEQUENCES),
+    Mutant("numbers of unpadded rows", PACKED_DQ, "+ first_number(q_start, batch)", "+ q_start", 0, SEQUENCES),
+    Mutant("rows past ends", PACKED_DQ, "ragged(q_start, n_q, head, row))", "(q_start, 0, head, row, 0))", 0, FEW_KEYS),
+    Mutant("all keys there", KEYS, "n_k = tl.load(key_lengths_ptr + batch)", "n_k = N_K", 0, SEQUENCES),
+    Mutant("another's length", KEYS, "key_lengths_ptr + batch", "key_lengths_ptr", 0, SEQUENCES),
 )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ MODULES = sorted(p for p in ROOT.glob("*_attention_bwd*/*.py") if not p.stem.sta
 KERNEL_LINES = {"hopper": 235, "blackwell": 300}  # of a module's kernels and functions, comments included
 PAIR = 115  # more, where two CTAs load rows and columns, exchange dS and add up dQ of both
 CAPPED = 20  # more, where scores under a mask are capped: the cap, its derivative, and which of both count
+MORE = {"packed": 35, "keys": 5, "sink": 30}  # where sequences lie, coordinates one a line; the gradient of a sink
+UNBROKEN = ("    triton.Config(", "    lambda ", "        lambda ")  # black breaks no list of a lambda's parameters
 
 
 def kernel_lines(text: str) -> int:
@@ -32,10 +34,13 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert {name.split(".")[0] for name in imported} - {"functools"} == {"_host", "math", "torch", "triton"}
     capped = path.stem.endswith("_softcap") and not path.stem.endswith("_no_softcap")
-    most = KERNEL_LINES[path.stem.split("_")[0]] + capped * CAPPED + ("_2cta_" in path.stem) * PAIR
-    assert kernel_lines(path.read_text()) <= most
+    more = sum(lines for word, lines in MORE.items() if word in path.stem.split("_"))
+    assert (
+        kernel_lines(path.read_text())
+        <= KERNEL_LINES[path.stem.split("_")[0]] + capped * CAPPED + more + ("_2cta_" in path.stem) * PAIR
+    )
     long = [line for line in path.read_text().splitlines() if len(line) > 120]
-    assert [line for line in long if not line.startswith(("    triton.Config(", "roles "))] == []
+    assert [line for line in long if not line.startswith((*UNBROKEN, "roles "))] == []
 
 
 def test_a_kernel_has_only_what_its_spec_asks_for() -> None:

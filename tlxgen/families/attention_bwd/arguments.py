@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tlxgen.arch import DType
 from tlxgen.families.attention.weights import Weights
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .facts import BackwardFacts, GradientFacts
 
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
-ROW_STRIDE = "numbers.stride(2)"  # of the numbers of rows, padded so that TMA can address them
+BHN = {"b": 0, "h": 1, "n": 2}  # axes of a dense tensor
 NUMBERS = {"lse_log2": "t[0]", "delta": "t[1]"}  # of each row, in one tensor
 
 
@@ -30,6 +30,10 @@ class Facts(Protocol):
     def gradients(self) -> tuple[str, ...]: ...
     @property
     def causal(self) -> bool: ...
+    @property
+    def packed(self) -> bool: ...
+    @property
+    def sink(self) -> bool: ...
 
 
 def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
@@ -37,20 +41,23 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = Launch("kernel", tuple(_main(facts)), kept, facts.warps, (facts.ctas, 1, 1))
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
-    return main, before, *([_finish(facts)] if facts.dq else [])
+    return main, before, *([_finish(facts)] if facts.dq else []), *([_sink()] if facts.sink else [])
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.own, facts.packed)
-    yield from (matrix(name, name, facts, facts.keys, facts.packed) for name in "kv")
-    yield matrix("do", "dout", facts, facts.own, facts.packed)
+    yield matrix("q", "q", facts, facts.own)
+    yield from (matrix(name, name, facts, facts.keys) for name in "kv")
+    yield matrix("do", "dout", facts, facts.own)
     if facts.pair:  # of both CTAs, for the products that add up over them, each the columns that it multiplies by
         half = facts.head_dim // facts.ctas
         for name, of, rows in (("q", "q", facts.queries), ("k", "k", facts.keys), ("do", "dout", facts.queries)):
             yield _box(f"{name}_columns", facts.dtype.signature, (rows, half), of, facts.packed)
     if facts.softmax:
-        for name, part in (("lse", "t[0, ..., :n_q]"), ("delta", "t[1, ..., :n_q]")):
-            yield descriptor(f"{name}_desc", "fp32", (1, 1, facts.queries), "numbers", view=part)
+        lead, rows = (
+            ((1,), "") if facts.packed else ((1, 1), ", ..., :n_q")
+        )  # packed: in whole tiles, zeros past an end
+        for i, name in enumerate(("lse", "delta")):
+            yield descriptor(f"{name}_desc", "fp32", (*lead, facts.queries), "numbers", view=f"t[{i}{rows}]")
     if facts.dq:
         rows, columns = facts.part
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
@@ -66,9 +73,9 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
 
 
-def matrix(name: str, of: str, facts: Facts, rows: Size | int, packed: bool = False) -> KernelArgument:
+def matrix(name: str, of: str, facts: Facts, rows: Size | int) -> KernelArgument:
     """The descriptor of a tensor (B, H, N, D), or (T, H, D) of sequences: a box has so many rows of one head."""
-    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, packed)
+    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, facts.packed)
 
 
 def _box(name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool) -> KernelArgument:
@@ -113,13 +120,29 @@ def numbers() -> Iterator[KernelArgument]:
 
 def prepare(facts: Facts, sums: bool) -> Launch:
     """The kernel that makes the numbers of each row, and zeros where dQ is added up if `sums`."""
-    kind = facts.dtype.signature
+    kind, packed = facts.dtype.signature, facts.packed
     arguments = [address("o_ptr", kind, "out"), address("do_ptr", kind, "dout"), address("lse_ptr", "fp32", "lse")]
     arguments += numbers()
     arguments += [address("sum_ptr", "fp32", "total")] * sums
-    arguments += [s for name, of in (("o", "out"), ("do", "dout")) for s in _strides(f"stride_{name}", of)]
+    arguments += [address("sink_ptr", "fp32", "sink"), address("part_ptr", "fp32", "parts")] * facts.sink
+    arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
+    axes = {"h": 1, "n": 0} if packed else BHN
+    arguments += [s for name, of in (("o", "out"), ("do", "dout")) for s in _strides(f"stride_{name}", of, axes)]
     arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
-    return Launch("prepare_kernel", (*arguments, scalar("ROW_STRIDE", ROW_STRIDE, divisible=True)), (), 4)
+    arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
+    return Launch("prepare_kernel", (*arguments, row_stride(facts)), (), 4)
+
+
+def _sink() -> Launch:
+    """The kernel that adds up what the programs of the one before have of the sinks' gradients."""
+    parts, sums = address("part_ptr", "fp32", "parts"), address("dsink_ptr", "fp32", "dsink")
+    sizes = scalar("B", "batches"), scalar("H", "heads"), scalar("TILES", "parts.shape[2]")
+    return Launch("sink_kernel", (parts, sums, *sizes), (), 4)
+
+
+def row_stride(facts: Facts) -> KernelArgument:
+    """From the numbers of a head's rows to the next head's: padded so that TMA can address them."""
+    return scalar("ROW_STRIDE", f"numbers.stride({1 if facts.packed else 2})", divisible=True)
 
 
 def _zeros() -> Iterator[KernelArgument]:
@@ -131,59 +154,43 @@ def _zeros() -> Iterator[KernelArgument]:
 def _finish(facts: BackwardFacts) -> Launch:
     """The kernel that rounds the sums of dQ. Packed sequences are to it those of one batch entry."""
     addresses = address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.dtype.signature, "dq")
-    strides = _strides("stride_", "dq")
-    if facts.packed:
-        strides = (scalar(f"stride_{a}", f"dq.stride({i})", divisible=True) for a, i in (("b", 0), ("h", 1), ("n", 0)))
+    strides = _strides("stride_", "dq", {"b": 0, "h": 1, "n": 0} if facts.packed else BHN)
     rest = (*strides, scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
     return Launch("finish_kernel", (*addresses, scalar("scale", _scale(facts), "fp32"), *rest), (), 4)
 
 
-def _strides(name: str, of: str) -> Iterator[KernelArgument]:
-    """Of batch entries, heads and rows."""
-    return (scalar(f"{name}{axis}", f"{of}.stride({i})", divisible=True) for i, axis in enumerate("bhn"))
+def _strides(name: str, of: str, axes: Mapping[str, int]) -> Iterator[KernelArgument]:
+    """Of batch entries, heads and rows, as far as there are such axes."""
+    return (scalar(f"{name}{axis}", f"{of}.stride({i})", divisible=True) for axis, i in axes.items())
 
 
 def host(facts: GradientFacts) -> Host:
-    """The host function's arguments; of dK and dV a module also makes the operator."""
+    """The host function's arguments; of dK and dV a module also makes the operator. n_q and n_k are of the longest."""
     return Host(tuple(_host(facts)), EXTENTS, companions=("attention",) * ("dk" in facts.gradients))
 
 
-def packed_host(facts: BackwardFacts) -> Host:
-    """Likewise, of packed sequences whose weights are a function of each score; n_q and n_k are of the longest."""
-    return Host(tuple(_packed_host(facts)), EXTENTS, companions=("attention",))
-
-
-def _packed_host(facts: BackwardFacts) -> Iterator[HostArgument]:
-    d, kind = facts.head_dim, (facts.dtype.torch,)
-    queries, keys = f"(len(q), heads, {d})", f"(len(k), kv_heads, {d})"
-    meaning = f"(Tq, H, {d}) {kind[0]}, as dout is, sequences end to end; Hkv divides H. "
+def _host(facts: GradientFacts) -> Iterator[HostArgument]:
+    d, kind, packed = facts.head_dim, (facts.dtype.torch,), facts.packed
+    queries, keys = f"(batches, heads, n_q, {d})", f"(batches, kv_heads, n_k, {d})"
+    lead, lead_k, rows = "B, H, Nq", "B, Hkv, Nk", "(batches, heads, n_q)"
+    if packed:
+        queries, keys = f"(len(q), heads, {d})", f"(len(k), kv_heads, {d})"
+        lead, lead_k, rows = "Tq, H", "Tk, Hkv", "(heads, len(q))"
+    alike = "as out and dout are" if facts.softmax else "as dout is"
+    meaning = f"({lead}, {d}) {kind[0]}, {alike}{', sequences end to end' * packed}; Hkv divides H. "
     meaning += "Rows are contiguous, all other strides multiples of 16 bytes."
     yield HostArgument("q", meaning, shape=queries, dtypes=kind)
-    yield HostArgument("k", f"(Tk, Hkv, {d}) {kind[0]}, as v is, likewise.", shape=keys, dtypes=kind)
+    yield HostArgument("k", f"({lead_k}, {d}) {kind[0]}, as v is, likewise.", shape=keys, dtypes=kind)
     yield HostArgument("v", shape=keys, dtypes=kind)
+    if facts.softmax:
+        yield HostArgument("out", "what the forward has returned.", shape=queries, dtypes=kind, wants="rows")
+        meaning = f"({'H, Tq' if packed else lead}) float32, contiguous: the log of the sum of exp(score), "
+        meaning += "-inf for a query that sees no key."
+        yield HostArgument("lse", meaning, shape=rows, dtypes=("float32",), wants="contiguous")
     meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
-    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, decoded=taken)
-    yield from forward.lengths("qk")
-    yield from forward.mask(facts)
-    yield from forward.row(facts, d)
-    for i, name in enumerate(facts.gradients):
-        meaning, shape = "where gradients go; allocated when absent." * (i == 0), queries if name == "dq" else keys
-        yield HostArgument(name, meaning, "Tensor", "None", True, shape, kind, "rows", result=True)
-
-
-def _host(facts: GradientFacts) -> Iterator[HostArgument]:
-    d, kind = facts.head_dim, (facts.dtype.torch,)
-    queries, keys = f"(batches, heads, n_q, {d})", f"(batches, kv_heads, n_k, {d})"
-    rows = "Rows are contiguous, all other strides multiples of 16 bytes."
-    meaning = f"(B, H, Nq, {d}) {kind[0]}, as out and dout are; Hkv divides H. {rows}"
-    yield HostArgument("q", meaning, shape=queries, dtypes=kind)
-    yield HostArgument("k", f"(B, Hkv, Nk, {d}) {kind[0]}, as v is, likewise.", shape=keys, dtypes=kind)
-    yield HostArgument("v", shape=keys, dtypes=kind)
-    yield HostArgument("out", "what the forward has returned.", shape=queries, dtypes=kind, wants="rows")
-    meaning = "(B, H, Nq) float32, contiguous: the log of the sum of exp(score), -inf for a query that sees no key."
-    yield HostArgument("lse", meaning, shape="(batches, heads, n_q)", dtypes=("float32",), wants="contiguous")
-    meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
-    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants="rows", decoded=taken)
+    wants: Literal["", "rows"] = "rows" if facts.softmax else ""
+    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants=wants, decoded=taken)
+    yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
     yield from forward.row(facts, d)
@@ -191,3 +198,6 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     for i, name in enumerate(facts.gradients):
         shape = queries if name == "dq" else keys
         yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, kind, "rows", result=True)
+    if facts.sink:
+        shape, fp32 = "(heads,)", ("float32",)
+        yield HostArgument("dsink", "", "Tensor", "None", True, shape, fp32, "contiguous", result=True)

@@ -12,7 +12,7 @@ from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd.benchmark import dense
 
-from .problem import LIKE, Tensors
+from .problem import LIKE, Tensors, results_of
 from .spec import SoftmaxBackwardSpec
 
 Run = Callable[[], Any]
@@ -27,16 +27,30 @@ def call(module: ModuleType, spec: SoftmaxBackwardSpec, shape: Shape, tensors: T
     """
     host = getattr(module, spec.name)
     given = dense(tensors)
-    given |= {name: torch.empty_like(given[LIKE[name]]) for name in spec.gradients}
+    given |= {name: torch.empty_like(given[of]) for name, of in results_of(spec)}
     options = {} if config is None else {"config": config}
     return lambda: host(**given, **options)
 
 
 def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
-    """cuDNN's backward, as torch calls it, where all three gradients are asked for and it has the mask."""
+    """cuDNN's backward, as torch calls it, and of packed sequences FlashAttention 2's, where all three gradients are
+    asked for and it has the mask."""
+    if spec.gradients != ("dq", "dk", "dv") or _unknown(spec):
+        return {}
+    if spec.lengths == "packed":
+        return {"flash": lambda t: _flash(spec, dense(t))} if _placed_last(spec) else {}
     masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
-    whole = spec.gradients == ("dq", "dk", "dv")
-    return {"cudnn": lambda t: _cudnn(spec, t)} if masked and whole and not spec.softmax.softcap else {}
+    return {"cudnn": lambda t: _cudnn(spec, t)} if masked and spec.lengths == "dense" else {}
+
+
+def _unknown(spec: SoftmaxBackwardSpec) -> bool:
+    """Whether scores have what torch's kernels do not."""
+    return spec.softmax.softcap or bool(spec.weights.get("sink"))
+
+
+def _placed_last(spec: SoftmaxBackwardSpec) -> bool:
+    """Whether a mask stands at the last key, as FlashAttention's do."""
+    return spec.mask.kind == "none" or spec.mask.align == "bottom_right"
 
 
 def _cudnn(spec: SoftmaxBackwardSpec, tensors: Tensors) -> Run:
@@ -67,29 +81,42 @@ def peers(spec: SoftmaxBackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[
     cuDNN's, which has its own (of one query it refuses the first time and crashes the second). None for masks that both
     place otherwise."""
     *_, n, m = shape
-    if spec.softmax.softcap:
+    if _unknown(spec) or spec.lengths == "keys":
         return {}
     found: dict[str, Callable[[], Outputs]] = {}
-    if n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right":
-        found["flash"] = lambda: _flash(spec, tensors)
-    if n > 1 and spec.mask.kind != "window" and (spec.mask.kind == "none" or spec.mask.align == "top_left"):
+    if (n == m and spec.lengths == "dense") or _placed_last(spec):
+        found["flash"] = lambda: _named(spec, _flash(spec, tensors)())
+    if (
+        spec.lengths == "dense"
+        and n > 1
+        and spec.mask.kind != "window"
+        and (spec.mask.kind == "none" or spec.mask.align == "top_left")
+    ):
         found["cudnn"] = lambda: _named(spec, _cudnn(spec, tensors)())
     return found
 
 
-def _flash(spec: SoftmaxBackwardSpec, t: Tensors) -> Outputs:
+def _flash(spec: SoftmaxBackwardSpec, t: Tensors) -> Run:
+    """Its forward, which makes the seeds that it asks for, is not timed. In its tensors, heads lie between the rows."""
     ops: Any = torch.ops.aten
-    q, k, v, out, dout = (t[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "out", "dout"))
-    causal, most = spec.mask.kind == "causal", (q.shape[1], k.shape[1])
-    seeds = ops._flash_attention_forward(q, k, v, None, None, *most, 0.0, causal, False)[2:4]
-    lse = t["lse"].contiguous()
+    packed = spec.lengths == "packed"
+    by_rows = (t[name] if packed else t[name].transpose(1, 2) for name in ("q", "k", "v", "out", "dout"))
+    q, k, v, out, dout = (x.contiguous() for x in by_rows)
+    sums = t.get("cu_seqlens_q"), t.get("cu_seqlens_k")
+    most = (t["max_seqlen_q"], t["max_seqlen_k"]) if packed else (q.shape[1], k.shape[1])
+    causal, lse = spec.mask.kind == "causal", t["lse"].contiguous()
+    seeds = ops._flash_attention_forward(q, k, v, *sums, *most, 0.0, causal, False)[2:4]
     left, right = t["window"] if spec.mask.kind == "window" else (None, None)
-    found = ops._flash_attention_backward(
-        *(dout, q, k, v, out, lse, None, None, *most, 0.0, causal, *seeds),
-        window_size_left=left,
-        window_size_right=right,
-    )
-    return _named(spec, [x.transpose(1, 2) for x in found])
+
+    def run() -> tuple[torch.Tensor, ...]:
+        found = ops._flash_attention_backward(
+            *(dout, q, k, v, out, lse, *sums, *most, 0.0, causal, *seeds),
+            window_size_left=left,
+            window_size_right=right,
+        )
+        return tuple(found if packed else (x.transpose(1, 2) for x in found))
+
+    return run
 
 
 def _named(spec: SoftmaxBackwardSpec, gradients: Sequence[torch.Tensor]) -> Outputs:

@@ -11,7 +11,7 @@ from tlxgen.plan import Order
 
 from .steps import Round
 
-ROWS = 64  # rows of O and dO that a program of the kernels before and after takes
+ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +29,12 @@ class GradientFacts(Weights):
     scores: tuple[int, int]  # keys and queries of the scores that are worked on at a time
     block: int = 0  # sm90: keys a consumer, queries of a part of a step, rows and columns of a part of dQ
     replicas: int = 1
-    rows: int = ROWS
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
+
+    @property
+    def rows(self) -> int:
+        """Of O and dO, and of the numbers that they come to, of a program of the kernels before and after."""
+        return ROWS
 
     @property
     def head_dim_v(self) -> int:
@@ -67,6 +71,10 @@ class BackwardFacts(GradientFacts):
     ahead: bool = False
     keep: str = "none"
     warps: int = 4  # of the default task
+
+    @property
+    def rows(self) -> int:
+        return max(ROWS, self.queries) if self.packed and self.softmax else ROWS  # whose numbers begin with a tile
 
     @property
     def dq(self) -> bool:

@@ -39,7 +39,7 @@ def build(spec: KeysSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             compiler_smem=(Use("captures and alignment", arch.smem(spec)),),
             **arch.arguments(spec, facts),
             facts=facts,
-            host=arguments.host(facts) if facts.softmax else arguments.packed_host(facts),
+            host=arguments.host(facts),
             launches=arguments.launches(facts, parameters),
             rules=tuple(arch.rules(spec, facts)),
             reasons=tuple(arch.reasons(facts)),

@@ -16,12 +16,15 @@ from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.attention_fwd.cost import window_of
-from tlxgen.families.attention_fwd.problem import SOFTCAP, seen_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
 
 from .spec import BackwardSpec, SoftmaxBackwardSpec
 
 Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
+BY_KEYS = frozenset({"k", "v", "dk", "dv"})
+BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq"}
+BY_HEADS = frozenset({"sink", "dsink"})
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -37,6 +40,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
     yield 1, 1, 1, 40, 300
+    if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
+        yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
         yield 1, 2, 2, 40, 300
 
@@ -44,6 +49,9 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
 def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
     """What no run can exercise, and why."""
     yield Waiver(("no-round",), r"for count in range\(steps \+ 1\)", "it is one more than the steps")
+    if spec.weights.get("sink"):
+        yield Waiver(("no-round",), r"for (batch|tile) in range", "there is a batch entry, and it has a query")
+        yield Waiver(("second-round",), r"for tile in range", "that takes more than 8192 queries")
     if spec.arch == "sm100":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "there is one step at least")
         yield Waiver(("one-round",), r"for count in range\(steps \+ 1\)", "there is one step at least")
@@ -61,42 +69,69 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
 
 
 def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the generated host function, by name. What lies between rows of 4-D tensors is NaN."""
+    """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
     b, h, kv, n, m = shape
-    d, dtype = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch)
-    rows = {"q": (n, h), "k": (m, kv), "v": (m, kv), "dout": (n, h)}
-    made: Tensors = {name: heads_between_rows((b,), *extents, d, dtype, device) for name, extents in rows.items()}
+    d, dtype, packed = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch), spec.lengths == "packed"
+    q_lengths, k_lengths = lengths(b, n, 0), lengths(b, m, 1)
+    rows, lead = ((sum(q_lengths), sum(k_lengths)), ()) if packed else ((n, m), (b,))
+    extents = {"q": (rows[0], h), "k": (rows[1], kv), "v": (rows[1], kv), "dout": (rows[0], h)}
+    made: Tensors = {name: heads_between_rows(lead, *x, d, dtype, device) for name, x in extents.items()}
+    if packed:
+        made |= {f"cu_seqlens_{x}": cumulated(y, device) for x, y in (("q", q_lengths), ("k", k_lengths))}
+        made |= {"max_seqlen_q": n, "max_seqlen_k": m}
+    if spec.lengths == "keys":
+        made["key_lengths"] = torch.tensor(k_lengths, dtype=torch.int32, device=device)
     if spec.mask.kind == "window":
         made["window"] = window_of(h)
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
-    out, made["lse"] = _forward(spec, made)
-    made["out"] = heads_between_rows((b,), n, h, d, dtype, device)
-    made["out"].copy_(out)
+    if spec.weights.get("sink"):
+        made["sink"] = torch.randn(h, device=device)
+    made["out"] = heads_between_rows(lead, rows[0], h, d, dtype, device)
+    made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
+    attend(spec, made)
     return made
 
 
-def _forward(spec: SoftmaxBackwardSpec, t: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
-    """O float64 and the log-sum-exp float32."""
-    outs, sums = [], []
-    for b, h, g in _each_head(t):
-        x, _ = _scores(spec, t, b, h, g)
-        lse = torch.logsumexp(x, dim=1)
-        outs.append(_probabilities(x, lse) @ t["v"][b, g].double())
-        sums.append(lse)
-    lead = t["q"].shape[:2]
-    return torch.stack(outs).unflatten(0, lead), torch.stack(sums).unflatten(0, lead).float()
+def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
+    """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
+    for of in _each_head(t, t):
+        x, _ = _scores(spec, t, of)
+        of["lse"].copy_(_log_sum(x, of))
+        of["out"].copy_(_probabilities(x, of) @ of["v"].double())
 
 
-def _each_head(t: Tensors) -> Iterator[tuple[int, int, int]]:
-    """Batch entry, head of Q and the head of K that it shares; one at a time, since the scores of all would not fit."""
-    batches, heads, ratio = t["q"].shape[0], t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
-    return ((b, h, h // ratio) for b in range(batches) for h in range(heads))
+def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[str, torch.Tensor]]:
+    """Of each sequence and head of Q, what those of the named tensors have of it: views (N, D), (N,) or ().
+
+    One at a time, since the scores of all would not fit.
+    """
+    packed = "cu_seqlens_q" in t
+    heads, shared = t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
+    for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
+        for h in range(heads):
+            yield {
+                name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS | BY_HEADS
+            }
 
 
-def _scores(spec: SoftmaxBackwardSpec, t: Tensors, b: int, h: int, g: int) -> tuple[torch.Tensor, torch.Tensor | float]:
-    """Scores (Nq, Nk), -inf where a query does not see a key, and their derivative by Q K^T."""
-    q, k = t["q"][b, h].double(), t["k"][b, g].double()
+def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
+    """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
+    if name in BY_HEADS:
+        return x[h]
+    side = "k" if name in BY_KEYS else "q"
+    head = g if side == "k" else h
+    if f"cu_seqlens_{side}" in t:
+        begin, end = t[f"cu_seqlens_{side}"][i : i + 2].tolist()
+        return x[head, begin:end] if name == "lse" else x[begin:end, head]
+    return x[i, head, : int(t["key_lengths"][i])] if side == "k" and "key_lengths" in t else x[i, head]
+
+
+def _scores(
+    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor | float]:
+    """Scores (Nq, Nk) of a head, -inf where a query does not see a key, and their derivative by Q K^T."""
+    q, k = of["q"].double(), of["k"].double()
     scale = 1 / math.sqrt(q.shape[-1])
     x, slope = q @ k.T * scale, scale
     if spec.softmax.softcap:
@@ -105,29 +140,41 @@ def _scores(spec: SoftmaxBackwardSpec, t: Tensors, b: int, h: int, g: int) -> tu
     return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
 
 
-def _probabilities(x: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
+def _log_sum(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """Of each row of a head's scores, the log-sum-exp, the sink's among them; of no keys, too."""
+    if "sink" in of:
+        x = torch.cat([x, of["sink"].double().expand(len(x), 1)], dim=1)
+    return torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((len(x),), float("-inf"))
+
+
+def _probabilities(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """exp(x - lse); of a row that sees no key, zeros."""
-    return torch.exp(x - lse.clamp(min=-1e300)[:, None])
+    return torch.exp(x - _log_sum(x, of).clamp(min=-1e300)[:, None])
 
 
 def launch(
     module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
-    buffers = {name: _around(tensors[of]) for name, of in _outputs(spec)}
+    buffers = {name: _around(tensors[of]) for name, of in results_of(spec)}
     outputs = {name: inside for name, (_, inside) in buffers.items()}
     getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
     return outputs, sum(strays(whole, inside) for whole, inside in buffers.values())
 
 
-def _outputs(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
+def results_of(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
     """The gradients of a spec and what they are the gradients by."""
-    return ((name, LIKE[name]) for name in spec.gradients)
+    yield from ((name, LIKE[name]) for name in spec.gradients)
+    if spec.weights.get("sink"):
+        yield "dsink", "sink"
 
 
 def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor of NaN, and its part of the shape of `like`."""
+    if like.dim() == 1:
+        whole = torch.full((len(like) + GAP,), float("nan"), device=like.device, dtype=like.dtype)
+        return whole, whole[: len(like)]
     *lead, n, d = like.shape
     rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // like.dtype.itemsize
     whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=like.dtype)
@@ -139,21 +186,36 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
     as P dP is. They are held against a hundredth of what P dP alone would make, if that is more than their own norm.
+    Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
+    terms of delta.
     """
-    grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in LIKE.items()}
-    terms = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk")}
-    for b, h, g in _each_head(t):
-        q, k, v, do = t["q"][b, h].double(), t["k"][b, g].double(), t["v"][b, g].double(), t["dout"][b, h].double()
-        x, slope = _scores(spec, t, b, h, g)
-        p = _probabilities(x, torch.logsumexp(x, dim=1))
+    like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
+    grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
+    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
+    doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
+    sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
+    for of, made, parts, doubt in zip(*sums_of, strict=True):
+        q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
+        x, slope = _scores(spec, t, of)
+        p = _probabilities(x, of)
         term = p * (do @ v.T)
+        if "sink" in of:
+            p_sink = torch.exp(of["sink"].double() - _log_sum(x, of))
+            made["dsink"] -= (p_sink * term.sum(1)).sum()
+            parts["dsink"] += (p_sink[:, None] * term).abs().sum()
+            rounded = (p @ v * do).norm(dim=1)
+            doubt["dsink"] += (p_sink * rounded).norm()
+            doubt["dq"] += slope * p * rounded[:, None] @ k
+            doubt["dk"] += (slope * p * rounded[:, None]).T @ q
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
-        grads["dv"][b, g] += p.T @ do
-        for made, factor in ((grads, ds), (terms, term)):
-            made["dq"][b, h] += factor @ k
-            made["dk"][b, g] += factor.T @ q
-    scales = {name: max(float(x.norm()), float(terms.get(name, x).norm()) / 100) for name, x in grads.items()}
-    return {name: (grads[name], scales[name]) for name in spec.gradients}
+        made["dv"] += p.T @ do
+        for sums, factor in ((made, ds), (parts, term)):
+            sums["dq"] += factor @ k
+            sums["dk"] += factor.T @ q
+    scales = {name: max(float(x.norm()), 1e-6) for name, x in grads.items()}
+    for name, x in terms.items():
+        scales[name] = max(scales[name], float(x.norm()) / 100, float(doubts[name].norm()) / 2)
+    return {name: (grads[name], scales[name]) for name, _ in results_of(spec)}
 
 
 def tolerance(spec: BackwardSpec, output: str) -> float:

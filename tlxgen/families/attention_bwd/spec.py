@@ -45,7 +45,22 @@ class Operands(SpecModel):
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
 
-class Problem(Operands):
+class Sequences(Operands):
+    """What the gradients of a softmax also ask."""
+
+    lengths: Literal["dense", "keys", "packed"] = Field(
+        "dense",
+        description="How long the sequences are.",
+        json_schema_extra=choices(
+            dense="All sequences are as long as the tensor.",
+            keys="key_lengths (B,) says how many keys of each batch entry are there: a padded batch. sm90.",
+            packed="(T, H, D) tensors of sequences end to end, with cu_seqlens for queries and keys: batches without "
+            "padding. sm90.",
+        ),
+    )
+
+
+class Problem(Sequences):
     gradients: Literal["qkv", "kv"] = Field(
         "qkv",
         description="Which gradients the kernel makes.",
@@ -79,6 +94,14 @@ class Mask(SpecModel):
 class Softmax(SpecModel):
     softcap: bool = Field(
         False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument. sm90."
+    )
+
+
+class SinkSoftmax(Softmax):
+    sink: bool = Field(
+        False,
+        description="A logit for each head has taken part in the forward's sum; its gradient is one more result, of "
+        "the kernel that makes dK and dV. sm90.",
     )
 
 
@@ -254,6 +277,11 @@ class BackwardSpec(CommonSpec):
         raise NotImplementedError
 
     @property
+    def lengths(self) -> str:
+        """How long sequences are."""
+        raise NotImplementedError
+
+    @property
     def weights(self) -> dict[str, Any]:
         """Which scores count, and what their weights are, as facts."""
         raise NotImplementedError
@@ -262,7 +290,12 @@ class BackwardSpec(CommonSpec):
 class SoftmaxBackwardSpec(BackwardSpec):
     """What the gradients of a softmax have that those of a function of each score have not."""
 
+    problem: Sequences = Field(Sequences(), description="Operands and results.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities, as the forward has them.")
+
+    @property
+    def lengths(self) -> str:
+        return self.problem.lengths
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -274,7 +307,6 @@ class SoftmaxBackwardSpec(BackwardSpec):
 class KeysSpec(BackwardSpec):
     """dQ, dK and dV by a kernel that walks the queries of a tile of keys."""
 
-    lengths: ClassVar[str] = "dense"
     archs: ClassVar[tuple[str, ...]] = ("sm90",)
 
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
@@ -367,6 +399,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
     cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
 
     @property
@@ -378,6 +411,10 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return self.cluster.exchange
 
     @property
+    def weights(self) -> dict[str, Any]:
+        return super().weights | {"sink": self.softmax.sink}
+
+    @property
     def gradients(self) -> tuple[str, ...]:
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
@@ -387,6 +424,8 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         rules = (
             ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
             ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
+            ("softmax.sink", sm100 and self.softmax.sink, of_sm90),
+            ("problem.lengths", sm100 and self.lengths != "dense", "this is for sm90: on sm100 sequences are dense"),
         )
         return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
 

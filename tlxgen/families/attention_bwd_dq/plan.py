@@ -84,6 +84,7 @@ def _facts(spec: AttentionBwdDqSpec) -> DqFacts:
         scores=(spec.tile.n, BLOCK),
         replicas=spec.tasks.mma.replicate,
         gradients=spec.gradients,
+        lengths=spec.lengths,
         **spec.weights,
     )
 
@@ -144,10 +145,11 @@ def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
     yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
     yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
     yield from arguments.numbers()
+    yield from forward.addresses(facts)
     yield from arguments.scales(facts)
     yield from forward.extents(facts)
-    yield from arguments.sizes(facts)
-    yield scalar("ROW_STRIDE", arguments.ROW_STRIDE, divisible=True)
+    yield from arguments.sizes(facts, longest="qk" if facts.lengths == "dense" else "q")
+    yield arguments.row_stride(facts)
     if facts.causal:
         yield scalar("GROUP_H", "heads_together(n_k, kv_heads, heads)")
 

@@ -48,13 +48,13 @@ def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield address("lse_ptr", "fp32", "lse")
     if facts.sink:
         yield address("sink_ptr", "fp32", "sink")
-    if facts.lengths == "keys":
-        yield address("key_lengths_ptr", "i32", "key_lengths")
     yield from addresses(facts)
 
 
 def addresses(facts: Weights) -> Iterator[KernelArgument]:
     """What a forward and its backward are told of sequences and of their rows."""
+    if facts.lengths == "keys":
+        yield address("key_lengths_ptr", "i32", "key_lengths")
     if facts.packed:
         yield from (address(f"cu_seqlens_{side}_ptr", "i32", f"cu_seqlens_{side}") for side in "qk")
     if facts.history.targets:

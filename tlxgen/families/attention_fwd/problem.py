@@ -92,7 +92,7 @@ def operands(
         "v": heads_between_rows(lead, rows[1], kv, dv, dtype, device),
     }
     if packed:
-        made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
+        made |= {"cu_seqlens_q": cumulated(q_lengths, device), "cu_seqlens_k": cumulated(k_lengths, device)}
         made["max_seqlen_q"] = n
     return made
 
@@ -126,7 +126,7 @@ def lengths(batches: int, longest: int, kind: int) -> list[int]:
     return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
 
 
-def _cumulated(lengths: list[int], device: torch.device) -> torch.Tensor:
+def cumulated(lengths: list[int], device: torch.device) -> torch.Tensor:
     ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     return torch.tensor(ends, dtype=torch.int32, device=device)
 

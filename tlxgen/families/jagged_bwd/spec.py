@@ -23,9 +23,12 @@ class HstuProblem(Scaled, Problem):
 class JaggedBwdSpec(KeysSpec):
     """The gradients of a function of each score, of sequences end to end."""
 
-    lengths: ClassVar[str] = "packed"
     archs: ClassVar[tuple[str, ...]] = ("sm90", "sm100")
     of: ClassVar[type[ForwardSpec]]
+
+    @property
+    def lengths(self) -> str:
+        return "packed"
 
     @property
     def forward(self) -> Any:
