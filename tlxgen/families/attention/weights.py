@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
+from tlxgen.arch import DType
+
 from .activations import Activation
 
 
@@ -31,6 +33,7 @@ class Weights:
     bottom_right: bool = False
     history: History = History()  # what else of the mask of that name
     softcap: bool = False
+    bias: DType | None = None  # of what is added to scaled scores
     sink: bool = False
     row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
     activation: Activation = Activation("", (), ())

@@ -35,6 +35,9 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
         else:
             how = "describe_ragged" if facts.packed else "describe"
             yield descriptor(f"{o.name}_desc", element, box, of, describe=how)
+    if facts.bias:
+        box = (*lead, facts.rows, sizes["BLOCK_N"])
+        yield descriptor("bias_desc", facts.bias.signature, box, "attn_mask", view="unrepeated(t)")
     for name in "qkv" if facts.scaled else "":
         # (B, H, rows / 128, columns / 128, 2, 256), in the 5 dimensions of TMA; of V.T.
         count = facts.rows if name == "q" else sizes["BLOCK_N"]
@@ -71,6 +74,8 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
             yield scalar("factor", facts.factor, "fp32")
     else:
         yield from exponents(facts)
+        if facts.bias and not facts.softcap:
+            yield scalar("bias_unit", "1 / scale", "fp32")
 
 
 def exponents(facts: Weights) -> Iterator[KernelArgument]:
@@ -96,6 +101,8 @@ def extents(facts: Weights) -> Iterator[KernelArgument]:
 
 def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     yield from extents(facts)
+    if facts.bias:
+        yield from (scalar(f"BIAS_{x}", f"differs(attn_mask, {i})", specialized=False) for i, x in enumerate("BH"))
     if facts.told:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
@@ -133,6 +140,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
     yield from _scales(facts) if facts.scaled else ()
+    yield from _bias(facts)
     if packed:
         yield from lengths("q")
     yield from weighing(facts)
@@ -148,6 +156,14 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
         fp32 = ("float32",)
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def _bias(facts: Weights) -> Iterator[HostArgument]:
+    if facts.bias:
+        meaning = f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled{', capped' * facts.softcap} scores."
+        meaning += "\nRows are contiguous, the stride of rows is a multiple of 16 bytes; batch entries and heads may be expanded."
+        shape = 'alike(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
+        yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))
 
 
 def weighing(facts: Weights) -> Iterator[HostArgument]:

@@ -15,6 +15,7 @@ AXES = (
         has=lambda spec: spec.schedule.kind != "grid",
     ),
     Axis("rings.kv.stages", "KV_STAGES", "slots of the rings of K and V", blame=("smem", "ring-depth")),
+    Axis("rings.bias.stages", "BIAS_STAGES", "slots of the bias a consumer", has=lambda spec: bool(spec.bias)),
     Axis("tasks.mma.registers", blame=("registers",)),
     Axis("tasks.mma.replicate", blame=("threads",)),
     Axis("tasks.mma.turns", blame=("named-barriers",)),

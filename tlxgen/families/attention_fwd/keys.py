@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tlxgen.arch import DTYPES
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -72,6 +73,17 @@ class Mask(SpecModel):
 
 class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
+    bias: Literal["none", "bf16", "fp16", "fp32"] = Field(
+        "none",
+        description="sm90: element type of what is added to the scaled, and capped, scores before the mask: attn_mask "
+        "(B or 1, H or 1, Nq, Nk), an argument.",
+        json_schema_extra=choices(
+            none="Nothing is added.",
+            bf16="Two bytes a score: relative positions, masks of zeros and -inf.",
+            fp16="Two bytes a score, beside Q, K and V in fp16.",
+            fp32="Four bytes a score: choose it for a bias that two bytes round too much.",
+        ),
+    )
     sink: bool = Field(False, description="A logit for each head that takes part in the sum and has no value.")
     lse: bool = Field(True, description="Whether the log-sum-exp of each row is an output, in fp32.")
     rescale: Literal["always", "lazy"] = Field(
@@ -206,6 +218,10 @@ class ScoreRing(SpecModel):
     )
 
 
+class BiasRing(SpecModel):
+    stages: int = Field(1, ge=1, le=4, description="Slots of the bias a consumer, each for its rows of a tile of keys.")
+
+
 class OutputRing(SpecModel):
     reuse: Literal["q", "none"] = Field(
         "none",
@@ -223,6 +239,10 @@ class Rings(SpecModel):
     kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V; sm100: shared, 3 slots, by default.")
     s: ScoreRing = Field(ScoreRing(), description="sm100: scores and probabilities.")
     o: OutputRing = Field(OutputRing(), description="Tiles of O on their way to TMA stores.")
+
+
+class AttentionRings(Rings):
+    bias: BiasRing = Field(BiasRing(), description="sm90: tiles of the bias, a bank for each consumer.")
 
 
 class Schedule(SpecModel):
@@ -278,6 +298,11 @@ class ForwardKeys(CommonSpec):
         return False
 
     @property
+    def bias(self) -> str:
+        """Element type of what is added to scores; empty if nothing is."""
+        return ""
+
+    @property
     def weights(self) -> dict[str, Any]:
         """The facts of the scores that count, and of what becomes of a row of them."""
         raise NotImplementedError
@@ -288,6 +313,7 @@ class AttentionKeys(ForwardKeys):
 
     kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
     problem: ScaledProblem = Field(ScaledProblem(), description="Operands and result.")
+    rings: AttentionRings = Field(AttentionRings(), description="Multi-buffered tiles between tasks.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
 
     @property
@@ -303,6 +329,11 @@ class AttentionKeys(ForwardKeys):
         return self.softmax.rescale == "lazy"
 
     @property
+    def bias(self) -> str:
+        return "" if self.softmax.bias == "none" else self.softmax.bias
+
+    @property
     def weights(self) -> dict[str, Any]:
         made = {"mask": self.mask.kind, "softcap": self.softmax.softcap, "sink": self.softmax.sink, "lse": self.lse}
+        made |= {"bias": DTYPES[self.bias] if self.bias else None}
         return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}
