@@ -10,22 +10,36 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_fwd_bias_none import hopper_attention_fwd_bias as hopper_attention_fwd_bias_bias_bf16
-    from .hopper_attention_fwd_bias_causal import (
+    from .hopper_attention_fwd_bias_none_bf16 import hopper_attention_fwd_bias as hopper_attention_fwd_bias_bias_bf16
+    from .hopper_attention_fwd_bias_causal_bf16 import (
         hopper_attention_fwd_bias as hopper_attention_fwd_bias_causal_bias_bf16,
     )
-    from .hopper_attention_fwd_bias_window import (
+    from .hopper_attention_fwd_bias_causal_fp32 import (
+        hopper_attention_fwd_bias as hopper_attention_fwd_bias_causal_bias_fp32,
+    )
+    from .hopper_attention_fwd_bias_window_bf16 import (
         hopper_attention_fwd_bias as hopper_attention_fwd_bias_window_bias_bf16,
     )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none, softmax.bias=bf16
-    "hopper_attention_fwd_bias_bias_bf16": ("hopper_attention_fwd_bias_none", "hopper_attention_fwd_bias"),
+    "hopper_attention_fwd_bias_bias_bf16": ("hopper_attention_fwd_bias_none_bf16", "hopper_attention_fwd_bias"),
     # mask.kind=causal, softmax.bias=bf16
-    "hopper_attention_fwd_bias_causal_bias_bf16": ("hopper_attention_fwd_bias_causal", "hopper_attention_fwd_bias"),
+    "hopper_attention_fwd_bias_causal_bias_bf16": (
+        "hopper_attention_fwd_bias_causal_bf16",
+        "hopper_attention_fwd_bias",
+    ),
+    # mask.kind=causal, softmax.bias=fp32
+    "hopper_attention_fwd_bias_causal_bias_fp32": (
+        "hopper_attention_fwd_bias_causal_fp32",
+        "hopper_attention_fwd_bias",
+    ),
     # mask.kind=window, softmax.bias=bf16
-    "hopper_attention_fwd_bias_window_bias_bf16": ("hopper_attention_fwd_bias_window", "hopper_attention_fwd_bias"),
+    "hopper_attention_fwd_bias_window_bias_bf16": (
+        "hopper_attention_fwd_bias_window_bf16",
+        "hopper_attention_fwd_bias",
+    ),
     "hopper_attention_fwd_bias": None,  # which of them?
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604

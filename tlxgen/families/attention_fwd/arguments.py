@@ -74,7 +74,7 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
             yield scalar("factor", facts.factor, "fp32")
     else:
         yield from exponents(facts)
-        if facts.bias and not facts.softcap:
+        if facts.bias:
             yield scalar("bias_unit", "1 / scale", "fp32")
 
 
@@ -160,8 +160,8 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
 
 def _bias(facts: Weights) -> Iterator[HostArgument]:
     if facts.bias:
-        meaning = f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled{', capped' * facts.softcap} scores."
-        meaning += "\nRows are contiguous, the stride of rows is a multiple of 16 bytes; batch entries and heads may be expanded."
+        meaning = f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
+        meaning += "contiguous, all other strides multiples of 16 bytes; batch entries and heads may be expanded."
         shape = 'alike(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
         yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))
 

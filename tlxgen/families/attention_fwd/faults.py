@@ -85,7 +85,19 @@ def _bias(spec: AttentionKeys) -> list[Fault]:
             ("softmax.bias", spec.bias and spec.arch != "sm90", "a bias is for sm90"),
             ("rings.bias", given and not spec.bias, "nothing is added to scores: softmax.bias is none"),
         ),
-        *faults.where(("softmax.bias", packed, "sequences end to end have no matrix of queries by keys")),
+        *faults.where(
+            ("softmax.bias", packed, "sequences end to end have no matrix of queries by keys"),
+            (
+                "softmax.bias",
+                spec.bias and spec.softmax.softcap,
+                "the product Q K^T is added up from the bias on: a soft cap would bend that, too",
+            ),
+            (
+                "softmax.bias",
+                spec.bias and spec.problem.dtype == "e4m3",
+                "wgmma adds e4m3 up with some 14 bits, of which the bias would leave few to the products",
+            ),
+        ),
     ]
 
 

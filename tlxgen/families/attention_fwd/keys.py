@@ -75,8 +75,8 @@ class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
     bias: Literal["none", "bf16", "fp16", "fp32"] = Field(
         "none",
-        description="sm90: element type of what is added to the scaled, and capped, scores before the mask: attn_mask "
-        "(B or 1, H or 1, Nq, Nk), an argument.",
+        description="sm90: element type of what is added to scaled scores before the mask: the argument attn_mask "
+        "(B or 1, H or 1, Nq, Nk).",
         json_schema_extra=choices(
             none="Nothing is added.",
             bf16="Two bytes a score: relative positions, masks of zeros and -inf.",

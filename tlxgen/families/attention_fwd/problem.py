@@ -69,6 +69,8 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
         made["sink"] = torch.randn(h, device=device)
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
+    if spec.bias:
+        made["attn_mask"] = bias_of(spec, shape, device)
     if spec.mask.kind == "window":
         made["window"] = window_of(h)
     if spec.softmax.rescale == "lazy":  # maxima rise a lot at the keys that come last, and little before
@@ -95,6 +97,21 @@ def operands(
         made |= {"cu_seqlens_q": _cumulated(q_lengths, device), "cu_seqlens_k": _cumulated(k_lengths, device)}
         made["max_seqlen_q"] = n
     return made
+
+
+def bias_of(spec: AttentionSpec, shape: Shape, device: torch.device) -> torch.Tensor:
+    """Random numbers, some of them -inf, and all of some rows: for all batch entries, which are expanded, where queries
+    are even, and for all heads where keys are."""
+    b, h, _, n, m = shape
+    dtype = getattr(torch, DTYPES[spec.bias].torch)
+    gap = GAP // dtype.itemsize
+    several = (b if n % 2 else 1, h if m % 2 else 1)
+    whole = torch.full((*several, n, -(-m // gap) * gap + gap), float("nan"), device=device, dtype=dtype)
+    view = whole[..., :m]
+    view.copy_(torch.randn(*several, n, m, device=device))
+    view[torch.rand(view.shape, device=device) < 0.1] = float("-inf")
+    view[:, :, n // 2 :: 7] = float("-inf")
+    return view.expand(b, *view.shape[1:])
 
 
 def scales(operands: Tensors, device: torch.device) -> Tensors:
@@ -173,7 +190,7 @@ def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, 
     O's norm is its own; the log-sum-exp is good to an absolute error, whatever its size: its scale is that of ones.
     """
     t = t | {name: dequantised(t, name) for name in "qkv"} if spec.scaled else t
-    parts = [_sequence(spec, t, *each) for each in sequences(spec, t)]
+    parts = [_sequence(spec, t, i, *each) for i, each in enumerate(sequences(spec, t))]
     out, lse = together(spec, [o for o, _ in parts]), [x for _, x in parts]
     lse = torch.cat(lse, dim=1) if spec.problem.lengths == "packed" else torch.stack(lse)
     finite = lse[torch.isfinite(lse)]
@@ -199,7 +216,7 @@ def together(spec: ForwardSpec, parts: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _sequence(
-    spec: AttentionSpec, t: Tensors, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    spec: AttentionSpec, t: Tensors, entry: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """O (H, Nq, Dv) and log-sum-exp (H, Nq) of one sequence or batch entry."""
     ratio = q.shape[0] // k.shape[0]
@@ -209,6 +226,8 @@ def _sequence(
         x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
         if spec.softmax.softcap:
             x = t["softcap"] * torch.tanh(x / t["softcap"])
+        if spec.bias:
+            x = x + t["attn_mask"].expand(-1, q.shape[0], -1, -1)[entry, h, :, : k.shape[1]].double()
         x = x.masked_fill(~seen, float("-inf"))
         if spec.softmax.sink:
             x = torch.cat([x, t["sink"][h].double().expand(x.shape[0], 1)], dim=1)

@@ -36,10 +36,10 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     goes_back = facts.stays and not aliased
     release = steps("release q") if goes_back else ()
     read = (*steps(": keep Q in registers"), *steps("fence" if facts.stays else ""), *release) if facts.keep_q else ()
-    scores, taken = steps(f"wait {k}", take, "multiply scores"), f"release {k}"
+    bias = steps("wait bias", ": scores begin with it", "fence", "release bias") if facts.bias else ()
+    scores, taken = (*steps(f"wait {k}"), *bias, *steps(take, "multiply scores")), f"release {k}"
     product, added = steps(f"wait {v}", "multiply acc"), steps("wgmma_wait acc", f"release {v}")
-    bias = steps("wait bias", ": add bias", "fence", "release bias") if facts.bias else ()
-    softmax = (*bias, *steps(": mask, softmax"))
+    softmax = steps(": mask, softmax")
     alone = (*scores, *steps(hand, "wgmma_wait scores", taken), *softmax)
     if facts.overlap:
         both = (*scores, *product, *steps(hand, "wgmma_wait scores 1", taken), *softmax, *added, *steps(": rescale"))
