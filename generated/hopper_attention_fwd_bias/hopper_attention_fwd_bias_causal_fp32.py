@@ -218,6 +218,10 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
             replica: tl.constexpr = tlx.async_task_replica_id()
             if replica == 1:
                 tlx.named_barrier_arrive(4, 256)  # replica 0 begins
+            # Of 8 columns a thread has 2 neighbours, of 16 rows 2.
+            ACCUMULATOR: tl.constexpr = tlx.layout(
+                shape=((4, 8, 4), (2, 2, BLOCK_N // 8)), stride=((2, BLOCK_N, 16 * BLOCK_N), (1, 8 * BLOCK_N, 8))
+            )
             q_count = 0
             count = 0
             for index in range(tl.program_id(0), num_items, step):
@@ -231,19 +235,17 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
                 q_slot += replica * Q_STAGES
                 q_count += 1
                 tlx.barrier_wait(q_full[q_slot], q_phase)
-                q_rows = tlx.local_load(q_tiles[q_slot])  # kept in registers
-                tlx.fence("async_shared")  # read, before TMA writes there again
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_full[k_slot], k_phase)
                 bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
                 bias_slot += replica * BIAS_STAGES
                 tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                scores = tlx.local_load(bias_tiles[bias_slot]).to(tl.float32) * bias_unit
+                scores = tlx.local_load(bias_tiles[bias_slot], layout=ACCUMULATOR) * bias_unit
                 tlx.fence("async_shared")  # the reads come before TMA writes there again
                 tlx.barrier_arrive(bias_empty[bias_slot])  # release
                 # Its turn: the other replica has issued its wgmmas and is at its softmax.
                 tlx.named_barrier_wait(4 + replica, 256)
-                scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]), scores)
+                scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]), scores)
                 # Issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)
                 scores = tlx.async_dot_wait(0, scores)
@@ -262,12 +264,12 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
                         bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
                         bias_slot += replica * BIAS_STAGES
                         tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                        scores = tlx.local_load(bias_tiles[bias_slot]).to(tl.float32) * bias_unit
+                        scores = tlx.local_load(bias_tiles[bias_slot], layout=ACCUMULATOR) * bias_unit
                         tlx.fence("async_shared")  # the reads come before TMA writes there again
                         tlx.barrier_arrive(bias_empty[bias_slot])  # release
                         # Its turn: the other replica has issued its wgmmas and is at its softmax.
                         tlx.named_barrier_wait(4 + replica, 256)
-                        scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]), scores)
+                        scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]), scores)
                         v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                         tlx.barrier_wait(v_full[v_slot], v_phase)
                         acc = tlx.async_dot(p, v_tiles[v_slot], acc)

@@ -66,5 +66,5 @@ SM100_GRID: Mapping[str, Any] = {"tasks": {"mma": {"registers": 24}}}
 # On sm90 the accumulator of 256 columns takes half of a consumer's registers.
 WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
 
-# A tile of it takes as much SMEM as two of K.
-WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}}
+# A tile of it takes as much SMEM as two of K, and an address for each row that a thread reads.
+WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}, "tasks": {"mma": {"keep": "none"}}}
