@@ -218,10 +218,6 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
             replica: tl.constexpr = tlx.async_task_replica_id()
             if replica == 1:
                 tlx.named_barrier_arrive(4, 256)  # replica 0 begins
-            # Of 8 columns a thread has 2 neighbours, of 16 rows 2.
-            ACCUMULATOR: tl.constexpr = tlx.layout(
-                shape=((4, 8, 4), (2, 2, BLOCK_N // 8)), stride=((2, BLOCK_N, 16 * BLOCK_N), (1, 8 * BLOCK_N, 8))
-            )
             q_count = 0
             count = 0
             for index in range(tl.program_id(0), num_items, step):
@@ -240,7 +236,7 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
                 bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
                 bias_slot += replica * BIAS_STAGES
                 tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                scores = tlx.local_load(bias_tiles[bias_slot], layout=ACCUMULATOR) * bias_unit
+                scores = tlx.local_load(bias_tiles[bias_slot], layout=accumulator(BLOCK_N)) * bias_unit
                 tlx.fence("async_shared")  # the reads come before TMA writes there again
                 tlx.barrier_arrive(bias_empty[bias_slot])  # release
                 # Its turn: the other replica has issued its wgmmas and is at its softmax.
@@ -264,7 +260,7 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
                         bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
                         bias_slot += replica * BIAS_STAGES
                         tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                        scores = tlx.local_load(bias_tiles[bias_slot], layout=ACCUMULATOR) * bias_unit
+                        scores = tlx.local_load(bias_tiles[bias_slot], layout=accumulator(BLOCK_N)) * bias_unit
                         tlx.fence("async_shared")  # the reads come before TMA writes there again
                         tlx.barrier_arrive(bias_empty[bias_slot])  # release
                         # Its turn: the other replica has issued its wgmmas and is at its softmax.
@@ -301,6 +297,12 @@ def hopper_attention_fwd_bias_causal_fp32_kernel(
                 tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < N_Q)
                 tlx.async_descriptor_store_wait(0)  # O has left the buffer of Q
                 tlx.barrier_arrive(q_empty[q_slot])  # release
+
+
+@triton.constexpr_function
+def accumulator(columns):
+    """Where a consumer's scores lie: of 8 columns a thread has 2 neighbours, of 16 rows 2."""
+    return tlx.layout(shape=((4, 8, 4), (2, 2, columns // 8)), stride=((2, columns, 16 * columns), (1, 8 * columns, 8)))
 
 
 def outputs(q, k, v, attn_mask, scale):

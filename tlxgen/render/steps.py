@@ -127,7 +127,6 @@ SILENT = frozenset(
         "clc_create_context",
         "cluster_cta_rank",
         "dtype_of",
-        "layout",
         "local_alloc",
         "local_load",
         "local_slice",
