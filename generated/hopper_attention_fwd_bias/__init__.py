@@ -10,36 +10,30 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_fwd_bias_none_bf16 import hopper_attention_fwd_bias as hopper_attention_fwd_bias_bias_bf16
-    from .hopper_attention_fwd_bias_causal_bf16 import (
-        hopper_attention_fwd_bias as hopper_attention_fwd_bias_causal_bias_bf16,
+    from .hopper_attention_fwd_bias_none_like_q import hopper_attention_fwd_bias as hopper_attention_fwd_bias_like_q
+    from .hopper_attention_fwd_bias_causal_like_q import (
+        hopper_attention_fwd_bias as hopper_attention_fwd_bias_causal_like_q,
     )
     from .hopper_attention_fwd_bias_causal_fp32 import (
         hopper_attention_fwd_bias as hopper_attention_fwd_bias_causal_bias_fp32,
     )
-    from .hopper_attention_fwd_bias_window_bf16 import (
-        hopper_attention_fwd_bias as hopper_attention_fwd_bias_window_bias_bf16,
+    from .hopper_attention_fwd_bias_window_like_q import (
+        hopper_attention_fwd_bias as hopper_attention_fwd_bias_window_like_q,
     )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
-    # mask.kind=none, softmax.bias=bf16
-    "hopper_attention_fwd_bias_bias_bf16": ("hopper_attention_fwd_bias_none_bf16", "hopper_attention_fwd_bias"),
-    # mask.kind=causal, softmax.bias=bf16
-    "hopper_attention_fwd_bias_causal_bias_bf16": (
-        "hopper_attention_fwd_bias_causal_bf16",
-        "hopper_attention_fwd_bias",
-    ),
+    # mask.kind=none, softmax.bias=like_q
+    "hopper_attention_fwd_bias_like_q": ("hopper_attention_fwd_bias_none_like_q", "hopper_attention_fwd_bias"),
+    # mask.kind=causal, softmax.bias=like_q
+    "hopper_attention_fwd_bias_causal_like_q": ("hopper_attention_fwd_bias_causal_like_q", "hopper_attention_fwd_bias"),
     # mask.kind=causal, softmax.bias=fp32
     "hopper_attention_fwd_bias_causal_bias_fp32": (
         "hopper_attention_fwd_bias_causal_fp32",
         "hopper_attention_fwd_bias",
     ),
-    # mask.kind=window, softmax.bias=bf16
-    "hopper_attention_fwd_bias_window_bias_bf16": (
-        "hopper_attention_fwd_bias_window_bf16",
-        "hopper_attention_fwd_bias",
-    ),
+    # mask.kind=window, softmax.bias=like_q
+    "hopper_attention_fwd_bias_window_like_q": ("hopper_attention_fwd_bias_window_like_q", "hopper_attention_fwd_bias"),
     "hopper_attention_fwd_bias": None,  # which of them?
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604

@@ -73,15 +73,14 @@ class Mask(SpecModel):
 
 class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
-    bias: Literal["none", "bf16", "fp16", "fp32"] = Field(
+    bias: Literal["none", "like_q", "fp32"] = Field(
         "none",
-        description="sm90: element type of what is added to scaled scores before the mask: the argument attn_mask "
-        "(B or 1, H or 1, Nq, Nk).",
+        description="sm90: whether a matrix is added to scaled scores before the mask, and its element type: the "
+        "argument attn_mask (B or 1, H or 1, Nq, Nk).",
         json_schema_extra=choices(
             none="Nothing is added.",
-            bf16="Two bytes a score: relative positions, masks of zeros and -inf.",
-            fp16="Two bytes a score, beside Q, K and V in fp16.",
-            fp32="Four bytes a score: choose it for a bias that two bytes round too much.",
+            like_q="That of Q, as in torch's scaled_dot_product_attention: relative positions, masks of 0 and -inf.",
+            fp32="fp32, which takes twice the memory and its traffic: for a bias that two bytes round too much.",
         ),
     )
     sink: bool = Field(False, description="A logit for each head that takes part in the sum and has no value.")
@@ -330,7 +329,7 @@ class AttentionKeys(ForwardKeys):
 
     @property
     def bias(self) -> str:
-        return "" if self.softmax.bias == "none" else self.softmax.bias
+        return {"none": "", "like_q": self.problem.dtype, "fp32": "fp32"}[self.softmax.bias]
 
     @property
     def weights(self) -> dict[str, Any]:
