@@ -21,6 +21,15 @@ class History:
     full: bool = False  # but by the last queries, which see all
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Lists name the blocks of queries by keys in which scores count: extents of a block, and which lists there are."""
+
+    m: int
+    n: int
+    full: bool  # those of blocks in which all scores count, too
+
+
 @dataclass(frozen=True, kw_only=True)
 class Weights:
     """The decisions that a forward and its backward share."""
@@ -31,6 +40,7 @@ class Weights:
     lengths: str = "dense"
     mask: str
     bottom_right: bool = False
+    blocks: Blocks | None = None  # where the mask is asked at all
     history: History = History()  # what else of the mask of that name
     softcap: bool = False
     bias: DType | None = None  # of what is added to scaled scores

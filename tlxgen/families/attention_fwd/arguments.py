@@ -53,7 +53,18 @@ def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield address("sink_ptr", "fp32", "sink")
     if facts.lengths == "keys":
         yield address("key_lengths_ptr", "i32", "key_lengths")
+    for name, _ in lists(facts):
+        yield address(f"{name}_ptr", "i32", name)
     yield from addresses(facts)
+
+
+def lists(facts: Weights) -> Iterator[tuple[str, str]]:
+    """The lists of blocks, each with what it names: how many, and which."""
+    if facts.blocks:
+        for kind, which in (("", "in which the mask says which scores count"), ("full_", "in which all do")):
+            if not kind or facts.blocks.full:
+                yield f"{kind}kv_num_blocks", which
+                yield f"{kind}kv_indices", ""
 
 
 def addresses(facts: Weights) -> Iterator[KernelArgument]:
@@ -103,6 +114,11 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     yield from extents(facts)
     if facts.bias:
         yield from (scalar(f"BIAS_{x}", f"differs(attn_mask, {i})", specialized=False) for i, x in enumerate("BH"))
+    if facts.blocks:
+        for i, x in enumerate("BH"):
+            yield scalar(f"LISTS_{x}", f"lists_apart(kv_num_blocks)[{i}]", specialized=False)
+        for kind in ("", "full_") if facts.blocks.full else ("",):
+            yield scalar(f"{kind}columns".upper(), f"{kind}kv_indices.shape[3]", specialized=False)
     if facts.told:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
@@ -141,6 +157,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
     yield from _scales(facts) if facts.scaled else ()
     yield from _bias(facts)
+    yield from _blocks(facts)
     if packed:
         yield from lengths("q")
     yield from weighing(facts)
@@ -164,6 +181,22 @@ def _bias(facts: Weights) -> Iterator[HostArgument]:
         meaning += "contiguous, all other strides multiples of 16 bytes; batch entries and heads may be expanded."
         shape = 'alike(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
         yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))
+
+
+def _blocks(facts: Weights) -> Iterator[HostArgument]:
+    """Those of a BlockMask, by its names. What lies behind the counted indices of a row is not read."""
+    for name, which in lists(facts):
+        counts = f"{name.removesuffix('indices')}num_blocks" if not which else name
+        if which:
+            assert facts.blocks
+            rows = f"triton.cdiv(n_q, {facts.blocks.m})"
+            first = f'alike({name}, "{name}", batches, heads, {rows})'
+            shape = first if name == "kv_num_blocks" else "kv_num_blocks.shape"
+            meaning = f"(B or 1, H or 1, Nq / {facts.blocks.m}) int32, how many blocks of {facts.blocks.m} queries by "
+            meaning += f"{facts.blocks.n} keys a row of blocks has {which}." 
+        else:
+            shape, meaning = f"(*{counts}.shape, {name}.shape[-1])", "(.., columns) int32: which, by their keys."
+        yield HostArgument(name, meaning, shape=shape, dtypes=("int32",), wants="contiguous")
 
 
 def weighing(facts: Weights) -> Iterator[HostArgument]:

@@ -14,7 +14,7 @@ from .keys import AttentionKeys, ForwardKeys
 def of(spec: ForwardKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
-    own = _bias(spec) if isinstance(spec, AttentionKeys) else []
+    own = [*_bias(spec), *_blocks(spec)] if isinstance(spec, AttentionKeys) else []
     narrow = _mx(spec) if spec.scaled else _fp8(spec) if spec.problem.dtype == "e4m3" else []
     return [*_shared(spec), *tasks, *_rings(spec), *own, *narrow]
 
@@ -98,6 +98,14 @@ def _bias(spec: AttentionKeys) -> list[Fault]:
                 "wgmma adds e4m3 up with some 14 bits, of which the bias would leave few to the products",
             ),
         ),
+    ]
+
+
+def _blocks(spec: AttentionKeys) -> list[Fault]:
+    packed = spec.mask.blocks and spec.problem.lengths == "packed"
+    return [
+        *faults.foreign(("mask.blocks", spec.mask.blocks and spec.arch != "sm90", "lists of blocks are for sm90")),
+        *faults.where(("mask.blocks", packed, "lists name blocks of (B, H) tensors: sequences end to end have none")),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tlxgen.arch import DTYPES
+from tlxgen.families.attention import weights
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -68,6 +69,30 @@ class Mask(SpecModel):
         "top_left",
         description="Position of query i among the keys where Nq and Nk differ.",
         json_schema_extra=meanings.ALIGN,
+    )
+
+
+class Blocks(SpecModel):
+    """sm90: arguments list, for each row of blocks, those in which scores count, as torch's BlockMask has them."""
+
+    m: int = Field(128, ge=64, description="Queries of a block: a multiple of tile.m. BLOCK_SIZE[0] of a BlockMask.")
+    n: int = Field(128, ge=32, description="Keys of a block: a multiple of tile.n. BLOCK_SIZE[1] of a BlockMask.")
+    full: bool = Field(
+        True,
+        description="Which lists there are.",
+        json_schema_extra=choices(
+            {
+                True: "kv_num_blocks and kv_indices, whose blocks the mask cuts, and full_kv_num_blocks and "
+                "full_kv_indices, in whose blocks every query sees every key.",
+                False: "kv_num_blocks and kv_indices alone.",
+            }
+        ),
+    )
+
+
+class SparseMask(Mask):
+    blocks: Blocks | None = Field(
+        None, description="sm90: blocks of queries by keys in which the mask is asked; in others no key is seen."
     )
 
 
@@ -312,6 +337,7 @@ class AttentionKeys(ForwardKeys):
 
     kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
     problem: ScaledProblem = Field(ScaledProblem(), description="Operands and result.")
+    mask: SparseMask = Field(SparseMask(), description="Which keys a query sees.")
     rings: AttentionRings = Field(AttentionRings(), description="Multi-buffered tiles between tasks.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
 
@@ -335,4 +361,5 @@ class AttentionKeys(ForwardKeys):
     def weights(self) -> dict[str, Any]:
         made = {"mask": self.mask.kind, "softcap": self.softmax.softcap, "sink": self.softmax.sink, "lse": self.lse}
         made |= {"bias": DTYPES[self.bias] if self.bias else None}
+        made |= {"blocks": weights.Blocks(**self.mask.blocks.model_dump()) if self.mask.blocks else None}
         return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}
