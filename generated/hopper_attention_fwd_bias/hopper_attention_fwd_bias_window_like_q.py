@@ -329,7 +329,7 @@ def shape_of(q, k, v, attn_mask, window, scale):
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
-def alike(tensor, name, *extents):
+def shared(tensor, name, *extents):
     """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
@@ -367,7 +367,7 @@ def prepare(q, k, v, attn_mask, window, scale, out, lse, config, outputs=outputs
     check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
     check(k, "k", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
     check(v, "v", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
-    check(attn_mask, "attn_mask", alike(attn_mask, "attn_mask", batches, heads, n_q, n_k), (torch.bfloat16,), device)
+    check(attn_mask, "attn_mask", shared(attn_mask, "attn_mask", batches, heads, n_q, n_k), (torch.bfloat16,), device)
     if out is not None:
         check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device)
         writable(out, "out")

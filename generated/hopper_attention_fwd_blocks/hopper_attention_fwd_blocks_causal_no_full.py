@@ -295,7 +295,7 @@ def shape_of(q, k, v, kv_num_blocks, kv_indices, scale):
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
-def alike(tensor, name, *extents):
+def shared(tensor, name, *extents):
     """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
@@ -337,12 +337,14 @@ def prepare(q, k, v, kv_num_blocks, kv_indices, scale, out, lse, config, outputs
     check(
         kv_num_blocks,
         "kv_num_blocks",
-        alike(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
+        shared(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
         (torch.int32,),
         device,
         "contiguous",
     )
-    check(kv_indices, "kv_indices", (*kv_num_blocks.shape, kv_indices.shape[-1]), (torch.int32,), device, "contiguous")
+    check(
+        kv_indices, "kv_indices", (*kv_num_blocks.shape, *kv_indices.shape[-1:]), (torch.int32,), device, "contiguous"
+    )
     if out is not None:
         check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device)
         writable(out, "out")

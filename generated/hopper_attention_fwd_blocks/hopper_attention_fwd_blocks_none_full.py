@@ -92,10 +92,12 @@ def softmax(scores, m, l, scale_log2):
     """exp(scores * scale - m), the running maximum m and sum l of each row, and what l and O so far are multiplied by.
 
     In units of log2: a probability is one multiply-add and one exp2.
+    A row that has seen no key has the maximum -inf, in whose place 0 is subtracted: its probabilities are 0, not NaN.
     """
     top = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    p = tl.exp2(scores * scale_log2 - top[:, None])
-    alpha = tl.exp2(m - top)
+    base = tl.where(top == float("-inf"), 0.0, top)
+    p = tl.exp2(scores * scale_log2 - base[:, None])
+    alpha = tl.exp2(m - base)
     return p, top, l * alpha + tl.sum(p, 1), alpha
 
 
@@ -270,7 +272,7 @@ def hopper_attention_fwd_blocks_none_full_kernel(
                 acc = tlx.async_dot_wait(0, acc)
                 tlx.barrier_arrive(v_empty[v_slot])  # release
 
-                acc = acc * (1.0 / l)[:, None]
+                acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)[:, None]
                 tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
                 tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
@@ -302,7 +304,7 @@ def shape_of(q, k, v, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_ind
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
-def alike(tensor, name, *extents):
+def shared(tensor, name, *extents):
     """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
@@ -343,17 +345,19 @@ def prepare(
     check(
         kv_num_blocks,
         "kv_num_blocks",
-        alike(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
+        shared(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
         (torch.int32,),
         device,
         "contiguous",
     )
-    check(kv_indices, "kv_indices", (*kv_num_blocks.shape, kv_indices.shape[-1]), (torch.int32,), device, "contiguous")
+    check(
+        kv_indices, "kv_indices", (*kv_num_blocks.shape, *kv_indices.shape[-1:]), (torch.int32,), device, "contiguous"
+    )
     check(full_kv_num_blocks, "full_kv_num_blocks", kv_num_blocks.shape, (torch.int32,), device, "contiguous")
     check(
         full_kv_indices,
         "full_kv_indices",
-        (*full_kv_num_blocks.shape, full_kv_indices.shape[-1]),
+        (*full_kv_num_blocks.shape, *full_kv_indices.shape[-1:]),
         (torch.int32,),
         device,
         "contiguous",

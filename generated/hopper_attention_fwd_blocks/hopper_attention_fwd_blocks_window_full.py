@@ -324,7 +324,7 @@ def shape_of(q, k, v, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_ind
     return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
-def alike(tensor, name, *extents):
+def shared(tensor, name, *extents):
     """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
@@ -377,17 +377,19 @@ def prepare(
     check(
         kv_num_blocks,
         "kv_num_blocks",
-        alike(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
+        shared(kv_num_blocks, "kv_num_blocks", batches, heads, triton.cdiv(n_q, 128)),
         (torch.int32,),
         device,
         "contiguous",
     )
-    check(kv_indices, "kv_indices", (*kv_num_blocks.shape, kv_indices.shape[-1]), (torch.int32,), device, "contiguous")
+    check(
+        kv_indices, "kv_indices", (*kv_num_blocks.shape, *kv_indices.shape[-1:]), (torch.int32,), device, "contiguous"
+    )
     check(full_kv_num_blocks, "full_kv_num_blocks", kv_num_blocks.shape, (torch.int32,), device, "contiguous")
     check(
         full_kv_indices,
         "full_kv_indices",
-        (*full_kv_num_blocks.shape, full_kv_indices.shape[-1]),
+        (*full_kv_num_blocks.shape, *full_kv_indices.shape[-1:]),
         (torch.int32,),
         device,
         "contiguous",

@@ -179,7 +179,7 @@ def _bias(facts: Weights) -> Iterator[HostArgument]:
     if facts.bias:
         meaning = f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
         meaning += "contiguous, all other strides multiples of 16 bytes; batch entries and heads may be expanded."
-        shape = 'alike(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
+        shape = 'shared(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
         yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))
 
 
@@ -190,12 +190,12 @@ def _blocks(facts: Weights) -> Iterator[HostArgument]:
         if which:
             assert facts.blocks
             rows = f"triton.cdiv(n_q, {facts.blocks.m})"
-            first = f'alike({name}, "{name}", batches, heads, {rows})'
+            first = f'shared({name}, "{name}", batches, heads, {rows})'
             shape = first if name == "kv_num_blocks" else "kv_num_blocks.shape"
             meaning = f"(B or 1, H or 1, Nq / {facts.blocks.m}) int32, how many blocks of {facts.blocks.m} queries by "
-            meaning += f"{facts.blocks.n} keys a row of blocks has {which}." 
+            meaning += f"{facts.blocks.n} keys a row of blocks has {which}."
         else:
-            shape, meaning = f"(*{counts}.shape, {name}.shape[-1])", "(.., columns) int32: which, by their keys."
+            shape, meaning = f"(*{counts}.shape, *{name}.shape[-1:])", "(.., columns) int32: which, by their keys."
         yield HostArgument(name, meaning, shape=shape, dtypes=("int32",), wants="contiguous")
 
 

@@ -18,6 +18,7 @@ from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, sha
 from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.mx_quantize.reference import blocked
 
+from . import sparse
 from .cost import window_of
 from .spec import AttentionSpec, ForwardSpec
 
@@ -71,6 +72,8 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
         made["softcap"] = SOFTCAP
     if spec.bias:
         made["attn_mask"] = bias_of(spec, shape, device)
+    if spec.mask.blocks:
+        made |= lists(sparse.kinds(spec, shape), spec.mask.blocks.full, device)
     if spec.mask.kind == "window":
         made["window"] = window_of(h)
     if spec.softmax.rescale == "lazy":  # maxima rise a lot at the keys that come last, and little before
@@ -112,6 +115,35 @@ def bias_of(spec: AttentionSpec, shape: Shape, device: torch.device) -> torch.Te
     view[torch.rand(view.shape, device=device) < 0.1] = float("-inf")
     view[:, :, n // 2 :: 7] = float("-inf")
     return view.expand(b, *view.shape[1:])
+
+
+def lists(kinds: sparse.Kinds, full: bool, device: torch.device) -> Tensors:
+    """A BlockMask's lists of these blocks, in any order; what follows the named ones of a row is -1."""
+    of = torch.tensor(kinds, device=device)
+    made = {}
+    for name, kind in (("kv", sparse.PARTIAL), ("full_kv", sparse.FULL))[: 1 + full]:
+        named = of == kind
+        order = torch.argsort(named * 2 + torch.rand(of.shape, device=device), dim=3, descending=True)
+        counts = named.sum(3, keepdim=True)
+        after = torch.arange(of.shape[3], device=device) >= counts
+        made[f"{name}_num_blocks"] = counts[..., 0].int()
+        made[f"{name}_indices"] = order.masked_fill(after, -1).int()
+    return made
+
+
+def blocks_seen(spec: AttentionSpec, t: Tensors, entry: int, head: int, seen: torch.Tensor) -> torch.Tensor:
+    """(Nq, Nk): those pairs that lie in full blocks, and of those in partial ones what is `seen`."""
+    blocks = spec.mask.blocks
+    assert blocks
+    found = torch.zeros_like(seen)
+    for kind in ("", "full_")[: 1 + blocks.full]:
+        counts, indices = (t[f"{kind}kv_{x}"] for x in ("num_blocks", "indices"))
+        at = entry % counts.shape[0], head % counts.shape[1]
+        for i, (count, row) in enumerate(zip(counts[at].tolist(), indices[at].tolist(), strict=True)):
+            for j in row[:count]:
+                block = slice(i * blocks.m, (i + 1) * blocks.m), slice(j * blocks.n, (j + 1) * blocks.n)
+                found[block] = True if kind else seen[block]
+    return found
 
 
 def scales(operands: Tensors, device: torch.device) -> Tensors:
@@ -226,9 +258,10 @@ def _sequence(
         x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
         if spec.softmax.softcap:
             x = t["softcap"] * torch.tanh(x / t["softcap"])
+        shown = blocks_seen(spec, t, entry, h, seen) if spec.mask.blocks else seen
         if spec.bias:
             x = x + t["attn_mask"].expand(-1, q.shape[0], -1, -1)[entry, h, :, : k.shape[1]].double()
-        x = x.masked_fill(~seen, float("-inf"))
+        x = x.masked_fill(~shown, float("-inf"))
         if spec.softmax.sink:
             x = torch.cat([x, t["sink"][h].double().expand(x.shape[0], 1)], dim=1)
         lse = torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((x.shape[0],), float("-inf"))
