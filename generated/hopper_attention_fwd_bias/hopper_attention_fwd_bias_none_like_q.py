@@ -41,7 +41,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "Q_STAGES": 1, "KV_STAGES": 2, "BIAS_STAGES": 1}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "Q_STAGES": 1, "KV_STAGES": 2}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -110,12 +110,10 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
     BLOCK_N: tl.constexpr,
     Q_STAGES: tl.constexpr,
     KV_STAGES: tl.constexpr,
-    BIAS_STAGES: tl.constexpr,
 ):
     """Tasks and the rings of tiles between them:
 
-    load
-        --q (Q_STAGES slots a replica, TMA), k, v (KV_STAGES slots, TMA), bias (BIAS_STAGES slots a replica, TMA)--> mma x 2
+    load --q (Q_STAGES slots a replica, TMA), k, v (KV_STAGES slots, TMA), bias (1 slot a replica, TMA)--> mma x 2
         --o (1 slot a replica, stores)--> TMA store
     The replicas of mma take turns.
     """
@@ -131,9 +129,9 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
     v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    bias_tiles = tlx.local_alloc((BLOCK_M // 2, BLOCK_N), tlx.dtype_of(bias_desc), BIAS_STAGES * 2)
-    bias_full = tlx.alloc_barriers(BIAS_STAGES * 2, arrive_count=1)  # by the TMA loads of load
-    bias_empty = tlx.alloc_warp_barrier(BIAS_STAGES * 2, num_warps=4, num_arrivals=1)  # by mma
+    bias_tiles = tlx.local_alloc((BLOCK_M // 2, BLOCK_N), tlx.dtype_of(bias_desc), 2)
+    bias_full = tlx.alloc_barriers(2, arrive_count=1)  # by the TMA loads of load
+    bias_empty = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=1)  # by mma
     o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
@@ -163,16 +161,15 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
                 tlx.async_descriptor_load(
                     k_desc, k_tiles[k_slot], [batch, kv_head, (end - 1) * BLOCK_N, 0], k_full[k_slot]
                 )
-                bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
+                bias_phase = count & 1
                 for replica in tl.static_range(2):
-                    bank = replica * BIAS_STAGES + bias_slot
-                    tlx.barrier_wait(bias_empty[bank], bias_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(bias_full[bank], BLOCK_M // 2 * BLOCK_N * 2)
+                    tlx.barrier_wait(bias_empty[replica], bias_phase ^ 1)  # acquire: free on the first pass
+                    tlx.barrier_expect_bytes(bias_full[replica], BLOCK_M // 2 * BLOCK_N * 2)
                     tlx.async_descriptor_load(
                         bias_desc,
-                        bias_tiles[bank],
+                        bias_tiles[replica],
                         [batch * BIAS_B, head * BIAS_H, row + replica * (BLOCK_M // 2), (end - 1) * BLOCK_N],
-                        bias_full[bank],
+                        bias_full[replica],
                     )
                 count += 1
                 for tile in range(end - 2, -1, -1):
@@ -188,16 +185,15 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
                     tlx.async_descriptor_load(
                         v_desc, v_tiles[v_slot], [batch, kv_head, (tile + 1) * BLOCK_N, 0], v_full[v_slot]
                     )
-                    bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
+                    bias_phase = count & 1
                     for replica in tl.static_range(2):
-                        bank = replica * BIAS_STAGES + bias_slot
-                        tlx.barrier_wait(bias_empty[bank], bias_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(bias_full[bank], BLOCK_M // 2 * BLOCK_N * 2)
+                        tlx.barrier_wait(bias_empty[replica], bias_phase ^ 1)  # acquire: free on the first pass
+                        tlx.barrier_expect_bytes(bias_full[replica], BLOCK_M // 2 * BLOCK_N * 2)
                         tlx.async_descriptor_load(
                             bias_desc,
-                            bias_tiles[bank],
+                            bias_tiles[replica],
                             [batch * BIAS_B, head * BIAS_H, row + replica * (BLOCK_M // 2), tile * BLOCK_N],
-                            bias_full[bank],
+                            bias_full[replica],
                         )
                     count += 1
                 v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
@@ -228,12 +224,11 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
                 tlx.barrier_arrive(q_empty[q_slot])  # release
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_full[k_slot], k_phase)
-                bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
-                bias_slot += replica * BIAS_STAGES
-                tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                scores = tlx.local_load(bias_tiles[bias_slot]).to(tl.float32) * bias_unit
+                bias_phase = count & 1
+                tlx.barrier_wait(bias_full[replica], bias_phase)
+                scores = tlx.local_load(bias_tiles[replica]).to(tl.float32) * bias_unit
                 tlx.fence("async_shared")  # the reads come before TMA writes there again
-                tlx.barrier_arrive(bias_empty[bias_slot])  # release
+                tlx.barrier_arrive(bias_empty[replica])  # release
                 # Its turn: the other replica has issued its wgmmas and is at its softmax.
                 tlx.named_barrier_wait(4 + replica, 256)
                 scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]), scores)
@@ -248,12 +243,11 @@ def hopper_attention_fwd_bias_none_like_q_kernel(
                 for tile in range(end - 2, -1, -1):
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_full[k_slot], k_phase)
-                    bias_slot, bias_phase = ring_slot(count, BIAS_STAGES)
-                    bias_slot += replica * BIAS_STAGES
-                    tlx.barrier_wait(bias_full[bias_slot], bias_phase)
-                    scores = tlx.local_load(bias_tiles[bias_slot]).to(tl.float32) * bias_unit
+                    bias_phase = count & 1
+                    tlx.barrier_wait(bias_full[replica], bias_phase)
+                    scores = tlx.local_load(bias_tiles[replica]).to(tl.float32) * bias_unit
                     tlx.fence("async_shared")  # the reads come before TMA writes there again
-                    tlx.barrier_arrive(bias_empty[bias_slot])  # release
+                    tlx.barrier_arrive(bias_empty[replica])  # release
                     # Its turn: the other replica has issued its wgmmas and is at its softmax.
                     tlx.named_barrier_wait(4 + replica, 256)
                     scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]), scores)
@@ -309,7 +303,7 @@ def shape_of(q, k, v, attn_mask, scale):
 
 
 def shared(tensor, name, *extents):
-    """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
+    """The shape that a tensor must have: batch entries and heads, or 1 where one is for all, then other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
 

@@ -69,7 +69,7 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 @triton.jit
 def key_tile(at, partial, blocks_ptr, full, full_blocks_ptr, n_k, BLOCK_N: tl.constexpr):
-    """Which tile of keys is at that place of an item's walk: of its partial blocks, then of its full ones; past the end where it has none."""
+    """The tile of keys at a place of an item's walk: of partial blocks, then of full ones; past the end where it has none."""
     TILES: tl.constexpr = 128 // BLOCK_N  # of a block
     if at < partial:
         tile = tl.load(blocks_ptr + at // TILES) * TILES + at % TILES
@@ -305,7 +305,7 @@ def shape_of(q, k, v, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_ind
 
 
 def shared(tensor, name, *extents):
-    """The shape that a tensor must have: batch entries and heads, or 1 where it is one for all, then the other extents."""
+    """The shape that a tensor must have: batch entries and heads, or 1 where one is for all, then other extents."""
     shape = tensor_of(tensor, name).shape
     return *(1 if given == 1 else extent for given, extent in zip((*shape, 0, 0), extents[:2])), *extents[2:]
 

@@ -177,7 +177,9 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
 
 def _bias(facts: Weights) -> Iterator[HostArgument]:
     if facts.bias:
-        meaning = f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
+        meaning = (
+            f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
+        )
         meaning += "contiguous, all other strides multiples of 16 bytes; batch entries and heads may be expanded."
         shape = 'shared(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
         yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))

@@ -27,5 +27,5 @@ SHARED = (
 )
 AXES = (
     *SHARED,
-    Axis("rings.bias.stages", "BIAS_STAGES", "slots of the bias a consumer", has=lambda spec: bool(spec.bias)),
+    Axis("rings.bias.stages", "BIAS_STAGES", "slots of the bias a consumer", has=lambda s: bool(s.bias), default=1),
 )

@@ -18,6 +18,8 @@ from .spec import ForwardSpec
 def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
     sizes = kit.sizes(AXES, spec)
+    if baked.get("BIAS_STAGES") == 1:
+        sizes["BIAS_STAGES"] = Size.literal(1)  # there is no slot to count
     facts = _facts(spec, sizes)
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     arch = hopper if spec.arch == "sm90" else blackwell
@@ -54,7 +56,10 @@ def _blocks(facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
     """An item lies in one row of blocks, and a tile of keys in one block."""
     if facts.blocks:
         m, n = sizes["BLOCK_M"], sizes["BLOCK_N"]
-        for rule, size, whole, what in (("block-m", m, facts.blocks.m, "queries"), ("block-n", n, facts.blocks.n, "keys")):
+        for rule, size, whole, what in (
+            ("block-m", m, facts.blocks.m, "queries"),
+            ("block-n", n, facts.blocks.n, "keys"),
+        ):
             found = f"{size.text} = {size.value}: "
             yield Rule(rule, divisor_of(size, whole), found, f"a block's {whole} {what} are whole tiles")
 

@@ -15,7 +15,7 @@ Kinds = list[list[list[list[int]]]]  # of batch entry or 0, head or 0, row of bl
 
 
 def kinds(spec: AttentionSpec, shape: Shape) -> Kinds:
-    """Of each block whether it is named, and as what. Every fourth row of blocks, or so, is empty.
+    """Of each block whether it is named, and as what. Rows have partial blocks, full ones, both, or none.
 
     One list is for all batch entries where queries are even, and for all heads where keys are.
     """
@@ -24,10 +24,10 @@ def kinds(spec: AttentionSpec, shape: Shape) -> Kinds:
     b, h, _, n, m = shape
     rng = random.Random(repr((shape, blocks.m, blocks.n)))
     rows, columns = math.ceil(n / blocks.m), math.ceil(m / blocks.n)
-    drawn = (NONE, PARTIAL, FULL) if blocks.full else (NONE, PARTIAL)
+    named = ((), (PARTIAL,), (FULL,), (PARTIAL, FULL)) if blocks.full else ((), (PARTIAL,))
 
     def row() -> list[int]:
-        return [NONE] * columns if rng.random() < 0.25 else rng.choices(drawn, k=columns)
+        return rng.choices((NONE, *rng.choice(named)), k=columns)
 
     return [[[row() for _ in range(rows)] for _ in range(h if m % 2 else 1)] for _ in range(b if n % 2 else 1)]
 
