@@ -150,7 +150,7 @@ def test_lists_that_the_kernel_cannot_take_are_named(changed: Any, error: type[E
 def test_a_block_is_whole_tiles(values: dict[str, Any], rule: str) -> None:
     found = {reason.rule: reason.text for reason in plan_of(BLOCKS | values).reasons}
     assert "are whole tiles" in found[rule]
-    assert not plan_of(BLOCKS | {path: 256 for path in values}).reasons
+    assert not plan_of(BLOCKS | dict.fromkeys(values, 256)).reasons
 
 
 @pytest.mark.parametrize(

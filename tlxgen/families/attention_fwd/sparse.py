@@ -1,4 +1,4 @@
-"""Which blocks of queries by keys the lists of a problem name: drawn anew for each shape, the same in every run of it."""
+"""Which blocks of queries by keys the lists of a problem name: drawn for each shape, the same in every run of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def kinds(spec: AttentionSpec, shape: Shape) -> Kinds:
     named = ((), (PARTIAL,), (FULL,), (PARTIAL, FULL)) if blocks.full else ((), (PARTIAL,))
 
     def row() -> list[int]:
-        return rng.choices((NONE, *rng.choice(named)), k=columns)
+        some = rng.choice(named)
+        made = rng.choices(some, k=rng.randint(1, columns)) if some else []
+        made += [NONE] * (columns - len(made))
+        return rng.sample(made, columns)
 
     return [[[row() for _ in range(rows)] for _ in range(h if m % 2 else 1)] for _ in range(b if n % 2 else 1)]
 
