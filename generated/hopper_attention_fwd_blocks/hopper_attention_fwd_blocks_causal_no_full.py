@@ -70,7 +70,7 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 @triton.jit
 def key_tile(at, partial, blocks_ptr, n_k, BLOCK_N: tl.constexpr):
-    """The tile of keys at a place of an item's walk; one past the end if it has none."""
+    """The tile of keys at a place of an item's walk; past the end if it has none."""
     TILES: tl.constexpr = 128 // BLOCK_N  # of a block
     if at < partial:
         tile = tl.load(blocks_ptr + at // TILES) * TILES + at % TILES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlxgen.families.kit import Axis
 
 # Those of all families whose forward this is.
-SHARED = (
+SHARED: tuple[Axis, ...] = (
     Axis("tile.m", "BLOCK_M", "queries a CTA", blame=("wgmma-m", "tcgen05-m", "block-m")),
     Axis(
         *("tile.n", "BLOCK_N", "keys of a tile"),
@@ -25,7 +25,7 @@ SHARED = (
     Axis("rings.s.slices", blame=("slices",)),
     Axis("rings.o.reuse", blame=("alias",)),
 )
-AXES = (
+AXES: tuple[Axis, ...] = (
     *SHARED,
     Axis("rings.bias.stages", "BIAS_STAGES", "slots of the bias a consumer", has=lambda s: bool(s.bias), default=1),
 )

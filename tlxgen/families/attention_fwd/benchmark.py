@@ -101,7 +101,8 @@ def _biased(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Run:
 
 def _flex(spec: AttentionSpec, tensors: Tensors) -> Run:
     """Compiled for these lists and this mask before it is timed."""
-    given, blocks, left, right = dense(tensors), spec.mask.blocks, *tensors.get("window", (0, 0))
+    given, blocks = dense(tensors), spec.mask.blocks
+    left, right = tensors.get("window", (0, 0))
     assert blocks
     q, k, v = (given[name] for name in "qkv")
     shift = k.shape[2] - q.shape[2] if spec.weights["bottom_right"] else 0

@@ -359,7 +359,7 @@ class AttentionKeys(ForwardKeys):
 
     @property
     def weights(self) -> dict[str, Any]:
-        made = {"mask": self.mask.kind, "softcap": self.softmax.softcap, "sink": self.softmax.sink, "lse": self.lse}
-        made |= {"bias": DTYPES[self.bias] if self.bias else None}
-        made |= {"blocks": weights.Blocks(**self.mask.blocks.model_dump()) if self.mask.blocks else None}
+        blocks = self.mask.blocks and weights.Blocks(**self.mask.blocks.model_dump())
+        made: dict[str, Any] = {"mask": self.mask.kind, "blocks": blocks, "lse": self.lse, "sink": self.softmax.sink}
+        made |= {"softcap": self.softmax.softcap, "bias": DTYPES[self.bias] if self.bias else None}
         return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}
