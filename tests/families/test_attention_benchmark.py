@@ -71,6 +71,20 @@ def test_a_baseline_computes_what_the_kernel_is_held_against(part: int, monkeypa
     assert problem.wrong(tensors, case.make(tensors)()) == ""
 
 
+@pytest.mark.parametrize("part", [0, 1, 3], ids=["none", "causal", "window"])
+def test_a_baseline_with_a_bias_has_the_mask_in_it(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(forward.BIASED, "cudnn", SDPBackend.MATH)
+    made = bench("hopper_attention_fwd_bias", baselines=["cudnn"]).apart()[part]
+    problem = made.problem(SHAPE, CPU)
+    tensors = problem.inputs()
+    assert problem.wrong(tensors, made.cases(SHAPE)[0].make(tensors)()) == ""
+
+
+def test_lists_of_blocks_are_held_against_flex_attention() -> None:
+    found = {name for v in variants("hopper_attention_fwd_blocks") for name in forward.baselines(v.spec)}
+    assert found == {"flex"}
+
+
 def test_what_torch_has_not_has_no_baseline() -> None:
     specs = [v.spec for name in ("masks", "softmax") for v in variants(f"hopper_attention_fwd_{name}")]
     found = {(s.mask.kind, s.problem.lengths, s.softmax.softcap, s.softmax.sink): forward.baselines(s) for s in specs}

@@ -62,5 +62,9 @@ def multiple_of(size: Extent, unit: int) -> Condition:
     return Condition(f"{text} % {unit} == 0", size.value % unit == 0)
 
 
+def divisor_of(size: Extent, whole: int) -> Condition:
+    return Condition(f"{whole} % ({size.text}) == 0", whole % size.value == 0)
+
+
 def equal(size: Extent, other: Extent) -> Condition:
     return Condition(f"{size.text} == {other.text}", size.value == other.value)

@@ -63,7 +63,8 @@ class _Meaning(ast.NodeTransformer):
 
 
 def _is_jit(function: ast.FunctionDef) -> bool:
-    return any("triton.jit" in ast.unparse(decorator) for decorator in function.decorator_list)
+    decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+    return any("triton.jit" in text or "triton.constexpr_function" in text for text in decorators)
 
 
 def _targets(node: ast.Assign) -> Iterator[str]:

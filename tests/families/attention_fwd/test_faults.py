@@ -21,9 +21,14 @@ KEYS = "hopper_attention_fwd_masks/hopper_attention_fwd_masks_none_top_left_keys
 APART = "hopper_attention_fwd_rings/hopper_attention_fwd_rings_shared_leader_no_reuse"
 SINK = "hopper_attention_fwd_softmax/hopper_attention_fwd_softmax_causal_softcap_sink_lse"
 NARROW = "hopper_attention_fwd_fp8/hopper_attention_fwd_fp8_head_dim128_causal_dense"
+BIAS = "hopper_attention_fwd_bias/hopper_attention_fwd_bias_causal_like_q"
+BLOCKS = "hopper_attention_fwd_blocks/hopper_attention_fwd_blocks_causal_full"
+ALONE = "hopper_attention_fwd_blocks/hopper_attention_fwd_blocks_none_full"
 SQUARE = (1, 4, 2, 700, 700)  # more items than SMs, heads that share K and V
 LONG = (1, 2, 1, 200, 600)  # more keys than queries
 SHORT = (2, 2, 1, 600, 200)  # and the other way round: rows that see nothing when aligned at the bottom
+ODD = (1, 4, 2, 701, 701)  # lists and biases of each head
+EVEN = (2, 4, 2, 300, 301)  # and for all batch entries
 LAST_TURN = "tlx.named_barrier_arrive(5 - replica, 256)"
 
 FAULTS = (
@@ -74,6 +79,47 @@ FAULTS = (
     ),
     Mutant("K and V in another order", APART, "count += 1", "count += 2", 0, SQUARE),
     Mutant("the sink left out", SINK, "tl.load(sink_ptr + head)", "0.0", 0, SQUARE),
+    Mutant("the bias not awaited", BIAS, "tlx.barrier_wait(bias_full[replica], bias_phase)", "pass", 0, SQUARE, 2),
+    Mutant(
+        "the bias never acquired", BIAS, "tlx.barrier_wait(bias_empty[replica], bias_phase ^ 1)", "pass", 0, SQUARE, 2
+    ),
+    Mutant("the bias never released", BIAS, "tlx.barrier_arrive(bias_empty[replica])", "pass", 0, SQUARE, 2),
+    Mutant("the bias in other units", BIAS, ".to(tl.float32) * bias_unit", ".to(tl.float32)", 0, SQUARE, 2),
+    Mutant(
+        "the bias left out",
+        BIAS,
+        "tlx.local_trans(k_tiles[k_slot]), scores)",
+        "tlx.local_trans(k_tiles[k_slot]))",
+        0,
+        SQUARE,
+        2,
+    ),
+    Mutant("one bias for all heads", BIAS, "head * BIAS_H", "0", 0, ODD, 2),
+    Mutant("a bias for each entry", BIAS, "differs(attn_mask, 0)", "1", 0, EVEN),
+    Mutant(
+        "the other consumer's bias",
+        BIAS,
+        "tlx.local_load(bias_tiles[replica])",
+        "tlx.local_load(bias_tiles[1 - replica])",
+        0,
+        SQUARE,
+        2,
+    ),
+    Mutant("full blocks masked", BLOCKS, "if part == 0:", "if part >= 0:", 0, ODD),
+    Mutant("partial blocks not masked", BLOCKS, "if part == 0:", "if part == 2:", 0, ODD),
+    Mutant("the first tile taken for a partial one", BLOCKS, "if partial > 0:", "if partial >= 0:", 0, ODD),
+    Mutant("the end of full blocks not hidden", BLOCKS, "tile * BLOCK_N + BLOCK_N > N_K", "tile > N_K", 0, ODD, 2),
+    Mutant("V of the wrong block", BLOCKS, "previous * BLOCK_N", "tile * BLOCK_N", 0, ODD),
+    Mutant("lists of other heads", BLOCKS, "head * LISTS_H", "0", 0, ODD, 2),
+    Mutant(
+        "full blocks left out by the loader",
+        BLOCKS,
+        "tiles = max(partial + full, 1)",
+        "tiles = max(partial, 1)",
+        0,
+        ODD,
+    ),
+    Mutant("nothing past the end for empty rows", ALONE, "tile = tl.cdiv(n_k, BLOCK_N)", "tile = 0", 0, ODD),
     Mutant("the cap left out", SINK, "scores = capped(scores, scale_log2, cap)", "pass", 0, SQUARE, 2),
 )
 

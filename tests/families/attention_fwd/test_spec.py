@@ -70,6 +70,7 @@ AXES: dict[str, dict[str, set[Any]]] = {
         "tasks.mma.turns": {"none", "named", "mbarrier"},
         "rings.kv.empty": {"leader", "warp"},
         "schedule.kind": {"grid", "persistent"},
+        "softmax.bias": {"none", "like_q", "fp32"},
     },
     "blackwell": BOTH
     | {

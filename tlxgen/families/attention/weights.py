@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
+from tlxgen.arch import DType
+
 from .activations import Activation
 
 
@@ -19,6 +21,15 @@ class History:
     full: bool = False  # but by the last queries, which see all
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Lists name the blocks of queries by keys in which scores count: extents of a block, and which lists there are."""
+
+    m: int
+    n: int
+    full: bool  # those of blocks in which all scores count, too
+
+
 @dataclass(frozen=True, kw_only=True)
 class Weights:
     """The decisions that a forward and its backward share."""
@@ -29,8 +40,10 @@ class Weights:
     lengths: str = "dense"
     mask: str
     bottom_right: bool = False
+    blocks: Blocks | None = None  # where the mask is asked at all
     history: History = History()  # what else of the mask of that name
     softcap: bool = False
+    bias: DType | None = None  # of what is added to scaled scores
     sink: bool = False
     row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
     activation: Activation = Activation("", (), ())

@@ -22,7 +22,14 @@ class AttentionFwd(Family):
     first_axes = {"mask.kind": ("none", "causal")}
     extents = EXTENTS
     shapes = SHAPES
-    computes: ClassVar[tuple[str, ...]] = ("problem", "mask", "softmax.softcap", "softmax.sink", "softmax.lse")
+    computes: ClassVar[tuple[str, ...]] = (
+        "problem",
+        "mask",
+        "softmax.softcap",
+        "softmax.bias",
+        "softmax.sink",
+        "softmax.lse",
+    )
 
     def wrong_shape(self, shape: Sequence[int]) -> str:
         return super().wrong_shape(shape) or unequal_groups(shape)

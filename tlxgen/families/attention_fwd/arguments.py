@@ -35,6 +35,9 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
         else:
             how = "describe_ragged" if facts.packed else "describe"
             yield descriptor(f"{o.name}_desc", element, box, of, describe=how)
+    if facts.bias:
+        box = (*lead, facts.rows, sizes["BLOCK_N"])
+        yield descriptor("bias_desc", facts.bias.signature, box, "attn_mask", view="unrepeated(t)")
     for name in "qkv" if facts.scaled else "":
         # (B, H, rows / 128, columns / 128, 2, 256), in the 5 dimensions of TMA; of V.T.
         count = facts.rows if name == "q" else sizes["BLOCK_N"]
@@ -48,7 +51,18 @@ def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield address("lse_ptr", "fp32", "lse")
     if facts.sink:
         yield address("sink_ptr", "fp32", "sink")
+    for name, _ in lists(facts):
+        yield address(f"{name}_ptr", "i32", name)
     yield from addresses(facts)
+
+
+def lists(facts: Weights) -> Iterator[tuple[str, str]]:
+    """The lists of blocks, each with what it names: how many, and which."""
+    if facts.blocks:
+        for kind, which in (("", "in which the mask says which scores count"), ("full_", "in which all do")):
+            if not kind or facts.blocks.full:
+                yield f"{kind}kv_num_blocks", which
+                yield f"{kind}kv_indices", ""
 
 
 def addresses(facts: Weights) -> Iterator[KernelArgument]:
@@ -71,6 +85,8 @@ def _numbers(facts: AttentionFacts) -> Iterator[KernelArgument]:
             yield scalar("factor", facts.factor, "fp32")
     else:
         yield from exponents(facts)
+        if facts.bias:
+            yield scalar("bias_unit", "1 / scale", "fp32")
 
 
 def exponents(facts: Weights) -> Iterator[KernelArgument]:
@@ -96,6 +112,13 @@ def extents(facts: Weights) -> Iterator[KernelArgument]:
 
 def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     yield from extents(facts)
+    if facts.bias:
+        yield from (scalar(f"BIAS_{x}", f"differs(attn_mask, {i})", specialized=False) for i, x in enumerate("BH"))
+    if facts.blocks:
+        for i, x in enumerate("BH"):
+            yield scalar(f"LISTS_{x}", f"lists_apart(kv_num_blocks)[{i}]", specialized=False)
+        for kind in ("", "full_") if facts.blocks.full else ("",):
+            yield scalar(f"{kind}columns".upper(), f"{kind}kv_indices.shape[3]", specialized=False)
     if facts.told:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
@@ -133,6 +156,8 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
     yield from _scales(facts) if facts.scaled else ()
+    yield from _bias(facts)
+    yield from _blocks(facts)
     if packed:
         yield from lengths("q")
     yield from weighing(facts)
@@ -148,6 +173,32 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         meaning = f"({lead[0]}) float32: {meaning}; allocated when absent."
         fp32 = ("float32",)
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
+
+
+def _bias(facts: Weights) -> Iterator[HostArgument]:
+    if facts.bias:
+        meaning = (
+            f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
+        )
+        meaning += "contiguous, all other strides multiples of 16 bytes; batch entries and heads may be expanded."
+        shape = 'shared(attn_mask, "attn_mask", batches, heads, n_q, n_k)'
+        yield HostArgument("attn_mask", meaning, shape=shape, dtypes=(facts.bias.torch,))
+
+
+def _blocks(facts: Weights) -> Iterator[HostArgument]:
+    """Those of a BlockMask, by its names. What lies behind the counted indices of a row is not read."""
+    for name, which in lists(facts):
+        counts = f"{name.removesuffix('indices')}num_blocks" if not which else name
+        if which:
+            assert facts.blocks
+            rows = f"triton.cdiv(n_q, {facts.blocks.m})"
+            first = f'shared({name}, "{name}", batches, heads, {rows})'
+            shape = first if name == "kv_num_blocks" else "kv_num_blocks.shape"
+            meaning = f"(B or 1, H or 1, Nq / {facts.blocks.m}) int32, how many blocks of {facts.blocks.m} queries by "
+            meaning += f"{facts.blocks.n} keys a row of blocks has {which}."
+        else:
+            shape, meaning = f"(*{counts}.shape, *{name}.shape[-1:])", "(.., columns) int32: which, by their keys."
+        yield HostArgument(name, meaning, shape=shape, dtypes=("int32",), wants="contiguous")
 
 
 def weighing(facts: Weights) -> Iterator[HostArgument]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tlxgen.families.kit import Axis
 
-AXES = (
-    Axis("tile.m", "BLOCK_M", "queries a CTA", blame=("wgmma-m", "tcgen05-m")),
+# Those of all families whose forward this is.
+SHARED: tuple[Axis, ...] = (
+    Axis("tile.m", "BLOCK_M", "queries a CTA", blame=("wgmma-m", "tcgen05-m", "block-m")),
     Axis(
         *("tile.n", "BLOCK_N", "keys of a tile"),
-        blame=("accumulator", "instruction", "tmem", "wgmma-n", "tcgen05-n"),
+        blame=("accumulator", "instruction", "tmem", "wgmma-n", "tcgen05-n", "block-n"),
     ),
     Axis(
         *("rings.q.stages", "Q_STAGES", "buffers of Q a consumer"),
@@ -23,4 +24,8 @@ AXES = (
     Axis("tasks.softmax.registers"),
     Axis("rings.s.slices", blame=("slices",)),
     Axis("rings.o.reuse", blame=("alias",)),
+)
+AXES: tuple[Axis, ...] = (
+    *SHARED,
+    Axis("rings.bias.stages", "BIAS_STAGES", "slots of the bias a consumer", has=lambda s: bool(s.bias), default=1),
 )

@@ -8,18 +8,21 @@ from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 
-from .problem import Tensors, keys_last
+from .problem import Tensors, keys_last, seen_of
 from .spec import AttentionSpec
 
 Run = Callable[[], Any]
 Outputs = Mapping[str, torch.Tensor]
 Baseline = Callable[[Tensors], Run]
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
+BIASED = {"cudnn": SDPBackend.CUDNN_ATTENTION, "cutlass": SDPBackend.EFFICIENT_ATTENTION}
+LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 
 
 def call(module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors, config: Any = None) -> Run:
@@ -41,20 +44,31 @@ def call(module: ModuleType, spec: AttentionSpec, shape: Shape, tensors: Tensors
 
 
 def dense(tensors: Tensors) -> Tensors:
-    """The arguments, with no gap between the rows of tensors."""
-    return {name: x.contiguous() if isinstance(x, torch.Tensor) else x for name, x in tensors.items()}
+    """The arguments, with no gap between the rows of tensors but of a bias, whose rows may be of any length."""
+    plain = {name for name, x in tensors.items() if isinstance(x, torch.Tensor) and name != "attn_mask"}
+    return {name: x.contiguous() if name in plain else x for name, x in tensors.items()}
 
 
 def baselines(spec: AttentionSpec) -> Mapping[str, Baseline]:
-    """torch's scaled_dot_product_attention by cuDNN, which ratios refer to, and by FlashAttention 2, where it has all
-    that the spec asks for."""
-    plain = spec.problem.lengths == "dense" and not (spec.softmax.softcap or spec.softmax.sink)
-    plain = plain and spec.problem.dtype != "e4m3"  # which torch does not take
-    masked = spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == "top_left")
-    if not (plain and masked):
+    """torch's kernels, the first of which ratios refer to, where they have all that the spec asks for:
+    scaled_dot_product_attention by cuDNN and by FlashAttention 2, or, with a bias, by cuDNN and CUTLASS; flex_attention
+    for lists of blocks."""
+    if not _is_plain(spec):
+        return {}
+    if spec.mask.blocks:
+        return {} if spec.bias else {"flex": lambda t: _flex(spec, t)}
+    if spec.bias:
+        return {name: lambda t, by=by: _biased(spec, t, by) for name, by in BIASED.items()}  # type: ignore[misc]
+    if spec.mask.kind == "window" or (spec.mask.kind == "causal" and spec.mask.align != "top_left"):
         return {}
     names = BACKENDS if spec.problem.head_dim == spec.head_dim_v else ["cudnn"]
     return {name: lambda t, name=name: _attention(spec, t, BACKENDS[name]) for name in names}  # type: ignore[misc]
+
+
+def _is_plain(spec: AttentionSpec) -> bool:
+    """Whether it asks for nothing that torch does not take beside a mask."""
+    extras = spec.softmax.softcap or spec.softmax.sink
+    return spec.problem.lengths == "dense" and not extras and spec.problem.dtype != "e4m3"
 
 
 def _attention(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Run:
@@ -69,16 +83,53 @@ def _attention(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Ru
     return run
 
 
+def _biased(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Run:
+    """The mask is in the bias, which has the type of Q; K and V are copied for all heads that share them."""
+    given = dense(tensors)
+    q, shared = given["q"], given["q"].shape[1] // given["k"].shape[1]
+    k, v = (given[name].repeat_interleave(shared, dim=1) for name in "kv")
+    seen = seen_of(spec.weights, q.shape[2], k.shape[2], tensors, q.device)
+    whole = given["attn_mask"].masked_fill(~seen, float("-inf")).to(q.dtype)
+    rows = torch.nn.functional.pad(whole, (0, -whole.shape[3] % 8))[..., : whole.shape[3]]  # as both want them
+
+    def run() -> torch.Tensor:
+        with sdpa_kernel(backend):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=rows)
+
+    return run
+
+
+def _flex(spec: AttentionSpec, tensors: Tensors) -> Run:
+    """Compiled for these lists and this mask before it is timed."""
+    given, blocks = dense(tensors), spec.mask.blocks
+    left, right = tensors.get("window", (0, 0))
+    assert blocks
+    q, k, v = (given[name] for name in "qkv")
+    shift = k.shape[2] - q.shape[2] if spec.weights["bottom_right"] else 0
+
+    def seen(b: Any, h: Any, i: Any, j: Any) -> Any:
+        if spec.mask.kind == "causal":
+            return j <= i + shift
+        return (i + shift - left <= j) & (j <= i + shift + right) if spec.mask.kind == "window" else j >= 0
+
+    lists = {name: given.get(name) for name in LISTS}
+    size, lengths = (blocks.m, blocks.n), (q.shape[2], k.shape[2])
+    mask = BlockMask.from_kv_blocks(**lists, BLOCK_SIZE=size, mask_mod=seen, seq_lengths=lengths)
+    flex = torch.compile(flex_attention, dynamic=False)
+    return lambda: flex(q, k, v, block_mask=mask, enable_gqa=q.shape[1] != k.shape[1])
+
+
 def peers(spec: AttentionSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
     """torch's kernels for O and the log-sum-exp of these arguments: FlashAttention 2, and cuDNN's where `baselines` has
     it. None for what neither knows: softcap, sinks, fp8, other widths of V, masks that both place otherwise."""
     *_, n, m = shape
     placed = n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right"
     known = not (spec.softmax.softcap or spec.softmax.sink) and spec.problem.dtype != "e4m3"
+    known = known and not (spec.bias or spec.mask.blocks)
     found: dict[str, Callable[[], Outputs]] = {}
     if known and placed and spec.problem.head_dim == spec.head_dim_v:
         found["flash"] = lambda: _flash(spec, dense(tensors))
-    if "cudnn" in baselines(spec):
+    if known and "cudnn" in baselines(spec):
         found["cudnn"] = lambda: _cudnn(spec, dense(tensors))
     return found
 

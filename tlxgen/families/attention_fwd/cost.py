@@ -19,8 +19,9 @@ from tlxgen.families.attention.common import pairs as count_pairs
 from tlxgen.families.attention.common import work as work_of
 from tlxgen.plan import Plan
 
+from . import sparse
 from .facts import AttentionFacts
-from .spec import ForwardSpec
+from .spec import AttentionSpec, ForwardSpec
 
 WINDOW = (70, 33)  # keys to the left and right that a query sees in a check: fewer than a tile has
 WIDE = (270, 133)  # those of a head that is alone: some queries see all keys of a tile
@@ -43,16 +44,21 @@ def pairs(spec: ForwardSpec, n: int, m: int, window: tuple[int, int] = WINDOW) -
 def flops(spec: ForwardSpec, shape: Shape) -> int:
     """Floating-point operations of both products over the pairs that are seen, a multiply-add as two."""
     b, h, _, n, m = shape
-    return 2 * b * h * pairs(spec, n, m, window_of(h)) * (spec.problem.head_dim + spec.head_dim_v)
+    if isinstance(spec, AttentionSpec) and spec.mask.blocks:
+        seen = sparse.pairs(spec, shape, window_of(h))
+    else:
+        seen = b * h * pairs(spec, n, m, window_of(h))
+    return 2 * seen * (spec.problem.head_dim + spec.head_dim_v)
 
 
 def bytes_moved(spec: ForwardSpec, shape: Shape) -> float:
-    """Bytes of Q, K, V, O and the log-sum-exp, each once."""
+    """Bytes of Q, K, V, O, the bias and the log-sum-exp, each once."""
     b, h, kv, n, m = shape
     width, wide = DTYPES[spec.problem.dtype].bytes, DTYPES[spec.out_dtype].bytes
     d, dv = spec.problem.head_dim, spec.head_dim_v
     read = h * n * d + kv * m * (d + dv)
-    return float(b * (read * width + h * n * dv * wide) + 4 * b * h * n * spec.lse)
+    bias = n * m * (b if n % 2 else 1) * (h if m % 2 else 1) * (DTYPES[spec.bias].bytes if spec.bias else 0)
+    return float(b * (read * width + h * n * dv * wide) + 4 * b * h * n * spec.lse + bias)
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
@@ -75,7 +81,7 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     None for masks and lengths whose tiles the arguments decide.
     """
     facts = cast(AttentionFacts, plan.facts)
-    if facts.lengths != "dense" or facts.mask not in ("none", "causal") or math.prod(plan.cluster) > 1:
+    if facts.lengths != "dense" or facts.mask not in ("none", "causal") or facts.blocks or math.prod(plan.cluster) > 1:
         return None
     b, h, _, n, m = shape
     size = {p.name: int(p.value) for p in plan.parameters}

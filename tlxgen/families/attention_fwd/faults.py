@@ -8,14 +8,15 @@ from tlxgen.arch import Sm90, Sm100
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
-from .keys import ForwardKeys
+from .keys import AttentionKeys, ForwardKeys
 
 
 def of(spec: ForwardKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
+    own = [*_bias(spec), *_blocks(spec)] if isinstance(spec, AttentionKeys) else []
     narrow = _mx(spec) if spec.scaled else _fp8(spec) if spec.problem.dtype == "e4m3" else []
-    return [*_shared(spec), *tasks, *_rings(spec), *narrow]
+    return [*_shared(spec), *tasks, *_rings(spec), *own, *narrow]
 
 
 def _shared(spec: ForwardKeys) -> Iterator[Fault]:
@@ -73,6 +74,39 @@ def _blackwell(spec: ForwardKeys) -> list[Fault]:
         ),
     )
     return [*own, *together]
+
+
+def _bias(spec: AttentionKeys) -> list[Fault]:
+    """What goes together with a matrix, queries by keys, that is added to scores."""
+    given = "bias" in spec.rings.model_fields_set
+    packed = spec.bias and spec.problem.lengths == "packed"
+    return [
+        *faults.foreign(
+            ("softmax.bias", spec.bias and spec.arch != "sm90", "a bias is for sm90"),
+            ("rings.bias", given and not spec.bias, "nothing is added to scores: softmax.bias is none"),
+        ),
+        *faults.where(
+            ("softmax.bias", packed, "sequences end to end have no matrix of queries by keys"),
+            (
+                "softmax.bias",
+                spec.bias and spec.softmax.softcap,
+                "the product Q K^T is added up from the bias on: a soft cap would bend that, too",
+            ),
+            (
+                "softmax.bias",
+                spec.bias and spec.problem.dtype == "e4m3",
+                "wgmma adds e4m3 up with some 14 bits, of which the bias would leave few to the products",
+            ),
+        ),
+    ]
+
+
+def _blocks(spec: AttentionKeys) -> list[Fault]:
+    packed = spec.mask.blocks and spec.problem.lengths == "packed"
+    return [
+        *faults.foreign(("mask.blocks", spec.mask.blocks and spec.arch != "sm90", "lists of blocks are for sm90")),
+        *faults.where(("mask.blocks", packed, "lists name blocks of (B, H) tensors: sequences end to end have none")),
+    ]
 
 
 def _fp8(spec: ForwardKeys) -> list[Fault]:

@@ -72,6 +72,9 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
         tile = Tile(name, shape[name[0]], dtype, of=name[0])
         rings.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
+    if facts.bias:
+        tile, fill = Tile("bias", (facts.rows, sizes["BLOCK_N"]), facts.bias), Fill("load", "tma")
+        rings.append(Ring("bias", (tile,), sizes["BIAS_STAGES"], fill, (Drain("mma"),), kv.empty, banks=replicas))
     o_slots = q_slots if aliased else Size.literal(1)
     o_tile, fill = Tile("o", shape["o"], facts.out), Fill("mma", "store")
     rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None, item=True))

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tlxgen.arch import DTYPES
+from tlxgen.families.attention import weights
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -70,8 +72,42 @@ class Mask(SpecModel):
     )
 
 
+class Blocks(SpecModel):
+    """sm90: arguments list, for each row of blocks, those in which scores count, as torch's BlockMask has them."""
+
+    m: int = Field(128, ge=64, description="Queries of a block: a multiple of tile.m. BLOCK_SIZE[0] of a BlockMask.")
+    n: int = Field(128, ge=32, description="Keys of a block: a multiple of tile.n. BLOCK_SIZE[1] of a BlockMask.")
+    full: bool = Field(
+        True,
+        description="Which lists there are.",
+        json_schema_extra=choices(
+            {
+                True: "kv_num_blocks and kv_indices, whose blocks the mask cuts, and full_kv_num_blocks and "
+                "full_kv_indices, in whose blocks every query sees every key.",
+                False: "kv_num_blocks and kv_indices alone.",
+            }
+        ),
+    )
+
+
+class SparseMask(Mask):
+    blocks: Blocks | None = Field(
+        None, description="sm90: blocks of queries by keys in which the mask is asked; in others no key is seen."
+    )
+
+
 class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
+    bias: Literal["none", "like_q", "fp32"] = Field(
+        "none",
+        description="sm90: whether a matrix is added to scaled scores before the mask, and its element type: the "
+        "argument attn_mask (B or 1, H or 1, Nq, Nk).",
+        json_schema_extra=choices(
+            none="Nothing is added.",
+            like_q="That of Q, as in torch's scaled_dot_product_attention: relative positions, masks of 0 and -inf.",
+            fp32="fp32, which takes twice the memory and its traffic: for a bias that two bytes round too much.",
+        ),
+    )
     sink: bool = Field(False, description="A logit for each head that takes part in the sum and has no value.")
     lse: bool = Field(True, description="Whether the log-sum-exp of each row is an output, in fp32.")
     rescale: Literal["always", "lazy"] = Field(
@@ -206,6 +242,10 @@ class ScoreRing(SpecModel):
     )
 
 
+class BiasRing(SpecModel):
+    stages: int = Field(1, ge=1, le=4, description="Slots of the bias a consumer, each for its rows of a tile of keys.")
+
+
 class OutputRing(SpecModel):
     reuse: Literal["q", "none"] = Field(
         "none",
@@ -223,6 +263,10 @@ class Rings(SpecModel):
     kv: KeyValueRing = Field(KeyValueRing(), description="Tiles of K and V; sm100: shared, 3 slots, by default.")
     s: ScoreRing = Field(ScoreRing(), description="sm100: scores and probabilities.")
     o: OutputRing = Field(OutputRing(), description="Tiles of O on their way to TMA stores.")
+
+
+class AttentionRings(Rings):
+    bias: BiasRing = Field(BiasRing(), description="sm90: tiles of the bias, a bank for each consumer.")
 
 
 class Schedule(SpecModel):
@@ -278,6 +322,11 @@ class ForwardKeys(CommonSpec):
         return False
 
     @property
+    def bias(self) -> str:
+        """Element type of what is added to scores; empty if nothing is."""
+        return ""
+
+    @property
     def weights(self) -> dict[str, Any]:
         """The facts of the scores that count, and of what becomes of a row of them."""
         raise NotImplementedError
@@ -288,6 +337,8 @@ class AttentionKeys(ForwardKeys):
 
     kernel: Literal["attention_fwd"] = Field(description="The kernel family.")
     problem: ScaledProblem = Field(ScaledProblem(), description="Operands and result.")
+    mask: SparseMask = Field(SparseMask(), description="Which keys a query sees.")
+    rings: AttentionRings = Field(AttentionRings(), description="Multi-buffered tiles between tasks.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities.")
 
     @property
@@ -303,6 +354,12 @@ class AttentionKeys(ForwardKeys):
         return self.softmax.rescale == "lazy"
 
     @property
+    def bias(self) -> str:
+        return {"none": "", "like_q": self.problem.dtype, "fp32": "fp32"}[self.softmax.bias]
+
+    @property
     def weights(self) -> dict[str, Any]:
-        made = {"mask": self.mask.kind, "softcap": self.softmax.softcap, "sink": self.softmax.sink, "lse": self.lse}
+        blocks = self.mask.blocks and weights.Blocks(**self.mask.blocks.model_dump())
+        made: dict[str, Any] = {"mask": self.mask.kind, "blocks": blocks, "lse": self.lse, "sink": self.softmax.sink}
+        made |= {"softcap": self.softmax.softcap, "bias": DTYPES[self.bias] if self.bias else None}
         return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Rule, Size, Use, Work, complete
-from tlxgen.plan.rule import at_least
+from tlxgen.plan.rule import at_least, divisor_of
 
 from . import arguments, blackwell, hopper
 from .axes import AXES
@@ -18,6 +18,8 @@ from .spec import ForwardSpec
 def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`."""
     sizes = kit.sizes(AXES, spec)
+    if baked.get("BIAS_STAGES") == 1:
+        sizes["BIAS_STAGES"] = Size.literal(1)  # there is no slot to count
     facts = _facts(spec, sizes)
     parameters = kit.parameters(AXES, spec, guards=guards, baked=baked)
     arch = hopper if spec.arch == "sm90" else blackwell
@@ -38,7 +40,7 @@ def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
             facts=facts,
             host=arguments.host(facts),
             launches=(arguments.launch(facts, sizes, parameters),),
-            rules=(*arch.rules(spec, facts, sizes), *_key_slots(spec, facts, sizes)),
+            rules=(*arch.rules(spec, facts, sizes), *_key_slots(spec, facts, sizes), *_blocks(facts, sizes)),
         )
     )
 
@@ -48,6 +50,18 @@ def _key_slots(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size])
         slots = sizes["KV_STAGES"]
         needed = "tiles of K and of V are held at a time, 2 slots at least"
         yield Rule("ring-depth", at_least(slots, 2), f"KV_STAGES = {slots.value}: ", needed)
+
+
+def _blocks(facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:
+    """An item lies in one row of blocks, and a tile of keys in one block."""
+    if facts.blocks:
+        m, n = sizes["BLOCK_M"], sizes["BLOCK_N"]
+        for rule, size, whole, what in (
+            ("block-m", m, facts.blocks.m, "queries"),
+            ("block-n", n, facts.blocks.n, "keys"),
+        ):
+            found = f"{size.text} = {size.value}: "
+            yield Rule(rule, divisor_of(size, whole), found, f"a block's {whole} {what} are whole tiles")
 
 
 def _facts(spec: ForwardSpec, sizes: dict[str, Size]) -> AttentionFacts:

@@ -18,6 +18,7 @@ from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, sha
 from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.mx_quantize.reference import blocked
 
+from . import sparse
 from .cost import window_of
 from .spec import AttentionSpec, ForwardSpec
 
@@ -69,6 +70,10 @@ def inputs(spec: AttentionSpec, shape: Shape, device: torch.device) -> Tensors:
         made["sink"] = torch.randn(h, device=device)
     if spec.softmax.softcap:
         made["softcap"] = SOFTCAP
+    if spec.bias:
+        made["attn_mask"] = bias_of(spec, shape, device)
+    if spec.mask.blocks:
+        made |= lists(sparse.kinds(spec, shape), spec.mask.blocks.full, device)
     if spec.mask.kind == "window":
         made["window"] = window_of(h)
     if spec.softmax.rescale == "lazy":  # maxima rise a lot at the keys that come last, and little before
@@ -95,6 +100,50 @@ def operands(
         made |= {"cu_seqlens_q": cumulated(q_lengths, device), "cu_seqlens_k": cumulated(k_lengths, device)}
         made["max_seqlen_q"] = n
     return made
+
+
+def bias_of(spec: AttentionSpec, shape: Shape, device: torch.device) -> torch.Tensor:
+    """Random numbers, some of them -inf, and all of some rows: for all batch entries, which are expanded, where queries
+    are even, and for all heads where keys are."""
+    b, h, _, n, m = shape
+    dtype = getattr(torch, DTYPES[spec.bias].torch)
+    gap = GAP // dtype.itemsize
+    several = (b if n % 2 else 1, h if m % 2 else 1)
+    whole = torch.full((*several, n, -(-m // gap) * gap + gap), float("nan"), device=device, dtype=dtype)
+    view = whole[..., :m]
+    view.copy_(torch.randn(*several, n, m, device=device))
+    view[torch.rand(view.shape, device=device) < 0.1] = float("-inf")
+    view[:, :, n // 2 :: 7] = float("-inf")
+    return view.expand(b, *view.shape[1:])
+
+
+def lists(kinds: sparse.Kinds, full: bool, device: torch.device) -> Tensors:
+    """A BlockMask's lists of these blocks, in any order; what follows the named ones of a row is -1."""
+    of = torch.tensor(kinds, device=device)
+    made = {}
+    for name, kind in (("kv", sparse.PARTIAL), ("full_kv", sparse.FULL))[: 1 + full]:
+        named = of == kind
+        order = torch.argsort(named * 2 + torch.rand(of.shape, device=device), dim=3, descending=True)
+        counts = named.sum(3, keepdim=True)
+        after = torch.arange(of.shape[3], device=device) >= counts
+        made[f"{name}_num_blocks"] = counts[..., 0].int()
+        made[f"{name}_indices"] = order.masked_fill(after, -1).int()
+    return made
+
+
+def blocks_seen(spec: AttentionSpec, t: Tensors, entry: int, head: int, seen: torch.Tensor) -> torch.Tensor:
+    """(Nq, Nk): those pairs that lie in full blocks, and of those in partial ones what is `seen`."""
+    blocks = spec.mask.blocks
+    assert blocks
+    found = torch.zeros_like(seen)
+    for kind in ("", "full_")[: 1 + blocks.full]:
+        counts, indices = (t[f"{kind}kv_{x}"] for x in ("num_blocks", "indices"))
+        at = entry % counts.shape[0], head % counts.shape[1]
+        for i, (count, row) in enumerate(zip(counts[at].tolist(), indices[at].tolist(), strict=True)):
+            for j in row[:count]:
+                block = slice(i * blocks.m, (i + 1) * blocks.m), slice(j * blocks.n, (j + 1) * blocks.n)
+                found[block] = True if kind else seen[block]
+    return found
 
 
 def scales(operands: Tensors, device: torch.device) -> Tensors:
@@ -173,7 +222,7 @@ def reference(spec: AttentionSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, 
     O's norm is its own; the log-sum-exp is good to an absolute error, whatever its size: its scale is that of ones.
     """
     t = t | {name: dequantised(t, name) for name in "qkv"} if spec.scaled else t
-    parts = [_sequence(spec, t, *each) for each in sequences(spec, t)]
+    parts = [_sequence(spec, t, i, *each) for i, each in enumerate(sequences(spec, t))]
     out, lse = together(spec, [o for o, _ in parts]), [x for _, x in parts]
     lse = torch.cat(lse, dim=1) if spec.problem.lengths == "packed" else torch.stack(lse)
     finite = lse[torch.isfinite(lse)]
@@ -199,7 +248,7 @@ def together(spec: ForwardSpec, parts: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _sequence(
-    spec: AttentionSpec, t: Tensors, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    spec: AttentionSpec, t: Tensors, entry: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """O (H, Nq, Dv) and log-sum-exp (H, Nq) of one sequence or batch entry."""
     ratio = q.shape[0] // k.shape[0]
@@ -209,7 +258,10 @@ def _sequence(
         x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
         if spec.softmax.softcap:
             x = t["softcap"] * torch.tanh(x / t["softcap"])
-        x = x.masked_fill(~seen, float("-inf"))
+        shown = blocks_seen(spec, t, entry, h, seen) if spec.mask.blocks else seen
+        if spec.bias:
+            x = x + t["attn_mask"].expand(-1, q.shape[0], -1, -1)[entry, h, :, : k.shape[1]].double()
+        x = x.masked_fill(~shown, float("-inf"))
         if spec.softmax.sink:
             x = torch.cat([x, t["sink"][h].double().expand(x.shape[0], 1)], dim=1)
         lse = torch.logsumexp(x, dim=1) if x.shape[1] else x.new_full((x.shape[0],), float("-inf"))

@@ -44,6 +44,14 @@ class ForwardSpec(ForwardKeys):
 class AttentionSpec(AttentionKeys, ForwardSpec):
     """O = softmax(scale Q K^T) V."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_bias(cls, data: Any) -> Any:
+        """Fills in what a bias of four bytes has another default for."""
+        softmax = data.get("softmax") if isinstance(data, Mapping) else None
+        wide = isinstance(softmax, Mapping) and softmax.get("bias") == "fp32"
+        return filled(data, WIDE_BIAS) if wide and data.get("arch") == "sm90" else data
+
 
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
 SM100: Mapping[str, Any] = {
@@ -57,3 +65,6 @@ SM100_GRID: Mapping[str, Any] = {"tasks": {"mma": {"registers": 24}}}
 
 # On sm90 the accumulator of 256 columns takes half of a consumer's registers.
 WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
+
+# A tile of it takes as much SMEM as two of K, and an address for each row that a thread reads.
+WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}, "tasks": {"mma": {"keep": "none"}}}

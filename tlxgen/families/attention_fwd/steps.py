@@ -19,7 +19,9 @@ def load(facts: AttentionFacts) -> tuple[Step, ...]:
         steps(f"acquire {ring}", f"expect {ring}", f"load {name}", f"load {name}_scale" if facts.scaled else "")
         for name, ring in _rings(facts).items()
     )
-    return (*q, *(k if facts.k_ahead else ()), *k, *v, *(v if facts.k_ahead else ()), *_next(facts))
+    bias = steps("acquire bias", "expect bias", "load bias") if facts.bias else ()
+    tiles = (*k, *bias, *k, *v, *bias, *v) if facts.k_ahead else (*k, *bias, *v)
+    return (*q, *tiles, *_next(facts))
 
 
 def _rings(facts: AttentionFacts) -> dict[str, str]:
@@ -34,7 +36,8 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     goes_back = facts.stays and not aliased
     release = steps("release q") if goes_back else ()
     read = (*steps(": keep Q in registers"), *steps("fence" if facts.stays else ""), *release) if facts.keep_q else ()
-    scores, taken = steps(f"wait {k}", take, "multiply scores"), f"release {k}"
+    bias = steps("wait bias", ": scores begin with it", "fence", "release bias") if facts.bias else ()
+    scores, taken = (*steps(f"wait {k}"), *bias, *steps(take, "multiply scores")), f"release {k}"
     product, added = steps(f"wait {v}", "multiply acc"), steps("wgmma_wait acc", f"release {v}")
     softmax = steps(": mask, softmax")
     alone = (*scores, *steps(hand, "wgmma_wait scores", taken), *softmax)

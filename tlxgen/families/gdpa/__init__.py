@@ -4,6 +4,7 @@ attention_fwd's."""
 from __future__ import annotations
 
 from tlxgen.families.attention_fwd import AttentionFwd
+from tlxgen.families.attention_fwd.axes import SHARED
 
 from .spec import GdpaSpec
 
@@ -14,6 +15,7 @@ class Gdpa(AttentionFwd):
     name = "gdpa"
     template = AttentionFwd.template
     model = GdpaSpec
+    axes = SHARED
     first_axes = {"activation": ("relu", "fast_gelu")}
     shapes = ((256, 4, 4, 1000, 1000), (1024, 4, 4, 1000, 256), (32, 8, 8, 2048, 2048))
     computes = ("problem", "mask", "activation")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlxgen.families.attention_fwd import AttentionFwd
+from tlxgen.families.attention_fwd.axes import SHARED
 
 from .spec import HstuSpec
 
@@ -16,6 +17,7 @@ class Hstu(AttentionFwd):
     name = "hstu"
     template = AttentionFwd.template
     model = HstuSpec
+    axes = SHARED
     first_axes = {"mask.causal": (True, False)}
     shapes = ((32, 4, 4, 1024, 1024), (64, 4, 4, 512, 512), (16, 4, 4, 2048, 2048), (512, 4, 4, 256, 256))
     computes = ("problem", "mask")
