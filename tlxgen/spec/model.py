@@ -165,6 +165,15 @@ class CommonSpec(SpecModel):
             sm100="Blackwell (B200, GB200): tcgen05 by one thread, accumulators in tensor memory.",
         ),
     )
+    toolchain: Literal["fbtriton", "utlx"] = Field(
+        default="fbtriton",
+        repr=False,  # it takes variants away and changes none that stays
+        description="What compiles the kernel: utlx leaves out the variants that stock Triton cannot.",
+        json_schema_extra=choices(
+            fbtriton="fbtriton, which has all of TLX.",
+            utlx="Stock Triton with the plug-in triton-utlx, as well as fbtriton; docs/toolchains.md says what it lacks.",
+        ),
+    )
     description: Annotated[str, AfterValidator(_readable)] = Field(
         default="", description="A sentence for the generated file's docstring."
     )

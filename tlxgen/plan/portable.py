@@ -1,0 +1,45 @@
+"""What a plan needs that stock Triton with the plug-in triton-utlx has not. docs/toolchains.md has a reproducer of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from .model import Plan, Reason
+
+RULES = ("utlx-cluster", "utlx-clc", "utlx-warps", "utlx-storage", "utlx-tmem", "utlx-scales")
+
+
+def missing(plan: Plan) -> Iterator[Reason]:
+    """A reason for each cause why stock Triton 3.8.0 with triton-utlx 3.8.0.post16 does not compile the plan."""
+    if (ctas := math.prod(plan.cluster)) > 1:
+        text = f"a cluster of {ctas} CTAs arrives on barriers of its peers, by tlx.remote_view, which stock Triton lacks"
+        yield Reason("utlx-cluster", text)
+    if plan.work.clc:
+        yield Reason("utlx-clc", "work items by CLC need tlx.clc_producer, which stock Triton lacks")
+    yield from _warps(plan)
+    yield from _storages(plan)
+    if any(step.kind == "copy" for role in plan.roles for step in role.steps):
+        yield Reason("utlx-scales", "products with block scales need tlx.async_dot_scaled, which stock Triton does not compile")
+
+
+def _warps(plan: Plan) -> Iterator[Reason]:
+    """Tensors of any task get the layout of the default task's number of warps."""
+    if not plan.specialized:
+        return
+    default = plan.default_role
+    for role in plan.roles:
+        multiplies = any(step.kind == "multiply" for step in role.steps)
+        if role.warps != default.warps and (multiplies or plan.work.counter):
+            what = "multiplies" if multiplies else "reads the number of its next work item"
+            text = f"{role.name} {what} with {role.warps} warps, {default.name}, the default task, has {default.warps}: stock Triton compiles equal numbers"
+            yield Reason("utlx-warps", text)
+
+
+def _storages(plan: Plan) -> Iterator[Reason]:
+    places = [r for r in plan.rings if not r.slotwise and plan.overlays(r)]
+    if names := ", ".join(r.name for r in places if r.space == "tmem"):
+        yield Reason("utlx-tmem", f"rings of tensor memory share a place ({names}), which stock Triton does not compile")
+    if len(shared := [r.name for r in places if r.space == "smem"]) > 1:
+        text = f"rings share the places of {' and of '.join(shared)}: stock Triton compiles one set_buffer_overlap a kernel"
+        yield Reason("utlx-storage", text)
