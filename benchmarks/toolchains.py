@@ -71,10 +71,10 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds a kernel, or with --check a structure")
     parser.add_argument("--workers", type=int, default=cpus())
     parser.add_argument("--check", action="store_true", help="run what compiles on this GPU, and time it")
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)  # a module and the structure's number in its spec
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)  # module, the structure's number, num_stages
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(on_gpu(options.specs[0], Path(options.child[0]), int(options.child[1]))))
+        print(json.dumps(on_gpu(options.specs[0], Path(options.child[0]), *map(int, options.child[1:]))))
         return
     rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     for toolchain in map(chosen, options.toolchain):
@@ -87,7 +87,7 @@ def main() -> None:
 def chosen(text: str) -> Toolchain:
     name, _, folder = text.partition("=")
     known = named(name)
-    return At(known.name, known.requires, known.text, folder) if folder else known
+    return At(known.name, known.requires, known.text, known.num_stages, folder) if folder else known
 
 
 def write(out: Path, rows: list[Row], row: Row) -> None:
@@ -132,7 +132,7 @@ def compiled(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row])
 
 
 def row_of(variant: Variant, outcomes: list[Outcome]) -> Row:
-    """What became of a config's kernels: `fails` names the operation, the figures are of the first, which is planned."""
+    """What became of a config's kernels: `fails` names the operation; the figures are of the first, the planned one."""
     fails = next(filter(None, map(failure, outcomes)), "")
     if fails:
         return {"fails": fails, "error": next((o.error for o in outcomes if o.error), "")[:300]}
@@ -181,7 +181,8 @@ def checked(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row]) 
         if row is None or row["fails"] or "right" in row:
             continue
         command = [sys.executable, __file__, "--toolchain", "fbtriton", "--out", os.devnull]
-        command += ["--child", str(path_of(options, spec, structure)), str(number), "--", str(spec)]
+        command += ["--child", str(path_of(options, spec, structure)), str(number), str(toolchain.num_stages)]
+        command += ["--", str(spec)]
         paths = os.pathsep.join(filter(None, sys.path))
         environment = os.environ | toolchain.environment() | {"PYTHONPATH": paths}
         try:
@@ -195,7 +196,7 @@ def checked(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row]) 
             yield row | {"right": False, "error": f"timed out after {options.timeout:.0f} s"}
 
 
-def on_gpu(spec: Path, module: Path, number: int) -> Row:
+def on_gpu(spec: Path, module: Path, number: int, num_stages: int) -> Row:
     """In a child process: the check on the first two shapes, three repeats each, then microseconds on the first shape
     that `bench` has, the median of a second of replays."""
     environments.enter()
@@ -208,6 +209,7 @@ def on_gpu(spec: Path, module: Path, number: int) -> Row:
     variant: Variant = kernels.structures[number].variants[0]
     problem, loaded = kernels.family.problem(), load_file(module)
     config = loaded.CONFIGS[0]
+    config.num_stages = num_stages
     for shape in problem.shapes(variant.spec)[:2]:
         found = case.run(problem, loaded, variant.spec, shape, config, 3, 0)
         if not found["passed"]:

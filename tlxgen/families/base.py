@@ -29,7 +29,7 @@ from .kit.names import TEMPLATE
 from .structure import Structure, Value, Variant, leaves, names
 
 INTERFACE = "docs/plugins.md says what the modules of a family have"
-NOT_STRUCTURE = {"name", "description", "toolchain", "variants", "check", "bake", "keep", "tuned"}
+NOT_STRUCTURE = {"name", "description", "variants", "check", "bake", "keep", "tuned"}
 
 
 @dataclass(frozen=True)

@@ -167,11 +167,11 @@ class CommonSpec(SpecModel):
     )
     toolchain: Literal["fbtriton", "utlx"] = Field(
         default="fbtriton",
-        repr=False,  # it takes variants away and changes none that stays
-        description="What compiles the kernel: utlx leaves out the variants that stock Triton cannot.",
+        repr=False,  # no plan depends on it
+        description="What compiles the kernel. For utlx, variants that stock Triton lacks something for are rejected.",
         json_schema_extra=choices(
             fbtriton="fbtriton, which has all of TLX.",
-            utlx="Stock Triton with the plug-in triton-utlx, as well as fbtriton; docs/toolchains.md says what it lacks.",
+            utlx="Stock Triton with the plug-in triton-utlx, and fbtriton too; docs/toolchains.md says what it lacks.",
         ),
     )
     description: Annotated[str, AfterValidator(_readable)] = Field(
