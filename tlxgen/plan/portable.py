@@ -19,7 +19,7 @@ def missing(plan: Plan) -> Iterator[Reason]:
         yield Reason("utlx-clc", "work items by CLC need tlx.clc_producer, which stock Triton lacks")
     yield from _warps(plan)
     yield from _storages(plan)
-    if any(step.kind == "copy" for role in plan.roles for step in role.steps):
+    if "UTCCP" in plan.expected_opcodes:  # copies of scales to tensor memory
         yield Reason("utlx-scales", "products with block scales need tlx.async_dot_scaled, which stock Triton does not compile")
 
 
@@ -29,7 +29,7 @@ def _warps(plan: Plan) -> Iterator[Reason]:
         return
     default = plan.default_role
     for role in plan.roles:
-        multiplies = any(step.kind == "multiply" for step in role.steps)
+        multiplies = plan.arch.name == "sm90" and any(step.kind == "multiply" for step in role.steps)
         if role.warps != default.warps and (multiplies or plan.work.counter):
             what = "multiplies" if multiplies else "reads the number of its next work item"
             text = f"{role.name} {what} with {role.warps} warps, {default.name}, the default task, has {default.warps}: stock Triton compiles equal numbers"
