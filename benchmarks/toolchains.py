@@ -40,6 +40,7 @@ CAUSES = (
     (r"has no attribute '(\w+)'", r"tlx.\1"),
     (r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", r"tlx.\1(\2=)"),
     (r"Layout has (\d+) warps per CTA, but the context requires (\d+)", r"tensors in a task of \2 warps, not \1"),
+    (r"already has a (set_buffer_overlap)", r"a second \1"),
     (r"(builtin\.unrealized_conversion_cast)", r"layout of a buffer (\1)"),
 )
 

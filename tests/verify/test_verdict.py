@@ -176,9 +176,7 @@ FAULTS = {
         r"nobody ever arrives on acc_full, .*: a commit is missing in the task of line \d+",
         proven=False,
     ),
-    "a release twice": Fault(
-        COOP, LAST, f"{LAST}{LAST}", r"line \d+ arrives on ab_empty once too often"
-    ),
+    "a release twice": Fault(COOP, LAST, f"{LAST}{LAST}", r"line \d+ arrives on ab_empty once too often"),
     "a release of what is not used": Fault(
         COOP,
         "if k > 0:",

@@ -13,14 +13,18 @@ RULES = ("utlx-cluster", "utlx-clc", "utlx-warps", "utlx-storage", "utlx-tmem", 
 def missing(plan: Plan) -> Iterator[Reason]:
     """A reason for each cause why stock Triton 3.8.0 with triton-utlx 3.8.0.post16 does not compile the plan."""
     if (ctas := math.prod(plan.cluster)) > 1:
-        text = f"a cluster of {ctas} CTAs arrives on barriers of its peers, by tlx.remote_view, which stock Triton lacks"
+        text = (
+            f"a cluster of {ctas} CTAs arrives on barriers of its peers, by tlx.remote_view, which stock Triton lacks"
+        )
         yield Reason("utlx-cluster", text)
     if plan.work.clc:
         yield Reason("utlx-clc", "work items by CLC need tlx.clc_producer, which stock Triton lacks")
     yield from _warps(plan)
     yield from _storages(plan)
     if "UTCCP" in plan.expected_opcodes:  # copies of scales to tensor memory
-        yield Reason("utlx-scales", "products with block scales need tlx.async_dot_scaled, which stock Triton does not compile")
+        yield Reason(
+            "utlx-scales", "products with block scales need tlx.async_dot_scaled, which stock Triton does not compile"
+        )
 
 
 def _warps(plan: Plan) -> Iterator[Reason]:
@@ -39,7 +43,9 @@ def _warps(plan: Plan) -> Iterator[Reason]:
 def _storages(plan: Plan) -> Iterator[Reason]:
     places = [r for r in plan.rings if not r.slotwise and plan.overlays(r)]
     if names := ", ".join(r.name for r in places if r.space == "tmem"):
-        yield Reason("utlx-tmem", f"rings of tensor memory share a place ({names}), which stock Triton does not compile")
+        yield Reason(
+            "utlx-tmem", f"rings of tensor memory share a place ({names}), which stock Triton does not compile"
+        )
     if len(shared := [r.name for r in places if r.space == "smem"]) > 1:
         text = f"rings share the places of {' and of '.join(shared)}: stock Triton compiles one set_buffer_overlap a kernel"
         yield Reason("utlx-storage", text)

@@ -27,7 +27,13 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document
 
 Shape = tuple[int, ...]
-NO_MATTER = {"description", "toolchain", "variants", "check", "tuned"}  # keys of a spec that say nothing of a variant's speed
+NO_MATTER = {
+    "description",
+    "toolchain",
+    "variants",
+    "check",
+    "tuned",
+}  # keys of a spec that say nothing of a variant's speed
 PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
 RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # what a process that renders needs, and all of them share
 
