@@ -1,4 +1,4 @@
-"""What a plan needs that stock Triton with the plug-in triton-utlx has not. docs/toolchains.md has a reproducer of each."""
+"""What a plan needs that stock Triton with the plug-in triton-utlx lacks; docs/toolchains.md has reproducers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ RULES = ("utlx-cluster", "utlx-clc", "utlx-warps", "utlx-storage", "utlx-tmem", 
 def missing(plan: Plan) -> Iterator[Reason]:
     """A reason for each cause why stock Triton 3.8.0 with triton-utlx 3.8.0.post16 does not compile the plan."""
     if (ctas := math.prod(plan.cluster)) > 1:
-        text = (
-            f"a cluster of {ctas} CTAs arrives on barriers of its peers, by tlx.remote_view, which stock Triton lacks"
-        )
+        text = f"the {ctas} CTAs of a cluster arrive on each other's barriers; stock Triton lacks tlx.remote_view"
         yield Reason("utlx-cluster", text)
     if plan.work.clc:
-        yield Reason("utlx-clc", "work items by CLC need tlx.clc_producer, which stock Triton lacks")
+        yield Reason("utlx-clc", "work items come by CLC; stock Triton lacks tlx.clc_producer")
     yield from _warps(plan)
     yield from _storages(plan)
     if "UTCCP" in plan.expected_opcodes:  # copies of scales to tensor memory
-        yield Reason(
-            "utlx-scales", "products with block scales need tlx.async_dot_scaled, which stock Triton does not compile"
-        )
+        yield Reason("utlx-scales", "products have block scales; stock Triton does not compile tlx.async_dot_scaled")
 
 
 def _warps(plan: Plan) -> Iterator[Reason]:
@@ -36,16 +32,16 @@ def _warps(plan: Plan) -> Iterator[Reason]:
         multiplies = plan.arch.name == "sm90" and any(step.kind == "multiply" for step in role.steps)
         if role.warps != default.warps and (multiplies or plan.work.counter):
             what = "multiplies" if multiplies else "reads the number of its next work item"
-            text = f"{role.name} {what} with {role.warps} warps, {default.name}, the default task, has {default.warps}: stock Triton compiles equal numbers"
-            yield Reason("utlx-warps", text)
+            text = (
+                f"{role.name} {what} with {role.warps} warps, and the default task, {default.name}, has {default.warps}"
+            )
+            yield Reason("utlx-warps", f"{text}; stock Triton compiles equal numbers")
 
 
 def _storages(plan: Plan) -> Iterator[Reason]:
     places = [r for r in plan.rings if not r.slotwise and plan.overlays(r)]
     if names := ", ".join(r.name for r in places if r.space == "tmem"):
-        yield Reason(
-            "utlx-tmem", f"rings of tensor memory share a place ({names}), which stock Triton does not compile"
-        )
+        yield Reason("utlx-tmem", f"rings take the place of {names} in TMEM; stock Triton compiles that for SMEM only")
     if len(shared := [r.name for r in places if r.space == "smem"]) > 1:
-        text = f"rings share the places of {' and of '.join(shared)}: stock Triton compiles one set_buffer_overlap a kernel"
+        text = f"rings take the places of {' and '.join(shared)}; stock Triton compiles one set_buffer_overlap a kernel"
         yield Reason("utlx-storage", text)

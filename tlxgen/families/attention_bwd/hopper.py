@@ -80,10 +80,7 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     do: tuple[Tile, ...] = (Tile("do", (queries, columns), facts.dtype),)
     if facts.softmax:
         # One row, not one dimension: stock Triton's TMA copies have tiles of two.
-        q, do = (
-            (*q, Tile("lse", (Size.literal(1), queries), fp32)),
-            (*do, Tile("delta", (Size.literal(1), queries), fp32)),
-        )
+        q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
     ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)

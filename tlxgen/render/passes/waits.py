@@ -1,7 +1,7 @@
 """Keeps stock Triton from waiting for every wgmma of a loop.
 
-Its software pipeliner puts a wait for all products behind each `async_dot` of a loop that has stages to pipeline. It has
-none by `num_stages=0`, an argument of `tl.range`; fbtriton makes the same code of both.
+Its software pipeliner puts a wait for all products behind each `async_dot` of a loop that has stages to pipeline. A
+loop over `tl.range(..., num_stages=0)` has none; fbtriton makes the same code of both.
 """
 
 from __future__ import annotations
