@@ -38,14 +38,8 @@ Step = Callable[[int, int], None]  # told (structures rendered, structures in al
 PARALLEL_FROM = 8  # structures; below that, starting workers costs more than it saves
 _LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
 CHUNK = 4  # structures a worker takes at a time
-NOT_TOLD = {
-    "description",
-    "toolchain",
-    "variants",
-    "bake",
-    "keep",
-    "tuned",
-}  # of a variant's spec: no numbers depend on them
+# Of a variant's spec: no numbers depend on them.
+NOT_TOLD = {"description", "toolchain", "variants", "bake", "keep", "tuned"}
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def _warps(plan: Plan) -> Iterator[Reason]:
         if role.warps != default.warps and (multiplies or plan.work.counter):
             what = "multiplies" if multiplies else "reads the number of its next work item"
             text = (
-                f"{role.name} {what} with {role.warps} warps, and the default task, {default.name}, has {default.warps}"
+                f"{role.name} {what} with {role.warps} warps, the default task, {default.name}, has {default.warps}"
             )
             yield Reason("utlx-warps", f"{text}; stock Triton compiles equal numbers")
 

@@ -27,13 +27,8 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document
 
 Shape = tuple[int, ...]
-NO_MATTER = {
-    "description",
-    "toolchain",
-    "variants",
-    "check",
-    "tuned",
-}  # keys of a spec that say nothing of a variant's speed
+# Keys of a spec that say nothing of a variant's speed.
+NO_MATTER = {"description", "toolchain", "variants", "check", "tuned"}
 PARALLEL_FROM = 4  # modules; below that, starting processes costs more than it saves
 RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # what a process that renders needs, and all of them share
 
