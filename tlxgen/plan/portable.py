@@ -32,9 +32,7 @@ def _warps(plan: Plan) -> Iterator[Reason]:
         multiplies = plan.arch.name == "sm90" and any(step.kind == "multiply" for step in role.steps)
         if role.warps != default.warps and (multiplies or plan.work.counter):
             what = "multiplies" if multiplies else "reads the number of its next work item"
-            text = (
-                f"{role.name} {what} with {role.warps} warps, the default task, {default.name}, has {default.warps}"
-            )
+            text = f"{role.name} {what} with {role.warps} warps, the default task, {default.name}, has {default.warps}"
             yield Reason("utlx-warps", f"{text}; stock Triton compiles equal numbers")
 
 
