@@ -39,7 +39,14 @@ Step = Callable[[int, int], None]  # called with (structures rendered, structure
 PARALLEL_FROM = 8  # least number of structures for which workers are started
 _LIBRARIES = {"torch", "triton", "numpy", "tlxgen"}
 CHUNK = 4  # structures that a worker takes at a time
-NOT_TOLD = {"description", "variants", "bake", "keep", "tuned"}  # keys on which a kernel's results do not depend
+NOT_TOLD = {  # keys on which a kernel's results do not depend
+    "description",
+    "toolchain",
+    "variants",
+    "bake",
+    "keep",
+    "tuned",
+}
 
 
 @dataclass(frozen=True)

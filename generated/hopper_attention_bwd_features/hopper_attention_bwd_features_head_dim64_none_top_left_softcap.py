@@ -128,17 +128,18 @@ def hopper_attention_bwd_features_head_dim64_none_top_left_softcap_kernel(
     v_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
     q_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), Q_STAGES)
-    lse_tiles = tlx.local_alloc((128,), tlx.dtype_of(lse_desc), Q_STAGES)
+    lse_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     do_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(do_desc), DO_STAGES)
-    delta_tiles = tlx.local_alloc((128,), tlx.dtype_of(delta_desc), DO_STAGES)
+    delta_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2 * 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2)
-    grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_tiles)
+    dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2, reuse=dq_storage)
+    grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), H_KV, N_K)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
@@ -191,19 +192,19 @@ def hopper_attention_bwd_features_head_dim64_none_top_left_softcap_kernel(
                 dp = tlx.async_dot(v_rows, tlx.local_trans(do_0))
                 ds_slot, ds_phase = ring_slot(count, 2)
                 next_scores = tlx.async_dot(k_rows, tlx.local_trans(q_1))
-                lse_log2 = tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0], [64]))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 0], [1, 64])), (64,))
                 scores = tlx.async_dot_wait(2, scores)
                 p, slope = probabilities(scores, lse_log2, key, N_K, scale_log2, cap, tlx.dtype_of(q_desc))
-                delta = tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0], [64]))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 0], [1, 64])), (64,))
                 dp = tlx.async_dot_wait(1, dp)
                 ds_0 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
                 dv = tlx.async_dot(p, do_0, dv)
                 tlx.local_store(tlx.local_slice(ds_tiles[ds_slot * 2], [replica * 64, 0], [64, 64]), ds_0)
                 dp = tlx.async_dot(v_rows, tlx.local_trans(do_1))
-                lse_log2 = tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [64], [64]))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 64], [1, 64])), (64,))
                 scores = tlx.async_dot_wait(2, next_scores)
                 p, slope = probabilities(scores, lse_log2, key, N_K, scale_log2, cap, tlx.dtype_of(q_desc))
-                delta = tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [64], [64]))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 64], [1, 64])), (64,))
                 dp = tlx.async_dot_wait(0, dp)
                 ds_1 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
                 dv = tlx.async_dot(p, do_1, dv)

@@ -164,7 +164,8 @@ def hopper_gemm_pingpong_kernel(
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
                     count += 1
                 # All of this tile's wgmmas are issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)

@@ -186,8 +186,9 @@ def hopper_gemm_cluster_n2_cooperative_warp_kernel(
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
-                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
+                        tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

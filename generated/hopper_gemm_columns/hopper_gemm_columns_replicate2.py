@@ -177,7 +177,8 @@ def hopper_gemm_columns_replicate2_kernel(
                     acc_0 = tlx.async_dot_wait(2, acc_0)
                     acc_1 = tlx.async_dot_wait(2, acc_1)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
                     count += 1
                 acc_0 = tlx.async_dot_wait(1, acc_0)
                 acc_1 = tlx.async_dot_wait(0, acc_1)

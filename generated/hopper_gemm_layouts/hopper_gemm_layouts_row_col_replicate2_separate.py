@@ -162,8 +162,9 @@ def hopper_gemm_layouts_row_col_replicate2_separate_kernel(
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(a_empty[last], pred=k > 0)  # release
-                    tlx.barrier_arrive(b_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(a_empty[last])  # release
+                        tlx.barrier_arrive(b_empty[last])  # release
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

@@ -190,6 +190,8 @@ def hopper_gemm_pdl_grid_n2_cooperative_kernel(
             column = tile_n * BLOCK_N
             row += replica * (BLOCK_M // 2)  # this replica's rows
             acc = tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32)
+            # K is not empty. Where a path leads around the loop, ptxas may serialize the wgmmas (C7515).
+            tl.assume(k_tiles > 0)
             for k in range(k_tiles):
                 slot, phase = ring_slot(count, STAGES)
                 tlx.barrier_wait(ab_full[slot], phase)
@@ -197,8 +199,9 @@ def hopper_gemm_pdl_grid_n2_cooperative_kernel(
                 # The wgmma before this one is done with its slot.
                 acc = tlx.async_dot_wait(1, acc)
                 last = (count + STAGES - 1) % STAGES
-                tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
-                tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)
+                if k > 0:
+                    tlx.barrier_arrive(ab_empty[last])  # release
+                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)
                 count += 1
             acc = tlx.async_dot_wait(0, acc)
             last = (count + STAGES - 1) % STAGES

@@ -147,7 +147,8 @@ def hopper_gemm_pipelined_persistent_kernel(
             # The wgmma before this one is done with its slot.
             acc = tlx.async_dot_wait(1, acc)
             last = (count + STAGES - 1) % STAGES
-            tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+            if k > 0:
+                tlx.barrier_arrive(ab_empty[last])  # release
             # Refill the slot that has just been given back.
             ahead = k + STAGES - 1
             if ahead < k_tiles:

@@ -355,7 +355,8 @@ def hopper_gemm_tail_cooperative_bias_relu_subtiles4_kernel(
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

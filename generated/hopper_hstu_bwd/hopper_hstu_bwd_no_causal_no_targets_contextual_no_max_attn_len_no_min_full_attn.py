@@ -179,8 +179,9 @@ def hopper_hstu_bwd_no_causal_no_targets_contextual_no_max_attn_len_no_min_full_
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_tiles)
+    dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2, reuse=dq_storage)
+    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), H_KV, N_K)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads

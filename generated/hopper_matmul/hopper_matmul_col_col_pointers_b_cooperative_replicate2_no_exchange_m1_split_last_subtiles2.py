@@ -333,7 +333,8 @@ def hopper_matmul_col_col_pointers_b_cooperative_replicate2_no_exchange_m1_split
                     tlx.async_load_commit_group()
                     tlx.async_load_wait_group(LAG)
                     tlx.fence("async_shared")  # wgmma sees the copies
-                    tlx.barrier_arrive(b_full[last], pred=count >= LAG)  # publish
+                    if count >= LAG:
+                        tlx.barrier_arrive(b_full[last])  # publish
                     count += 1
             # The last slots, for which no later use came.
             tlx.async_load_wait_group(0)
@@ -343,7 +344,8 @@ def hopper_matmul_col_col_pointers_b_cooperative_replicate2_no_exchange_m1_split
             tlx.fence("async_shared")  # wgmma sees the copies
             for later in tl.static_range(LAG):
                 last = (count + STAGES - (LAG - later)) % STAGES
-                tlx.barrier_arrive(b_full[last], pred=count >= LAG - later)  # publish
+                if count >= LAG - later:
+                    tlx.barrier_arrive(b_full[last])  # publish
 
         # MMA: each replica multiplies its rows of the tile and stores them.
         with tlx.async_task(num_warps=4, replicate=2):
@@ -374,8 +376,9 @@ def hopper_matmul_col_col_pointers_b_cooperative_replicate2_no_exchange_m1_split
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(a_empty[last], pred=k > 0)  # release
-                    tlx.barrier_arrive(b_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(a_empty[last])  # release
+                        tlx.barrier_arrive(b_empty[last])  # release
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

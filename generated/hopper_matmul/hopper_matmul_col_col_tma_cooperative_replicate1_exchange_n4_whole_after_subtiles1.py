@@ -204,10 +204,11 @@ def hopper_matmul_col_col_tma_cooperative_replicate1_exchange_n4_whole_after_sub
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
-                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)
-                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 2, pred=k > 0)
-                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 3, pred=k > 0)
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
+                        tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)
+                        tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 2)
+                        tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 3)
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

@@ -213,8 +213,9 @@ def hopper_matmul_row_col_tma_pingpong_replicate2_no_exchange_m2_whole_after_sub
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
-                    tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
+                        tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)
                     count += 1
                 # All of this tile's wgmmas are issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)

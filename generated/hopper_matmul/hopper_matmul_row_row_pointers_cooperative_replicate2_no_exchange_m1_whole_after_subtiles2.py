@@ -225,7 +225,8 @@ def hopper_matmul_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_a
                     tlx.async_load_commit_group()
                     tlx.async_load_wait_group(LAG)
                     tlx.fence("async_shared")  # wgmma sees the copies
-                    tlx.barrier_arrive(ab_full[last], pred=count >= LAG)  # publish
+                    if count >= LAG:
+                        tlx.barrier_arrive(ab_full[last])  # publish
                     count += 1
             # The last slots, for which no later use came.
             tlx.async_load_wait_group(0)
@@ -238,7 +239,8 @@ def hopper_matmul_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_a
             tlx.fence("async_shared")  # wgmma sees the copies
             for later in tl.static_range(LAG):
                 last = (count + STAGES - (LAG - later)) % STAGES
-                tlx.barrier_arrive(ab_full[last], pred=count >= LAG - later)  # publish
+                if count >= LAG - later:
+                    tlx.barrier_arrive(ab_full[last])  # publish
 
         # MMA: each replica multiplies its rows of the tile and stores them.
         with tlx.async_task(num_warps=4, replicate=2):
@@ -264,7 +266,8 @@ def hopper_matmul_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_a
                     # The wgmma before this one is done with its slot.
                     acc = tlx.async_dot_wait(1, acc)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
                     count += 1
                 acc = tlx.async_dot_wait(0, acc)
                 last = (count + STAGES - 1) % STAGES

@@ -223,7 +223,8 @@ def hopper_matmul_row_row_tma_cooperative_replicate3_no_exchange_m1_whole_after_
                     acc_0 = tlx.async_dot_wait(2, acc_0)
                     acc_1 = tlx.async_dot_wait(2, acc_1)
                     last = (count + STAGES - 1) % STAGES
-                    tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release
+                    if k > 0:
+                        tlx.barrier_arrive(ab_empty[last])  # release
                     count += 1
                 acc_0 = tlx.async_dot_wait(1, acc_0)
                 acc_1 = tlx.async_dot_wait(0, acc_1)

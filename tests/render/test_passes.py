@@ -27,6 +27,7 @@ PASSES: dict[str, Callable[[], Pass]] = {
     "dead": passes.RemoveDeadCode,
     "unused": passes.RemoveUnused,
     "order": passes.OrderDefinitions,
+    "waits": passes.KeepProductsInFlight,
 }
 
 

@@ -48,19 +48,19 @@ FEW = (3 * 128 - 3, 56, 60 * 64)  # three tiles: one CTA helps with each
 
 ACQUIRE = "tlx.barrier_wait(ab_empty[slot], phase ^ 1)  # acquire: free on the first pass"
 FULL = "tlx.barrier_wait(ab_full[slot], phase)"
-RELEASE = "tlx.barrier_arrive(ab_empty[last], pred=k > 0)  # release"
-LAST = "tlx.barrier_arrive(ab_empty[last])  # release"
+RELEASE = "if k > 0:\n                        tlx.barrier_arrive(ab_empty[last])  # release"
+LAST = "\n                tlx.barrier_arrive(ab_empty[last])  # release"
 BYTES = "BLOCK_M * BLOCK_K * 2 + BLOCK_K * BLOCK_N * 2)"
 FENCE = 'tlx.fence("async_shared")'
-REMOTE = "tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1, pred=k > 0)"
-REMOTE_LAST = "tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)"
+REMOTE = "tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 1)"
+REMOTE_LAST = f"\n                {REMOTE}"
 
 KILLED = (
     # One CTA, two replicas of a tile's rows.
     Mutant("release dropped", COOP, RELEASE, "pass"),
-    Mutant("last release dropped", COOP, LAST, "pass"),
-    Mutant("release twice", COOP, LAST, f"{LAST}\n                {LAST}"),
-    Mutant("release without its condition", COOP, ", pred=k > 0)  # release", ")"),
+    Mutant("last release dropped", COOP, LAST, "\n                pass"),
+    Mutant("release twice", COOP, LAST, f"{LAST}{LAST}"),
+    Mutant("release without its condition", COOP, "if k > 0:", "if True:"),
     Mutant("acquire dropped", COOP, ACQUIRE, "pass"),
     Mutant("acquire of the wrong phase", COOP, "ab_empty[slot], phase ^ 1", "ab_empty[slot], phase"),
     Mutant("acquire of the next slot", COOP, "ab_empty[slot], phase ^ 1", "ab_empty[(slot + 1) % STAGES], phase ^ 1"),
@@ -125,8 +125,8 @@ KILLED = (
     Mutant("drain dropped", CLUSTER, "for _ in range(STAGES):", "for _ in range(0):"),
     Mutant("drain one short", CLUSTER, "for _ in range(STAGES):", "for _ in range(STAGES - 1):"),
     Mutant("remote release dropped", CLUSTER, REMOTE, "pass"),
-    Mutant("remote last release dropped", CLUSTER, REMOTE_LAST + "\n", "pass\n"),
-    Mutant("remote release to itself", CLUSTER, "remote_cta_rank=cta ^ 1, pred", "remote_cta_rank=cta, pred"),
+    Mutant("remote last release dropped", CLUSTER, REMOTE_LAST, "\n                pass"),
+    Mutant("remote release to itself", CLUSTER, "remote_cta_rank=cta ^ 1)", "remote_cta_rank=cta)"),
     Mutant("empty counts one CTA", CLUSTER, "arrive_count=4)", "arrive_count=2)"),
     Mutant("multicast to itself", CLUSTER, "multicast_targets=[cta, cta ^ 1]", "multicast_targets=[cta]"),
     Mutant("both load for both", CLUSTER, "pred=(count & 1) == cta,", "pred=True,"),

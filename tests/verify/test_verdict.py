@@ -165,7 +165,7 @@ FAULTS = {
     "a missing release at the end of a tile": Fault(
         COOP,
         LAST,
-        "pass",
+        "\n                pass",
         r"ab_empty is arrived on too seldom: .* waits for ab_full 10 times, and arrives",
         proven=False,
     ),
@@ -176,13 +176,11 @@ FAULTS = {
         r"nobody ever arrives on acc_full, .*: a commit is missing in the task of line \d+",
         proven=False,
     ),
-    "a release twice": Fault(
-        COOP, LAST, f"{LAST}\n                {LAST}", r"line \d+ arrives on ab_empty once too often"
-    ),
+    "a release twice": Fault(COOP, LAST, f"{LAST}{LAST}", r"line \d+ arrives on ab_empty once too often"),
     "a release of what is not used": Fault(
         COOP,
-        ", pred=k > 0)  # release",
-        ")",
+        "if k > 0:",
+        "if True:",
         r"line \d+ arrives on ab_empty\[3\] before its task has waited for",
         proven=False,
     ),

@@ -44,6 +44,8 @@ def compile_all(
     """
     if keep is not None and cache is not None:
         raise ValueError("a cache of results has no cubins to keep")
+    if not toolchain.is_default:
+        jobs = [replace(job, num_stages=toolchain.num_stages) for job in jobs]
     outcomes: list[Outcome | None] = [None] * len(jobs)
 
     def done(index: int, outcome: Outcome) -> None:

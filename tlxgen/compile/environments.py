@@ -35,11 +35,14 @@ class Toolchain:
     """A row of the table. `requires`: pip's requirements, all of them exact and installed without what they ask for.
 
     `folder` is where its environment is, or would be. The default has none: it is the Triton installed beside tlxgen.
+    `num_stages` is the option that kernels are compiled with: stock Triton, given more than 0, waits behind each wgmma
+    of a loop for all of them, and fbtriton takes no 0 for Hopper.
     """
 
     name: str
     requires: tuple[str, ...]
     text: str
+    num_stages: int = 1
 
     @property
     def is_default(self) -> bool:
@@ -90,7 +93,7 @@ DEFAULT = Toolchain("fbtriton", (installed.FBTRITON,), "Triton's fork with TLX")
 TOOLCHAINS = (
     DEFAULT,
     Toolchain("fbtriton-3.8", ("fbtriton==3.8.0rc3",), "the next fbtriton, a release candidate"),
-    Toolchain("utlx", ("triton==3.8.0", "triton-utlx==3.8.0.post16"), "stock Triton with the plug-in triton-utlx"),
+    Toolchain("utlx", ("triton==3.8.0", "triton-utlx==3.8.0.post16"), "stock Triton with the plug-in triton-utlx", 0),
 )
 
 

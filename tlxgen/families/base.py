@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tlxgen.errors import FamilyError, SpecError, SpecErrors, TlxgenError
-from tlxgen.plan import Plan, Role
+from tlxgen.plan import Plan, Role, portable
 from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
 from tlxgen.spec.paths import own
 
@@ -129,7 +129,7 @@ class Family:
     @functools.cached_property
     def blame(self) -> dict[str, str]:
         """Rule -> the spec path that most likely breaks it."""
-        return blame(self.axes)
+        return blame(self.axes) | dict.fromkeys(portable.RULES, "toolchain")
 
     @functools.cached_property
     def problem_extents(self) -> tuple[Extent, ...]:
@@ -212,6 +212,8 @@ class Family:
     def plan(self, spec: Any, *, guards: Mapping[str, bool], baked: Mapping[str, Value], **common: Any) -> Plan:
         """The plan of one variant."""
         plan: Plan = self._needed("plan").build(spec, guards=guards, baked=baked, **common)
+        if spec.toolchain == "utlx":
+            plan = replace(plan, reasons=(*plan.reasons, *portable.missing(plan)))
         return plan
 
     def problem(self) -> Any:

@@ -272,6 +272,10 @@ class Plan:
                 found.append(r)
         return tuple(found)
 
+    def lends(self, ring: Ring) -> bool:
+        """Whether another ring's tiles of another shape lie in the SMEM of `ring`, bank for bank."""
+        return any(r.alias == ring.name and r.reshaped and not r.slotwise and r.space == "smem" for r in self.rings)
+
     def has_ring(self, name: str) -> bool:
         return any(r.name == name for r in self.rings)
 

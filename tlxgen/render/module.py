@@ -60,7 +60,8 @@ def render(
     """
     told = context(structure, title=title, provenance=provenance, related=related)
     text = environment.render(environment.environment(templates), template, told)
-    text = passes.run(text, bake=structure.baked)
+    spec = structure.variants[0].spec
+    text = passes.run(text, bake=structure.baked, toolchain=spec.toolchain if spec else "fbtriton")
     steps.check(text, structure.plan, structure.baked)
     text = _format(text) if for_people else text
     text = _with_rows(text, [f"triton.Config({row.kwargs}, {row.options})" for row in _rows(structure)])

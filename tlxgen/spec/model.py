@@ -165,6 +165,15 @@ class CommonSpec(SpecModel):
             sm100="Blackwell (B200, GB200): tcgen05 by one thread, accumulators in tensor memory.",
         ),
     )
+    toolchain: Literal["fbtriton", "utlx"] = Field(
+        default="fbtriton",
+        repr=False,  # no plan depends on it
+        description="What compiles the kernel. For utlx, variants that stock Triton lacks something for are rejected.",
+        json_schema_extra=choices(
+            fbtriton="fbtriton, which has all of TLX.",
+            utlx="Stock Triton with the plug-in triton-utlx, and fbtriton too; docs/toolchains.md says what it lacks.",
+        ),
+    )
     description: Annotated[str, AfterValidator(_readable)] = Field(
         default="", description="A sentence for the generated file's docstring."
     )

@@ -27,7 +27,13 @@ from tlxgen.plan import Plan
 from tlxgen.spec import Document
 
 Shape = tuple[int, ...]
-NO_MATTER = {"description", "variants", "check", "tuned"}  # keys of a spec that do not affect a variant's speed
+NO_MATTER = {
+    "description",
+    "toolchain",
+    "variants",
+    "check",
+    "tuned",
+}  # keys of a spec that do not affect a variant's speed
 PARALLEL_FROM = 4  # least number of modules for which processes are started
 RENDERER = ["tlxgen.cli", "tlxgen.render.module"]  # imports of a rendering process
 

@@ -88,7 +88,7 @@ FAULTS = (
     Mutant("slots of dS that overlap", SMALL, "ds_slot * 2", "ds_slot", 0, SQUARE),
     Mutant("scores of a part not awaited", SMALL, "_wait(2, next_scores)", "_wait(3, next_scores)", 0, SQUARE),
     Mutant("dP of a part not awaited", SMALL, "dp = tlx.async_dot_wait(1, dp)", "pass", 0, SQUARE),
-    Mutant("numbers of the wrong part", SMALL, "lse_tiles[q_slot], [64]", "lse_tiles[q_slot], [0]", 0, SQUARE),
+    Mutant("numbers of the wrong part", SMALL, "lse_tiles[q_slot], [0, 64]", "lse_tiles[q_slot], [0, 0]", 0, SQUARE),
     Mutant("dV and dK in one buffer", SMALL, "grad_tiles[replica * 2 + 1]", "grad_tiles[replica * 2]", 0, SQUARE, 2),
     Mutant("dK in the other's buffer", SMALL, "grad_tiles[replica * 2 + 1]", "grad_tiles[replica + 1]", 0, SQUARE, 2),
     Mutant("dO released before dV is done, alone", KV, "_wait(1, dv)", "_wait(2, dv)", 0, SQUARE),

@@ -79,7 +79,8 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype),)
     do: tuple[Tile, ...] = (Tile("do", (queries, columns), facts.dtype),)
     if facts.softmax:
-        q, do = (*q, Tile("lse", (queries,), fp32)), (*do, Tile("delta", (queries,), fp32))
+        # One row, not one dimension: stock Triton's TMA copies have tiles of two.
+        q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
     ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
     grad = Tile("grad", (block, columns), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)

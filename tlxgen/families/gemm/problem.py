@@ -116,12 +116,14 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     yield from (GRID, SPIN)
     yield Waiver(
         ("no-round",),
-        r"for k in range\((min\(STAGES - 1, )?k_tiles\)",
+        r"for k in (tl\.)?range\((min\(STAGES - 1, )?k_tiles\b",
         "of an empty sum nothing is launched: K is at least 1",
     )
     tail, tile = spec.schedule.tail, spec.tile
     if tail != "whole":
-        yield Waiver(("no-round",), r"for k in range\(trips_of", "a part of K is cut no smaller than a tile of it")
+        yield Waiver(
+            ("no-round",), r"for k in (tl\.)?range\(trips_of", "a part of K is cut no smaller than a tile of it"
+        )
     after = tail == "split" and spec.schedule.fix_up == "after"
     if after and tile.m * tile.n >= 2**14:
         why = "of at most 32 parts, at most 16 CTAs share the 32 stripes of a tile, or more, or two CTAs an even number"

@@ -16,12 +16,21 @@ from tlxgen.render.passes.dead import RemoveDeadCode
 from tlxgen.render.passes.fold import FoldConstants, written_constants
 from tlxgen.render.passes.order import OrderDefinitions
 from tlxgen.render.passes.unused import RemoveUnused
+from tlxgen.render.passes.waits import KeepProductsInFlight
 
-__all__ = ["BakeConstants", "FoldConstants", "OrderDefinitions", "RemoveDeadCode", "RemoveUnused", "run"]
+__all__ = [
+    "BakeConstants",
+    "FoldConstants",
+    "KeepProductsInFlight",
+    "OrderDefinitions",
+    "RemoveDeadCode",
+    "RemoveUnused",
+    "run",
+]
 
 
-def run(source: str, *, bake: Mapping[str, int | bool | float | str]) -> str:
-    """Substitutes the constants `bake` in `source`, and removes everything that is then trivial, dead or unused.
+def run(source: str, *, bake: Mapping[str, int | bool | float | str], toolchain: str = "fbtriton") -> str:
+    """Substitutes the constants `bake` in `source` for `toolchain`, and removes what is then trivial, dead or unused.
 
     Raises TemplateFault, with the place in the rendered text, when `source` is not Python.
     """
@@ -32,6 +41,8 @@ def run(source: str, *, bake: Mapping[str, int | bool | float | str]) -> str:
         before = module
         for simplify in passes:
             module = simplify(module)
+    if toolchain == "utlx":
+        module = KeepProductsInFlight()(module)
     return OrderDefinitions()(module).code
 
 
