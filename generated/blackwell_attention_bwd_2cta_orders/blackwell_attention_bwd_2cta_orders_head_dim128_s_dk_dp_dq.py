@@ -171,8 +171,9 @@ def blackwell_attention_bwd_2cta_orders_head_dim128_s_dk_dp_dq_kernel(
     dv_tiles = tlx.local_alloc((128, 128), tl.float32, 1, tlx.storage_kind.tmem)
     dk_tiles = tlx.local_alloc((128, 128), tl.float32, 1, tlx.storage_kind.tmem)
     sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by a commit of mma, in each of 2 CTAs
-    part_tiles = tlx.local_alloc((128, 16), tlx.dtype_of(dq_desc), 2)
-    grad_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(dk_desc), 2, reuse=part_tiles)
+    part_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    part_tiles = tlx.local_alloc((128, 16), tlx.dtype_of(dq_desc), 2, reuse=part_storage)
+    grad_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(dk_desc), 2, reuse=part_storage)
     batch, kv_head, pair_key = item_at(tl.program_id(0) // 2, B, H_KV, N_K, GROUP_H)
     cta = tlx.cluster_cta_rank()
     key = pair_key + cta * 128  # this CTA's keys

@@ -139,8 +139,9 @@ def blackwell_attention_bwd_orders_head_dim64_dk_dq_dp_tmem_no_reuse_kernel(
     dv_tiles = tlx.local_alloc((128, 64), tl.float32, 1, tlx.storage_kind.tmem)
     dk_tiles = tlx.local_alloc((128, 64), tl.float32, 1, tlx.storage_kind.tmem)
     sums_full = tlx.alloc_barriers(1, arrive_count=1)  # by a commit of mma
-    part_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(dq_desc), 2)
-    grad_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(dk_desc), 2, reuse=part_tiles)
+    part_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    part_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(dq_desc), 2, reuse=part_storage)
+    grad_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(dk_desc), 2, reuse=part_storage)
     batch, kv_head, key = item_at(tl.program_id(0), H_KV, N_K)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads

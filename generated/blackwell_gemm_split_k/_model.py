@@ -98,6 +98,7 @@ class Rates(NamedTuple):
     exchange: float  # bytes a clock that a CTA stores into another's shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
+    beyond: float  # more, of a line of a row beyond the end of an operand, which TMA fills with zeros
 
 
 class Gpu(NamedTuple):
@@ -180,6 +181,8 @@ class Clocks:
     ) -> None:
         block_m, block_n, block_k = kernel.tile
         cluster_m, cluster_n, cluster_k = kernel.cluster
+        if kernel.swap:
+            cluster_m, cluster_n = cluster_n, cluster_m
         self.kernel, self.rates = kernel, rates
         self.block_m, self.block_n, self.block_k = kernel.tile
         self.cluster_m, self.cluster_n = cluster_m, cluster_n
@@ -187,7 +190,8 @@ class Clocks:
         self.rows, self.columns = block_m * cluster_m, block_n * cluster_n
         self.parts = kernel.split * cluster_k
         self.a, self.b = (types.b, types.a) if kernel.swap else (types.a, types.b)
-        self.ctas = gpu.sms // cluster * cluster or gpu.sms
+        # A cluster lies within a GPC, and SMs of a GPC are left over that do not make a whole one.
+        self.ctas = (gpu.sms if cluster <= 2 else gpu.sms * 15 // 16) // cluster * cluster or gpu.sms
         self.group = kernel.group_m * cluster_m
 
         # Of a slot: what tensor cores take for it, each row and column of it from L2, and barriers.
@@ -219,6 +223,11 @@ class Clocks:
         ghz = gpu.ghz or rates.ghz
         self.memory = rates.memory * ((gpu.memory or rates.peak) / rates.peak) / (ghz * 1e3)  # a clock
         self.l2_bytes = rates.l2_bytes if gpu.l2 is None else gpu.l2 * 0.8
+        # Rows of a tile beyond the end of an operand whose rows lie along K: TMA fills lines of them with zeros.
+        lines = (block_k * self.a / cluster_n / LINE, block_k * self.b / cluster_m / LINE)
+        self.a_beyond, self.b_beyond = (
+            rates.beyond * x if rows_of and not any(widths) else 0.0 for x, rows_of in zip(lines, along_k, strict=True)
+        )
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -272,6 +281,10 @@ class Clocks:
         slots = -((k // -self.block_k) // self.parts)
         high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
+        above, beside = tiles_m * block_m - m, tiles_n * block_n - n  # rows beyond M, and columns beyond N
+        if tiles_m * tiles_n > self.ctas:  # not of the tile that the launch waits for
+            above, beside = above / tiles_m, beside / tiles_n
+        zeros = self.a_beyond * min(above, block_m) + self.b_beyond * min(beside, block_n)
         loaded = self.a_slot * high + self.b_slot * wide
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k
@@ -290,7 +303,7 @@ class Clocks:
             if read_once is not None and read_once * at_work < unique:  # everything stays: it is read once
                 unique = read_once * at_work
             latency = self.latency + self.cold * unique / (at_work * loaded)
-            return float((inner + (unique / self.memory) ** self.mix + latency**self.mix) ** self.mix_root)
+            return float((inner + (unique / self.memory) ** self.mix + latency**self.mix) ** self.mix_root) + zeros
 
         return m, n, tiles_m * tiles_n, slots, slot_of
 
@@ -399,42 +412,43 @@ def contiguous(types: Types, m: int, n: int, k: int) -> Pitches:
 # What NVIDIA H200 was measured to do.
 RATES = Rates(
     ghz=1.98,
-    memory=4.799e+06,
+    memory=4.8e+06,
     peak=4.917e+06,
     l2_bytes=4.1943e+07,
-    throttle=0.3298,
-    launch=2.105,
-    start=838.5,
+    throttle=0.3092,
+    launch=1.966,
+    start=1115,
     gap=1500,
-    tile=614.2,
-    store=16.03,
-    hidden=0.1316,
-    alone=1.001,
-    issue=27.18,
-    blunt=2.827,
-    slot=5.191,
-    narrow=5.092,
+    tile=912.2,
+    store=16,
+    hidden=0.09209,
+    alone=1.053,
+    issue=24.93,
+    blunt=3.429,
+    slot=2.991,
+    narrow=5.111,
     wait=60,
     adding=85.4,
-    adding_alone=147,
+    adding_alone=144.3,
     added=128,
-    l2=97.06,
-    line=1.199,
-    sector=1.372,
-    blend=6.583,
-    mix=2.856,
-    page=17.54,
-    latency=665.9,
-    cold=2318,
-    meeting=1096,
-    pair=24.83,
-    parts=19440,
+    l2=93.32,
+    line=1.2,
+    sector=1.408,
+    blend=7.082,
+    mix=3.393,
+    page=7.308,
+    latency=1111,
+    cold=1344,
+    meeting=1046,
+    pair=54.51,
+    parts=19950,
     few=17000,
-    helped=501.9,
+    helped=784.8,
     second=3,
-    mark=3864,
-    fix=133.6,
+    mark=5123,
+    fix=157.2,
     exchange=4,
     pointers=4.5,
     copied=24,
+    beyond=0.6973,
 )

@@ -124,17 +124,18 @@ def hopper_attention_bwd_keys_causal_bottom_right_kernel(
     v_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
     q_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(q_desc), Q_STAGES)
-    lse_tiles = tlx.local_alloc((64,), tlx.dtype_of(lse_desc), Q_STAGES)
+    lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
-    delta_tiles = tlx.local_alloc((64,), tlx.dtype_of(delta_desc), DO_STAGES)
+    delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_tiles)
+    dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2, reuse=dq_storage)
+    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
@@ -189,11 +190,11 @@ def hopper_attention_bwd_keys_causal_bottom_right_kernel(
                 tlx.barrier_wait(do_full[do_slot], do_phase)
                 dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
                 ds_slot, ds_phase = ring_slot(count, 2)
-                lse_log2 = tlx.local_load(lse_tiles[q_slot])
+                lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
                 # Counted from the ends of both sequences, where the last query stands at the last key.
                 p = probabilities(scores, lse_log2, row - N_Q, key - n_k, 0, 0, scale_log2)
                 dp = tlx.async_dot_wait(0, dp)
-                delta = tlx.local_load(delta_tiles[do_slot])
+                delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
                 ds = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
                 dv = tlx.async_dot(p.to(tlx.dtype_of(q_desc)), do_tiles[do_slot], dv)
                 tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)

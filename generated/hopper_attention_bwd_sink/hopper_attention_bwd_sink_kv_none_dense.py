@@ -104,11 +104,11 @@ def hopper_attention_bwd_sink_kv_none_dense_kernel(
     v_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
     q_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(q_desc), Q_STAGES)
-    lse_tiles = tlx.local_alloc((64,), tlx.dtype_of(lse_desc), Q_STAGES)
+    lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
-    delta_tiles = tlx.local_alloc((64,), tlx.dtype_of(delta_desc), DO_STAGES)
+    delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2)
@@ -160,9 +160,9 @@ def hopper_attention_bwd_sink_kv_none_dense_kernel(
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
                 dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
-                lse_log2 = tlx.local_load(lse_tiles[q_slot])
+                lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
                 p = probabilities(scores, lse_log2, key, N_K, scale_log2)
-                delta = tlx.local_load(delta_tiles[do_slot])
+                delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
                 dp = tlx.async_dot_wait(0, dp)
                 ds = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
                 dv = tlx.async_dot(p.to(tlx.dtype_of(q_desc)), do_tiles[do_slot], dv)

@@ -32,7 +32,7 @@ KERNELS = (
     (Kernel(tile=(128, 128, 128), stages=6, group_m=4, overlap=True, tail="split"), "hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split", 0),
     (Kernel(tile=(128, 128, 128), stages=6, overlap=True, tail="split"), "hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split", 1),
     (Kernel(tile=(128, 128, 128), stages=6, group_m=16, overlap=True, tail="split"), "hopper_gemm_fp8_tuned_pingpong_m1_subtiles4_split", 2),
-    (Kernel(tile=(128, 128, 128), stages=6, overlap=True, cluster=(2, 1, 1)), "hopper_gemm_fp8_tuned_pingpong_m2_subtiles2_whole", 0),
+    (Kernel(tile=(128, 128, 128), stages=6, group_m=16, overlap=True, cluster=(1, 2, 1)), "hopper_gemm_fp8_tuned_pingpong_n2_subtiles2_whole", 0),
     # fmt: on
 )
 TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True), RATES)
