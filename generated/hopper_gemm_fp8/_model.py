@@ -281,10 +281,10 @@ class Clocks:
         slots = -((k // -self.block_k) // self.parts)
         high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
-        above, beside = tiles_m * block_m - m, tiles_n * block_n - n  # rows beyond M, and columns beyond N
-        if tiles_m * tiles_n > self.ctas:  # not of the tile that the launch waits for
-            above, beside = above / tiles_m, beside / tiles_n
-        zeros = self.a_beyond * min(above, block_m) + self.b_beyond * min(beside, block_n)
+        # Rows beyond M and columns beyond N: of the last tile where the launch waits for it, else of a tile on average.
+        some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)
+        below, beside = (tiles_m * block_m - m) / some_m, (tiles_n * block_n - n) / some_n
+        zeros = self.a_beyond * min(below, block_m) + self.b_beyond * min(beside, block_n)
         loaded = self.a_slot * high + self.b_slot * wide
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k

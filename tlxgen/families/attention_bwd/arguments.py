@@ -53,11 +53,10 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         for name, of, rows in (("q", "q", facts.queries), ("k", "k", facts.keys), ("do", "dout", facts.queries)):
             yield _box(f"{name}_columns", facts.dtype.signature, (rows, half), of, facts.packed)
     if facts.softmax:
-        lead, rows = (
-            ((1,), "") if facts.packed else ((1, 1), ", ..., :n_q")
-        )  # packed: in whole tiles, zeros past an end
+        # Of packed sequences they lie in whole tiles, with zeros past an end.
+        box, part = ((1, facts.queries), "") if facts.packed else ((1, 1, facts.queries), ", ..., :n_q")
         for i, name in enumerate(("lse", "delta")):
-            yield descriptor(f"{name}_desc", "fp32", (*lead, facts.queries), "numbers", view=f"t[{i}{rows}]")
+            yield descriptor(f"{name}_desc", "fp32", box, "numbers", view=f"t[{i}{part}]")
     if facts.dq:
         rows, columns = facts.part
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
