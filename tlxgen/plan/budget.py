@@ -263,7 +263,9 @@ def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
         yield " against ".join(counts)
     for drain in parent.drains:
         told = drain.via and not _untold(plan, drain.role, drain.via, ring.fill.role)
-        if ring.behind and (told or any(told.role == drain.role for told in ring.drains)):
+        # A product is issued after its role has heard; a copy may be issued ahead.
+        in_order = told and ring.fill.kind == "commit"
+        if ring.behind and (in_order or any(heard.role == drain.role for heard in ring.drains)):
             continue  # before it is filled, who reads the other releases it, or tells by the rings of `via`
         if (drain.role != ring.fill.role and not told) or drain.replicas * drain.ctas > 1:
             yield f"{drain.replicas * drain.ctas} x {drain.role} may still read them when {ring.fill.role} writes"

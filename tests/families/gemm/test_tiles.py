@@ -86,14 +86,14 @@ def test_a_quotient_by_multiplication_is_exact(divisor: int, dividend: int, offs
         assert names["quotient"](x, divisor, names["reciprocal"](divisor)) == x // divisor
 
 
-def test_only_a_cluster_reaches_past_the_edge_of_c_and_by_one_tile(toys: list[Toy]) -> None:
+def test_only_a_cluster_reaches_past_the_edge_of_c_and_never_as_a_whole(toys: list[Toy]) -> None:
     def check(problem: Problem) -> None:
         rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
         for program in range(problem.programs):
             for item in next(iter(problem.walks(program).values()))[0]:
                 row, column, _ = problem.tile(item, program)
-                inside = row < rows and column < columns
-                assert inside or (problem.toy.cluster == 2 and (row == rows) + (column == columns) == 1)
+                beyond = max(row - rows + 1, 0), max(column - columns + 1, 0)
+                assert min(beyond) == 0 and max(beyond) < problem.toy.cluster
 
     for_every_problem(toys, check)
 
@@ -110,17 +110,21 @@ def test_every_role_of_a_cta_walks_the_same_items_in_the_same_order(toys: list[T
 
 
 def test_the_ctas_of_a_cluster_take_neighbouring_tiles_of_the_same_item(toys: list[Toy]) -> None:
-    clusters = [toy for toy in toys if toy.cluster == 2 and toy.parts == 1]
-    assert clusters
+    clusters = [toy for toy in toys if toy.cluster > 1 and toy.parts == 1]
+    assert {toy.cluster for toy in clusters} == {2, 4}
 
     def check(problem: Problem) -> None:
-        assert problem.programs % 2 == 0
-        for program in range(0, problem.programs, 2):
+        ctas = problem.toy.cluster
+        assert problem.programs % ctas == 0
+        for program in range(0, problem.programs, ctas):
             walks = problem.walks(program)
-            assert problem.walks(program + 1) == walks
+            assert [problem.walks(program + rank) for rank in range(1, ctas)] == [walks] * (ctas - 1)
             item = next(iter(walks.values()))[0][0]
-            (row, column, part), other = problem.tile(item, program), problem.tile(item, program + 1)
-            assert other in ((row + 1, column, part), (row, column + 1, part))
+            row, column, part = problem.tile(item, program)
+            tiles = [problem.tile(item, program + rank) for rank in range(ctas)]
+            down = [(row + rank, column, part) for rank in range(ctas)]
+            across = [(row, column + rank, part) for rank in range(ctas)]
+            assert tiles in (down, across)
 
     for_every_problem(clusters, check)
 
