@@ -40,6 +40,11 @@ ARGUED = (
         at=r"cluster_",
     ),
     Equivalent(
+        "The item past the last lies beyond M or N in every role: TMA loads zeros there and stores nothing.",
+        (("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, BLOCK_M\) \* tl\.cdiv\(N, BLOCK_N\)) -> \1 \+ 1"),),
+        at=r"hopper_gemm_pingpong_mbarrier",
+    ),
+    Equivalent(
         "The one task both loads and multiplies. Before it loads into a slot it has itself waited for the slot's last "
         "load, and, with async_dot_wait, for the wgmma that read it; among its warps there is a bar.sync before each "
         "TMA load (read in the PTX of these very mutants). The ring's empty barriers order what is ordered anyway.",
