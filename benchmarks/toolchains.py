@@ -3,8 +3,8 @@
     python benchmarks/toolchains.py --toolchain fbtriton --toolchain utlx --out rows.jsonl
     python benchmarks/toolchains.py --toolchain utlx=~/utlx --check --out rows.jsonl
 
-A toolchain is a name that `tlxgen doctor` knows, or NAME=FOLDER with a folder that holds its Triton (../shared/tools
-has a script that packs one for a host without pip); fbtriton alone is the one of this Python. All kernels of the first
+A toolchain is a name that `tlxgen doctor` knows, or NAME=FOLDER with a folder that holds its Triton, for a host without
+pip; fbtriton alone is the one of this Python. All kernels of the first
 config of each structure are compiled, without a GPU. A row is a line of JSON in --out; structures that have one there
 for this source and toolchain are not done again. SPEC defaults to all of specs/hopper_*.yaml.
 """
