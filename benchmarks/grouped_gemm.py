@@ -2,7 +2,7 @@
 
     python benchmarks/grouped_gemm.py [SECTION,...] [--seconds 420] [--json FILE]
 
-Sections: forward, weights, fp8, block, swiglu, dynamic, decode, host, numbers.
+Sections: picked, forward, weights, fp8, block, swiglu, dynamic, decode, host, numbers.
 
 Sizes of groups are alike (uniform), or drawn so that one has half of all rows and one none, at any row (skewed). All
 candidates are built first and compiled by child processes, as many at a time as there are cores; then this process
@@ -10,6 +10,7 @@ times one problem after another, all candidates of a problem in turns, on cold i
 held against float64 before it is timed. What is not timed after `--seconds` is left out; figures are written after each
 problem. `ratio` is the speed over torch's own kernel of the same run; a problem's best candidate counts.
 
+picked: the shipped packages, each with its own pick, on the problems of forward, weights, fp8 and decode.
 block: fp8 with scales of 1 x 128 and 128 x 128, beside nothing of torch's; fp8_2 of section fp8 has sums as exact.
 swiglu: the first layer of experts, beside torch's grouped product and the activation.
 dynamic: tiles in every so many-th turn, and drawn from a counter, on skewed sizes; rows that share A's tiles for longer
@@ -23,6 +24,7 @@ tiles that are drawn: with the counter that the replay before has left), and tor
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import os
@@ -34,6 +36,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 Shape = tuple[int, int, int, int]
@@ -46,6 +49,13 @@ SHAPES: tuple[Shape, ...] = (
     (16, 2048, 768, 2048),
 )
 FP8_SHAPES = SHAPES[:3]
+SHIPPED = {  # by section, the package that a user of its problems calls
+    "forward": "hopper_grouped_gemm",
+    "weights": "hopper_grouped_gemm_weights_split",
+    "fp8": "hopper_grouped_gemm_fp8",
+    "decode": "hopper_grouped_gemm_given",
+}
+ROOT = Path(__file__).resolve().parents[1]
 # First configs, whose numbers are held against float64, and of which graphs are captured.
 NUMBERED = (
     "forward_0",
@@ -166,6 +176,34 @@ class Candidate:
         structure = kernels_of(self.spec).structures[0]
         module = load_file(self.made / self.spec.stem / f"{structure.name}.py")
         return module, structure.variants[self.config].spec, module.CONFIGS[self.config]
+
+
+class Shipped(Candidate):
+    """A package of generated/, whose function picks the structure and the config."""
+
+    def __init__(self, name: str, structure: str = "") -> None:
+        super().__init__(ROOT / "specs" / f"{name}.yaml", ROOT / "generated", -1)
+        self.structure = structure
+
+    @property
+    def name(self) -> str:
+        return f"{self.spec.stem}, its own pick"
+
+    def load(self) -> tuple[Any, Any, Any]:
+        """The functions that a call needs, the spec of the first variant, and no config."""
+        from tlxgen.families import kernels_of
+        from tlxgen.loading import load_file
+
+        structures = kernels_of(self.spec).structures
+        structure = next(s for s in structures if s.name.endswith(self.structure))
+        spec = structure.variants[0].spec
+        assert spec is not None
+        if str(ROOT / "generated") not in sys.path:
+            sys.path.insert(0, str(ROOT / "generated"))
+        outputs = load_file(self.made / self.spec.stem / f"{structure.name}.py").outputs
+        name = f"{spec.name}_{self.structure}" if self.structure else spec.name
+        function = getattr(importlib.import_module(self.spec.stem), name)
+        return SimpleNamespace(**{spec.name: function, "outputs": outputs}), spec, None
 
 
 def built(sections: list[str], work: Path) -> dict[str, list[Candidate]]:
@@ -493,6 +531,13 @@ def tasks(found: dict[str, list[Candidate]], turns: int) -> Iterator[Callable[[]
         ):
             for shape in shapes if section in found else ():
                 yield lambda a=(section, shape, skewed, found[section], turns): timed(*a)  # type: ignore[misc]
+        for section, shapes in (("forward", SHAPES), ("weights", SHAPES), ("fp8", FP8_SHAPES)):
+            for shape in shapes if "picked" in found else ():
+                one: list[Candidate] = [Shipped(SHIPPED[section])]
+                yield lambda a=(section, shape, skewed, one, turns): timed(*a)  # type: ignore[misc]
+    for experts, tokens in DECODE if "picked" in found else ():
+        one = [Shipped(SHIPPED["decode"], "masked_m")]
+        yield lambda a=(experts, tokens, one, turns): decode(*a)  # type: ignore[misc]
     rows = [c for c in found.get("dynamic", ()) if c.spec.stem != "dynamic_4"]
     for shape in SHAPES if rows else ():
         yield lambda a=("dynamic", shape, True, rows, turns): timed(*a)  # type: ignore[misc]
