@@ -8,9 +8,7 @@ from typing import Any
 
 import torch
 
-from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import GAP, Shape, Tensors, random, shapes
-from tlxgen.families.kit.unseen import GRID
 
 from .reference import blocked, quantized
 from .spec import BLOCK, QuantizeSpec
@@ -25,11 +23,6 @@ def simulated_shapes(spec: QuantizeSpec, constants: Mapping[str, int], sms: int)
     """One element; ragged tiles whose last block of 32 is cut off; whole blocks of scales."""
     m, n = constants["BLOCK_M"], constants["BLOCK_N"]
     yield from ((1, 1), (m + 35, n + 3), (128, 2 * n))
-
-
-def unseen(spec: QuantizeSpec) -> Iterator[Waiver]:
-    """Waivers for what no run can exercise, with reasons."""
-    yield GRID
 
 
 def inputs(spec: QuantizeSpec, shape: Shape, device: torch.device) -> Tensors:
