@@ -13,7 +13,7 @@ from tlxgen.families.kit.matrices import GAP, Shape, Tensors, random, shapes
 from .reference import blocked, quantized
 from .spec import BLOCK, QuantizeSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
 
 POISON = 0x7F  # NaN of e4m3; as a scale 1
 SPREAD = {"bf16": 40, "fp32": 40, "fp16": 8}  # powers of two by which blocks may differ
