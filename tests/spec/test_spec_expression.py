@@ -233,7 +233,6 @@ TOKENS += [
 ]
 
 
-@settings(max_examples=400, deadline=None)
 SMALL = st.sampled_from([0, 1, 2, True, "a", None])
 
 
@@ -255,6 +254,7 @@ def test_only_names_that_decide_are_read() -> None:
     assert compile_expression("[b.c, a, d] in [[2, 2, 3], [3, 1, 3]]").run(read) is False and asked[1:] == ["b.c", "a"]
 
 
+@settings(max_examples=400, deadline=None)
 @given(st.one_of(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.text(max_size=30)))
 def test_never_another_exception(text: str) -> None:
     try:
