@@ -20,7 +20,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -447,7 +447,7 @@ def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:
     step = on_step or (lambda done, total: None)
     step(0, len(jobs))
     texts: list[str] = []
-    if len(jobs) < PARALLEL_FROM:
+    if len(jobs) < PARALLEL_FROM or parent_process():  # a worker starts no others
         for job in jobs:
             texts.append(job.render())
             step(len(texts), len(jobs))

@@ -15,6 +15,8 @@ def above(text: str, width: int) -> str:
     Black would wrap the line and leave the comment behind the closing bracket. Comments between brackets stay.
     """
     lines = text.splitlines(keepends=True)
+    if not any(len(line) > width and "#" in line for line in lines):
+        return text
     depth, first = 0, 1  # number of open brackets, and first row of the statement
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.OP:
