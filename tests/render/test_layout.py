@@ -87,7 +87,8 @@ def test_unusual_forms_are_left_to_black(text: str) -> None:
 
 
 def test_lines() -> None:
-    text = 'def f(\n    a,  # "one\n):\n    """Doc\n\n    # no comment"""\n\n    # two\n    return "a#b" + f(\n        {1: [2]}\n    )\n'
+    text = 'def f(\n    a,  # "one\n):\n    """Doc\n\n    # no comment"""\n\n    # two\n'
+    text += '    return "a#b" + f(\n        {1: [2]}\n    )\n'
     assert lines.split(text) == [
         ('def f(\n    a,  # "one\n):', 0, 0, False),
         ('"""Doc\n\n    # no comment"""', 4, 0, False),

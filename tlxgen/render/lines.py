@@ -7,6 +7,7 @@ for each text. This module imports nothing of tlxgen.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,6 +29,16 @@ class Line(NamedTuple):
     column: int
     blanks: int
     is_comment: bool
+
+
+def rows(source: str) -> Iterator[tuple[str, bool]]:
+    """The physical lines, and whether each is a whole logical line. Raises UnusualError."""
+    depth, quote = 0, ""
+    for row in source.split("\n"):
+        begins = not depth and not quote
+        opened, quote = _effect(row, quote)
+        depth += opened
+        yield row, begins and not depth and not quote
 
 
 def split(source: str) -> list[Line]:
