@@ -5,6 +5,7 @@ What one spec has rendered, formatted and parsed serves the next ones of its pro
 
 from __future__ import annotations
 
+import copyreg
 import gc
 import os
 import warnings
@@ -17,10 +18,13 @@ from pathlib import Path
 
 from tlxgen import stamp
 from tlxgen.build import Built, build, folder_of
-from tlxgen.errors import TlxgenError
+from tlxgen.errors import SpecErrors, TlxgenError
 
 Outcome = tuple["Built | TlxgenError", list[warnings.WarningMessage]]
 FROM = 4  # least number of specs to build for which workers are started
+
+# As its errors: pickle would call it with its text. It stands here as records of the simulator depend on `errors`.
+copyreg.pickle(SpecErrors, lambda error: (SpecErrors, (error.errors,)))
 
 
 @dataclass(frozen=True)

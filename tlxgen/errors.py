@@ -93,10 +93,6 @@ class SpecErrors(TlxgenError):
         self.errors = sorted(errors, key=lambda e: e.location or Location("", 0, 0))
         super().__init__("\n".join(str(e) for e in self.errors))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """As its errors: it may come from another process."""
-        return type(self), (self.errors,)
-
     def __str__(self) -> str:
         return self.message
 

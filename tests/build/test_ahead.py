@@ -10,13 +10,13 @@ import pytest
 
 from tlxgen import ahead
 from tlxgen.build import build
-from tlxgen.errors import EditedError, Location, SpecError, SpecErrors
+from tlxgen.errors import EditedError, Location, SpecError, SpecErrors, SpecWarning
 from tlxgen.verbs.build import Options, run
 
 from .project import Project
 
 PLAIN = ""
-WARNED = "keep: [tile.n]\nvariants: {axes: {tile.n: [128]}}\n"
+WARNED = "variants: {axes: {rings.ab.stages: [2, 40]}}\n"
 
 
 @pytest.fixture
@@ -31,7 +31,10 @@ def many(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_workers_build_what_one_process_builds(
     many: list[Path], project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SpecErrors, match=r"three.yaml:5:1: unknown key 'tiles'"):
+    with (
+        pytest.warns(SpecWarning, match=r"two.yaml:5:40: no variant is left with rings.ab.stages=40"),
+        pytest.raises(SpecErrors, match=r"three.yaml:5:1: unknown key 'tiles'"),
+    ):
         run(many, Options())
     told = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in told] == [str(many[i]) for i in (0, 1, 3)]
