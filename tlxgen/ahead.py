@@ -6,7 +6,6 @@ What one spec has rendered, formatted and parsed serves the next ones of its pro
 from __future__ import annotations
 
 import copyreg
-import gc
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tlxgen import stamp
-from tlxgen.build import Built, build, folder_of
+from tlxgen.build import Built, build, collect_seldom, folder_of
 from tlxgen.errors import SpecErrors, TlxgenError
 
 Outcome = tuple["Built | TlxgenError", list[warnings.WarningMessage]]
@@ -55,12 +54,6 @@ def start(stack: ExitStack, specs: Sequence[Path], out: Path | None, *, check: b
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=collect_seldom)
     stack.callback(pool.shutdown, cancel_futures=True)
     return Ahead({spec: pool.submit(_build, spec, out, check, force) for spec in waiting})
-
-
-def collect_seldom() -> None:
-    """Makes Python look for cycles of objects more seldom. Syntax trees have none, and their search takes a third of
-    the time of a build."""
-    gc.set_threshold(100_000, 20, 20)
 
 
 def _build(spec: Path, out: Path | None, check: bool, force: bool) -> Outcome:

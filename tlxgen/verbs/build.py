@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tlxgen import ahead
-from tlxgen.build import Built, Prepared, Step, build, prepare
+from tlxgen.build import Built, Prepared, Step, build, collect_seldom, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.orphans import Orphan, orphans
 from tlxgen.project import from_here
@@ -55,7 +55,7 @@ def run(specs: list[Path], options: Options) -> int:
                 print(line)
         return built
 
-    ahead.collect_seldom()
+    collect_seldom()
     with ExitStack() as stack:
         elsewhere = ahead.start(stack, specs, out, check=check, force=force)
         done = _each(specs, one)
