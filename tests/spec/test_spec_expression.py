@@ -233,6 +233,27 @@ TOKENS += [
 ]
 
 
+SMALL = st.sampled_from([0, 1, 2, True, "a", None])
+
+
+@given(st.lists(st.tuples(SMALL, SMALL), max_size=4), st.tuples(SMALL, SMALL), st.booleans())
+def test_a_tuple_is_one_of_the_rows_as_in_python(rows: list[object], values: tuple[object, ...], lists: bool) -> None:
+    shown = repr([list(row) for row in rows] if lists else tuple(rows))  # type: ignore[call-overload]
+    read = dict(zip("xy", values, strict=True)).__getitem__
+    assert compile_expression(f"[x, y] in {shown}").run(read) is (values in rows)
+
+
+def test_only_names_that_decide_are_read() -> None:
+    asked: list[str] = []
+
+    def read(name: str) -> object:
+        asked.append(name)
+        return {"a": 1, "b.c": 2, "d": 3}[name]
+
+    assert compile_expression("a == 2 and b.c == 2").run(read) is False and asked == ["a"]
+    assert compile_expression("[b.c, a, d] in [[2, 2, 3], [3, 1, 3]]").run(read) is False and asked[1:] == ["b.c", "a"]
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.text(max_size=30)))
 def test_never_another_exception(text: str) -> None:

@@ -192,6 +192,18 @@ def test_points_are_the_product(tmp_path: Path, data: st.DataObject) -> None:
         assert bool(point.rejected) == (m > 4 * n or m * n > 256 * 256 or m * n > limit)
 
 
+def test_a_walk_stops_where_the_first_axes_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition that is broken by its first name leaves the values of its other axes unread."""
+    axes = "tile.m: [16, 32, 48, 64], tile.n: [64, 80, 96, 112], rings.ab.stages: [1, 2, 3, 4], rings.c.stages: [1, 2]"
+    require = "'[tile.m, tile.n, rings.ab.stages, rings.c.stages] in [[64, 96, 2, 1]]'"
+    judged: list[object] = []
+    verdict = variants._Early._verdict
+    monkeypatch.setattr(variants._Early, "_verdict", lambda s, fixed: judged.append(fixed) or verdict(s, fixed))
+    expansion = points(tmp_path, f"variants:\n  axes: {{{axes}}}\n  require: [{require}]\n")
+    assert len(expansion.accepted) == 1 and sum(expansion.rules.values()) == len(expansion) - 1 == 4 * 4 * 4 * 2 - 1
+    assert len(judged) < 60
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_rejections_are_counted_as_if_each_point_were_asked(tmp_path: Path, data: st.DataObject) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlxgen.render.module import LINE_LENGTH
+from tlxgen.render.layout import LINE_LENGTH
 
 MARK = "Written by tlxgen bench --tritonbench"
 HEAD = '''"""{name} in TritonBench. Place this file at tritonbench/operators/{name}/__init__.py.

@@ -1,9 +1,12 @@
-"""Moves long comments in generated source. This module imports nothing of tlxgen."""
+"""Moves long comments in generated source. This module imports nothing of tlxgen but `lines`."""
 
 from __future__ import annotations
 
 import io
 import tokenize
+from functools import lru_cache
+
+from tlxgen.render.lines import KNOWN, UnusualError, rows
 
 
 def above(text: str, width: int) -> str:
@@ -14,6 +17,16 @@ def above(text: str, width: int) -> str:
 
     Black would wrap the line and leave the comment behind the closing bracket. Comments between brackets stay.
     """
+    try:
+        return "\n".join(
+            _above(row, width) if alone and len(row) > width and "#" in row else row for row, alone in rows(text)
+        )
+    except UnusualError:
+        return _above(text, width)
+
+
+@lru_cache(maxsize=KNOWN)
+def _above(text: str, width: int) -> str:
     lines = text.splitlines(keepends=True)
     depth, first = 0, 1  # number of open brackets, and first row of the statement
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -27,5 +40,6 @@ def above(text: str, width: int) -> str:
             code = line[:column].rstrip()
             if code and row == first and token.end[1] > width:
                 indent = line[: len(line) - len(line.lstrip())]
-                lines[row - 1] = f"{indent}{token.string}\n{code}\n"
+                end = "\n" if line.endswith("\n") else ""
+                lines[row - 1] = f"{indent}{token.string}\n{code}{end}"
     return "".join(lines)

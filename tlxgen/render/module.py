@@ -12,9 +12,8 @@ from tlxgen.loading import HOST
 from tlxgen.plan import Plan
 from tlxgen.plan.sketch import sketch
 
-from . import comments, environment, passes, steps
+from . import comments, environment, layout, passes, steps
 
-LINE_LENGTH = 120
 PACKAGE = "lib/package.py.j2"
 
 
@@ -181,9 +180,7 @@ def _asserts(plan: Plan) -> tuple[tuple[str, str], ...]:
 
 
 def _format(text: str) -> str:
-    import black
-
-    return black.format_str(comments.above(text, LINE_LENGTH), mode=black.Mode(line_length=LINE_LENGTH))
+    return layout.formatted(comments.above(text, layout.LINE_LENGTH))
 
 
 def _with_rows(text: str, rows: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
 import re
@@ -22,7 +23,9 @@ _MAX_BITS = 256  # limit of every intermediate integer
 _WORDS = {"true": "True", "false": "False", "null": "None"}  # YAML's -> Python's
 _OTHER_LANGUAGES = {r"&&": "and", r"\|\|": "or", r"!(?!=)": "not", r"(?<![=!<>])=(?!=)": "=="}
 
-Evaluator = Callable[[Any], Any]
+Read = Callable[[str], Any]  # dotted name -> value
+Evaluator = Callable[[Read], Any]
+FAULTS = (ArithmeticError, TypeError, ValueError)  # what an evaluation raises
 
 
 class ExpressionFault(ValueError):
@@ -53,19 +56,19 @@ class Expression:
     text: str
     names: dict[str, int]
     compared: tuple[Compared, ...]
-    _run: Evaluator = field(repr=False, compare=False)
+    run: Evaluator = field(repr=False, compare=False)  # its value, of which it reads no more names than it needs
 
     def evaluate(self, spec: Any) -> Any:
         """The value at one spec; a name below an absent (null) key is None. Raises ExpressionFault with the values."""
         try:
-            return self._run(spec)
-        except (ArithmeticError, TypeError, ValueError) as error:
+            return self.run(functools.partial(lookup, spec))
+        except FAULTS as error:
             values = self.values(spec)
             raise ExpressionFault(f"{self.text}: {error}" + (f" ({values})" if values else "")) from None
 
     def read(self, spec: Any) -> tuple[Any, ...]:
         """The values of the names at one spec, on which alone the expression's value depends."""
-        return tuple(_lookup(spec, name.split(".")) for name in self.names)
+        return tuple(lookup(spec, name) for name in self.names)
 
     def values(self, spec: Any) -> str:
         """The names with their values at one spec: 'tile.m = 256, tile.n = 128'."""
@@ -161,7 +164,7 @@ def _meant(text: str) -> str:
 
 
 class _Compiler:
-    """Turns a syntax tree into nested closures, each from a spec to a value."""
+    """Turns a syntax tree into nested closures, each from a reader of names to a value."""
 
     def __init__(self, text: str, lead: int) -> None:
         self.lines = text.splitlines(keepends=True)
@@ -175,8 +178,7 @@ class _Compiler:
         name = _dotted_name(node)
         if name:
             self.names.setdefault(name, self._offset(node))
-            parts = name.split(".")
-            return lambda spec: _lookup(spec, parts)
+            return lambda read: read(name)
         build = getattr(self, f"_{type(node).__name__.lower()}", None)
         if build is None:
             self._refuse(node, f"{_words(node)} is not part of an expression")
@@ -198,35 +200,35 @@ class _Compiler:
         value = node.value
         if not (value is None or isinstance(value, (bool, int, float, str))):
             self._refuse(node, f"{_words(node)} is not part of an expression")
-        return lambda spec: value
+        return lambda read: value
 
     def _tuple(self, node: ast.Tuple | ast.List, depth: int) -> Evaluator:
         items = self._all(node.elts, depth)
-        return lambda spec: tuple(item(spec) for item in items)
+        return lambda read: tuple(item(read) for item in items)
 
     _list = _tuple  # a list too, so that it equals the tuples that specs hold
 
     def _unaryop(self, node: ast.UnaryOp, depth: int) -> Evaluator:
         run = self.compile(node.operand, depth)
         if isinstance(node.op, ast.Not):
-            return lambda spec: not run(spec)
+            return lambda read: not run(read)
         if isinstance(node.op, ast.Invert):
             self._refuse(node, "~ is not part of an expression")
         sign = -1 if isinstance(node.op, ast.USub) else 1
-        return lambda spec: sign * _number(run(spec))
+        return lambda read: sign * _number(run(read))
 
     def _binop(self, node: ast.BinOp, depth: int) -> Evaluator:
         apply = _ARITHMETIC.get(type(node.op))
         if apply is None:
             self._refuse(node, "this operator is not part of an expression")
         left, right = self.compile(node.left, depth), self.compile(node.right, depth)
-        return lambda spec: _bounded(apply(_number(left(spec)), _number(right(spec))))
+        return lambda read: _bounded(apply(_number(left(read)), _number(right(read))))
 
     def _boolop(self, node: ast.BoolOp, depth: int) -> Evaluator:
         values = self._all(node.values, depth)
         if isinstance(node.op, ast.And):
-            return lambda spec: all(value(spec) for value in values)
-        return lambda spec: any(value(spec) for value in values)
+            return lambda read: all(value(read) for value in values)
+        return lambda read: any(value(read) for value in values)
 
     def _compare(self, node: ast.Compare, depth: int) -> Evaluator:
         first, rest = self.compile(node.left, depth), self._all(node.comparators, depth)
@@ -237,11 +239,13 @@ class _Compiler:
         for left, right in itertools.pairwise(sides):
             self._note(left, right)
             self._note(right, left)
+        if len(tests) == 1 and isinstance(node.ops[0], ast.In) and (rows := _rows(sides[0], sides[1])) is not None:
+            return _member([_dotted_name(name) or "" for name in node.left.elts], rows)  # type: ignore[attr-defined]
 
-        def run(spec: Any) -> bool:
-            left = first(spec)
+        def run(read: Read) -> bool:
+            left = first(read)
             for test, evaluator in zip(tests, rest, strict=True):
-                right = evaluator(spec)
+                right = evaluator(read)
                 if test is not None and not test(left, right):
                     return False
                 left = right
@@ -260,14 +264,14 @@ class _Compiler:
 
     def _ifexp(self, node: ast.IfExp, depth: int) -> Evaluator:
         test, yes, no = self._all([node.test, node.body, node.orelse], depth)
-        return lambda spec: yes(spec) if test(spec) else no(spec)
+        return lambda read: yes(read) if test(read) else no(read)
 
     def _call(self, node: ast.Call, depth: int) -> Evaluator:
         function = _FUNCTIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if function is None or node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             self._refuse(node, f"the only calls are {', '.join(_FUNCTIONS)}, with plain arguments")
         arguments = self._all(node.args, depth)
-        return lambda spec: function(*(argument(spec) for argument in arguments))
+        return lambda read: function(*(argument(read) for argument in arguments))
 
 
 def _dotted_name(node: ast.expr) -> str | None:
@@ -278,9 +282,36 @@ def _dotted_name(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
-def _lookup(spec: Any, parts: list[str]) -> Any:
+def _rows(left: ast.expr, right: ast.expr) -> list[tuple[Any, ...]] | None:
+    """The constant tuples of `right`, if `left` is a tuple of names and `right` has only tuples of its length."""
+    if not isinstance(left, (ast.Tuple, ast.List)) or not isinstance(right, (ast.Tuple, ast.List)):
+        return None
+    rows = [e.elts for e in right.elts if isinstance(e, (ast.Tuple, ast.List)) and len(e.elts) == len(left.elts)]
+    plain = all(isinstance(item, ast.Constant) for row in rows for item in row)
+    if len(rows) < len(right.elts) or not plain or not all(map(_dotted_name, left.elts)):
+        return None
+    return [tuple(item.value for item in row if isinstance(item, ast.Constant)) for row in rows]
+
+
+def _member(names: list[str], rows: list[tuple[Any, ...]]) -> Evaluator:
+    """Whether the values of `names` are one of the `rows`. Names are read until no row is left."""
+
+    def run(read: Read) -> bool:
+        left = rows
+        for place, name in enumerate(names):
+            value = read(name)
+            left = [row for row in left if row[place] == value]
+            if not left:
+                return False
+        return True
+
+    return run
+
+
+def lookup(spec: Any, name: str) -> Any:
+    """The value of a dotted name at a spec, or at mappings with its names. Below an absent key it is None."""
     value = spec
-    for part in parts:
+    for part in name.split(".") if name else ():
         if isinstance(value, SpecModel):
             value = getattr(value, part, None)  # None: another member of a union has this key
         else:

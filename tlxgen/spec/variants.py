@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
 from typing import Any
 
 from tlxgen.errors import Location, SpecError, SpecErrors
 from tlxgen.spec.document import Document
-from tlxgen.spec.expression import Expression, ExpressionFault, compile_expression
+from tlxgen.spec.expression import FAULTS, Expression, ExpressionFault, compile_expression, lookup
 from tlxgen.spec.model import CommonSpec
 from tlxgen.spec.nearest import hint
 from tlxgen.spec.paths import axis_paths, matches, paths
@@ -154,8 +152,8 @@ class Sieve:
     """The conditions that only read values of the axes. Each combination of the values that they read is judged once.
 
     They reject most points of a large product, without an enumeration of these points: a walk over the axes stops at
-    the first axis at which a condition is broken, and the number of points that a combination stands for is the product
-    of the lengths of the axes that the condition does not read.
+    the first axis at which a condition is broken whatever the further axes are, and the number of points that a
+    combination stands for is the product of the lengths of the axes that the condition does not read.
     """
 
     def __init__(self, axes: Sequence[_Axis], conditions: Sequence[_Condition]) -> None:
@@ -164,7 +162,7 @@ class Sieve:
         self._rules = {condition.place: condition.rule for condition in conditions}
         given = ((condition, self._given(condition.expression)) for condition in conditions)
         self._conditions = [_Early(condition, numbers, axes) for condition, numbers in given if numbers]
-        self._ending = [[c for c in self._conditions if c.numbers[-1] == i] for i in range(len(axes))]
+        self._reading = [[c for c in self._conditions if i in c.numbers] for i in range(len(axes))]
 
     def _given(self, expression: Expression) -> tuple[int, ...]:
         """The numbers of the axes that give all names of an expression; empty if a name is not given by one axis."""
@@ -187,7 +185,7 @@ class Sieve:
             return
         for value in range(self._sizes[axis]):
             further = (*indices, value)
-            if (axis, value) not in wrong and not any(c.reason(further) for c in self._ending[axis]):
+            if (axis, value) not in wrong and not any(c.rejects(further) for c in self._reading[axis]):
                 yield from self._below(further, wrong)
 
     def broken(self, indices: Sequence[int]) -> list[tuple[str, DataPath]]:
@@ -199,7 +197,7 @@ class Sieve:
         counts: Counter[str] = Counter()
         for condition in self._conditions:
             others = math.prod(size for i, size in enumerate(self._sizes) if i not in condition.numbers)
-            counts[self._rules[condition.place]] += others * condition.rejects()
+            counts[self._rules[condition.place]] += others * condition.count()
         return counts
 
     def rule(self, reason: str, blamed: DataPath) -> str:
@@ -222,36 +220,86 @@ class Sieve:
         return tuple(reversed(found))
 
 
+class _UndecidedError(Exception):
+    """A condition's verdict depends on the value of an axis that is not fixed yet."""
+
+    def __init__(self, axis: int) -> None:
+        super().__init__(axis)
+        self.axis = axis
+
+
 class _Early:
-    """A condition on the values of some axes, given by their `numbers`. Its results are cached."""
+    """A condition on the values of some axes, given by their `numbers`.
+
+    It is evaluated with some of these axes fixed, and often they decide it: `a and b` is false if `a` is. A value that
+    is a default, which only the spec has, never breaks it. Neither does a fault, which is reported where there is a
+    spec.
+    """
 
     def __init__(self, condition: _Condition, numbers: tuple[int, ...], axes: Sequence[_Axis]) -> None:
         self.place, self.numbers = condition.place, numbers
-        self._condition, self._axes = condition, [axes[i] for i in numbers]
-        self._key = itemgetter(*numbers)
-        self._known: dict[Any, str | None] = {}
+        self._condition, self._axes = condition, {number: axes[number] for number in numbers}
+        self._names = {name: self._values(name) for name in condition.expression.names}
+        self._lacking = {(axis, i) for axis, values in self._names.values() for i, v in enumerate(values) if v is None}
+        self._known: dict[tuple[int, ...], bool] = {}
+
+    def _values(self, name: str) -> tuple[int, list[Any]]:
+        """The axis that gives a name, and the name's values for those of the axis."""
+        number, axis = next((n, a) for n, a in self._axes.items() if f"{name}.".startswith(f"{a.path}."))
+        return number, [lookup(value, name[len(axis.path) + 1 :]) for value in axis.values]
+
+    def rejects(self, indices: Sequence[int]) -> bool:
+        """Whether it rejects all points whose first axes have the values at `indices`."""
+        key = tuple(indices[number] for number in self.numbers if number < len(indices))
+        if key not in self._known:
+            try:
+                self._known[key] = self._verdict(dict(zip(self.numbers, key, strict=False)))
+            except _UndecidedError:
+                self._known[key] = False
+        return self._known[key]
 
     def reason(self, indices: Sequence[int]) -> str | None:
         """Why it rejects a point; None if it does not."""
-        key = self._key(indices)
-        if key not in self._known:
-            self._known[key] = self._judge([indices[i] for i in self.numbers])
-        return self._known[key]
-
-    def rejects(self) -> int:
-        """How many combinations of its axes' values it rejects."""
-        return sum(bool(self._judge(c)) for c in itertools.product(*(range(len(a.values)) for a in self._axes)))
-
-    def _judge(self, indices: Sequence[int]) -> str | None:
+        if not self.rejects(indices):
+            return None
         data: dict[str, Any] = {}
-        for axis, index in zip(self._axes, indices, strict=True):
-            data = _with_value(data, axis.keys, axis.values[index])
-        if any(value is None for value in self._condition.expression.read(data)):
-            return None  # the value is a default, which only the spec has
+        for number, axis in self._axes.items():
+            data = _with_value(data, axis.keys, axis.values[indices[number]])
+        return self._condition.reason(data)
+
+    def count(self) -> int:
+        """How many combinations of its axes' values it rejects."""
+        return self._count({})
+
+    def _count(self, fixed: dict[int, int]) -> int:
         try:
-            return self._condition.reason(data)
-        except ExpressionFault:
-            return None  # the fault is reported where there is a spec
+            rejects = self._verdict(fixed)
+        except _UndecidedError as undecided:
+            number = undecided.axis
+            return sum(self._count({**fixed, number: i}) for i in range(len(self._axes[number].values)))
+        return rejects * math.prod(len(axis.values) for number, axis in self._axes.items() if number not in fixed)
+
+    def _verdict(self, fixed: Mapping[int, int]) -> bool:
+        """Whether it rejects all points with the `fixed` indices. Raises _UndecidedError if it depends on others."""
+        if not self._lacking.isdisjoint(fixed.items()):
+            return False
+
+        def read(name: str) -> Any:
+            number, values = self._names[name]
+            if number not in fixed:
+                raise _UndecidedError(number)
+            return values[fixed[number]]
+
+        try:
+            result = self._condition.expression.run(read)
+        except FAULTS:
+            return False
+        if not isinstance(result, bool) or result is (self._condition.kind == "require"):
+            return False
+        for number, _ in self._lacking:
+            if number not in fixed:
+                raise _UndecidedError(number)
+        return True
 
 
 class _Expander:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tlxgen.build import Built, Prepared, Step, build, prepare
+from tlxgen import ahead
+from tlxgen.build import Built, Prepared, Step, build, collect_seldom, prepare
 from tlxgen.errors import SpecErrors, TlxgenError
 from tlxgen.orphans import Orphan, orphans
 from tlxgen.project import from_here
@@ -47,14 +48,17 @@ def run(specs: list[Path], options: Options) -> int:
     out, check, force = options.out, options.check, options.force
 
     def one(spec: Path, step: Step | None) -> Built:
-        built = build(spec, out=out, check=check, force=force, on_step=step)
+        built = elsewhere.result(spec) or build(spec, out=out, check=check, force=force, on_step=step)
         if not options.as_json:
             tell(built, check)
             for line in _proof_lines(built, states_of(built)):
                 print(line)
         return built
 
-    done = _each(specs, one)
+    collect_seldom()
+    with ExitStack() as stack:
+        elsewhere = ahead.start(stack, specs, out, check=check, force=force)
+        done = _each(specs, one)
     gone = orphans(options.roots)
     left = _pruned(gone, force) if options.prune else {}
     if options.as_json:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from tlxgen.errors import Location, TemplateFault
+from tlxgen.render.passes._parse import parsed
 from tlxgen.render.passes.bake import BakeConstants
 from tlxgen.render.passes.dead import RemoveDeadCode
 from tlxgen.render.passes.fold import FoldConstants, written_constants
@@ -48,7 +49,7 @@ def run(source: str, *, bake: Mapping[str, int | bool | float | str], toolchain:
 
 def _parsed(source: str) -> cst.Module:
     try:
-        return cst.parse_module(source)
+        return parsed(source)
     except cst.ParserSyntaxError as error:
         lines = source.splitlines()
         text = lines[error.raw_line - 1] if 0 < error.raw_line <= len(lines) else ""

@@ -10,6 +10,7 @@ import libcst as cst
 
 from tlxgen.render.passes._tree import child_fields, children, dotted, functions, is_jit, walk
 
+STATEMENTS = 1 << 14  # statements of functions of which something is remembered: modules of a spec share most of them
 # The field of a node that names something without reading it.
 _NAMING: dict[type[cst.CSTNode], str] = {
     cst.AnnAssign: "target",
@@ -79,13 +80,22 @@ def _function_loads(function: cst.FunctionDef) -> Counter[str]:
     return _loads(function)
 
 
+@lru_cache(maxsize=STATEMENTS)
+def _statement_loads(statement: cst.CSTNode) -> Counter[str]:
+    return _loads(statement)
+
+
 def _loads(root: cst.CSTNode) -> Counter[str]:
     found: Counter[str] = Counter()
-    stack = [root]
+    stack: list[cst.CSTNode] = [root]
     while stack:
         node = stack.pop()
         kind = type(node)
-        if kind is cst.Name:
+        if kind is cst.FunctionDef and isinstance(node.body, cst.IndentedBlock):  # type: ignore[attr-defined]
+            for statement in node.body.body:  # type: ignore[attr-defined]
+                found.update(_statement_loads(statement))
+            stack.extend(part for part in _read_children(node, kind) if part is not node.body)  # type: ignore[attr-defined]
+        elif kind is cst.Name:
             found[node.value] += 1  # type: ignore[attr-defined]
         elif kind is not cst.Import and kind is not cst.ImportFrom:
             stack.extend(_read_children(node, kind))
@@ -149,6 +159,17 @@ def target_names(target: cst.CSTNode | None) -> list[cst.Name]:
 @lru_cache(maxsize=256)
 def binds(node: cst.CSTNode) -> frozenset[str]:
     """Every name bound below `node`, nested scopes included."""
+    if isinstance(node, cst.IndentedBlock):
+        return frozenset().union(*map(_statement_binds, node.body))
+    return _binds(node)
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _statement_binds(statement: cst.CSTNode) -> frozenset[str]:
+    return _binds(statement)
+
+
+def _binds(node: cst.CSTNode) -> frozenset[str]:
     found: set[str] = set()
     for part in walk(node):
         field = _BINDING.get(type(part))

@@ -26,7 +26,8 @@ class UnusedLocals(Rewriter):
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
         read = loads(node)
         unused = {name for name in binds(node.body) if not read[name]}
-        unused -= _accumulated(node, self._pure_calls if is_jit(node) else None)
+        if unused:
+            unused -= _accumulated(node, self._pure_calls if is_jit(node) else None)
         return _Drop(unused, self._pure_calls).descend(node) if unused else node
 
 

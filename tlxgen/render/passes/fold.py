@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
 from tlxgen.render.passes._expressions import Value, fit, integer, literal, slots, source
-from tlxgen.render.passes._names import is_pure
-from tlxgen.render.passes._tree import Rewriter, dotted, walk
+from tlxgen.render.passes._names import STATEMENTS, is_pure
+from tlxgen.render.passes._tree import Rewriter, children, dotted, walk
 
 Known = Callable[[cst.CSTNode], int | bool | None]  # the value of an expression, or None if it is unknown
 _LARGEST = 1 << 63
@@ -67,7 +68,7 @@ class FoldConstants:
     """
 
     def __init__(self, written: Collection[cst.CSTNode] = ()) -> None:
-        self._written = written
+        self._written = frozenset(written)
 
     def __call__(self, module: cst.Module) -> cst.Module:
         folded: cst.Module = _Bodies(self._written).rewrite(module)
@@ -76,7 +77,27 @@ class FoldConstants:
 
 def written_constants(module: cst.Module) -> frozenset[cst.CSTNode]:
     """The operators of `module` between literals. They stay the same objects when their operation gets parentheses."""
-    return frozenset(node.operator for node in walk(module) if type(node) is cst.BinaryOperation and _is_constant(node))
+    found: set[cst.CSTNode] = set()
+    for node in module.body:
+        if isinstance(node, cst.FunctionDef) and isinstance(node.body, cst.IndentedBlock):
+            found.update(*map(_written, _parts(node)))
+        else:
+            found |= _constants(node)
+    return frozenset(found)
+
+
+def _parts(function: cst.FunctionDef) -> list[cst.CSTNode]:
+    """The statements of a function's body, and its other children."""
+    return [*function.body.body, *(part for part in children(function) if part is not function.body)]
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _written(statement: cst.CSTNode) -> frozenset[cst.CSTNode]:
+    return _constants(statement)
+
+
+def _constants(node: cst.CSTNode) -> frozenset[cst.CSTNode]:
+    return frozenset(n.operator for n in walk(node) if type(n) is cst.BinaryOperation and _is_constant(n))
 
 
 def _is_constant(node: cst.CSTNode) -> bool:
@@ -88,23 +109,40 @@ def _is_constant(node: cst.CSTNode) -> bool:
 class _Bodies(Rewriter):
     """Folds the bodies of the outermost functions and leaves all other code unchanged."""
 
-    def __init__(self, written: Collection[cst.CSTNode]) -> None:
+    def __init__(self, written: frozenset[cst.CSTNode]) -> None:
         super().__init__()
         self._written = written
 
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
-        body = _Folder(self._written).rewrite(node.body)
+        folder = _Folder(self._written)
+        body = folder.block(node.body) if isinstance(node.body, cst.IndentedBlock) else folder.rewrite(node.body)
         return node if body is node.body else node.with_changes(body=body)
 
     def on_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
         return node
 
 
+@lru_cache(maxsize=STATEMENTS)
+def _is_settled(statement: cst.CSTNode) -> bool:
+    return _Folder(_written(statement)).rewrite(statement) is statement
+
+
 class _Folder(Rewriter):
-    def __init__(self, written: Collection[cst.CSTNode]) -> None:
+    def __init__(self, written: frozenset[cst.CSTNode]) -> None:
         super().__init__()
         self._written = written
         self._folded: set[cst.CSTNode] = set()
+
+    def block(self, node: cst.IndentedBlock) -> cst.IndentedBlock:
+        """`node` with its statements rewritten, without those that are known to stay."""
+        body = [statement if self._stays(statement) else self.rewrite(statement) for statement in node.body]
+        if all(a is b for a, b in zip(body, node.body, strict=True)):
+            return node
+        return node.with_changes(body=body)
+
+    def _stays(self, statement: cst.CSTNode) -> bool:
+        """Whether nothing of a statement can be folded, if its operators between literals were written so."""
+        return _written(statement) <= self._written and _is_settled(statement)
 
     def rewrite(self, node: Any) -> Any:
         updated = self.descend(node)

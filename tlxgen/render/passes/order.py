@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +13,7 @@ import libcst as cst
 
 from tlxgen.render.passes._blocks import starts_with_blank
 from tlxgen.render.passes._imports import is_import, sort_imports
-from tlxgen.render.passes._names import binds, is_docstring, loads
+from tlxgen.render.passes._names import STATEMENTS, binds, is_docstring, loads
 from tlxgen.render.passes._tree import children, is_jit
 
 DOCSTRING, IMPORT, CONSTANT, JIT, HOST, LATE = range(6)
@@ -89,8 +91,18 @@ def _in_order(node: cst.CSTNode) -> list[str]:
         part = stack.pop()
         if type(part) is cst.Name:
             found[part.value] = None
-        stack.extend(reversed(children(part)))
+        if type(part) is cst.FunctionDef and isinstance(part.body, cst.IndentedBlock):
+            for each in children(part):
+                names = (_names_of(s) for s in part.body.body) if each is part.body else (_in_order(each),)
+                found.update(dict.fromkeys(itertools.chain.from_iterable(names)))
+        else:
+            stack.extend(reversed(children(part)))
     return list(found)
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _names_of(statement: cst.CSTNode) -> list[str]:
+    return _in_order(statement)
 
 
 def _group(index: int, node: cst.CSTNode) -> int:
