@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tlxgen.bounded import Answer, Child, cpus, run_each
-from tlxgen.compile import Outcome, Toolchain, compile_all, environments, named
+from tlxgen.compile import Outcome, Toolchain, compile_all, named
 from tlxgen.compile.toolchain import static_version
 from tlxgen.families import Structure, Variant, kernels_of
 from tlxgen.plan.budget import register_split

@@ -1,8 +1,8 @@
 """Run by toolchains.py as a child: runs structures on this GPU with the Triton of its environment.
 
-A request is {spec, module, structure, num_stages, shapes, portable}; its answer is a row with `fails` (the operation that
-the compiler lacks, or its error), `right` and `error`. A structure that the rules of docs/toolchains.md reject is not
-launched. It works in a scratch folder with its log.
+A request is {spec, module, structure, num_stages, shapes, portable}; its answer is a row with `fails` (the operation
+that the compiler lacks, or its error), `right` and `error`. A structure that the rules of docs/toolchains.md reject is
+not launched. It works in a scratch folder with its log.
 """
 
 from __future__ import annotations

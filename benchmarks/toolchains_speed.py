@@ -43,10 +43,10 @@ def cases() -> Iterator[tuple[str, str, str, Make]]:
     for sizes in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 8192, 1024)):
         for split in ("cooperative", "pingpong"):
             yield "hopper_gemm", f"hopper_gemm_{split}", str(sizes), functools.partial(matrices, *sizes)
-    for sizes in ((4, 16, 16, 4096), (4, 32, 8, 2048), (1, 16, 16, 16384)):
+    for heads in ((4, 16, 16, 4096), (4, 32, 8, 2048), (1, 16, 16, 16384)):
         for mask in ("none", "causal"):
             name = f"hopper_attention_fwd_{mask}"
-            yield "hopper_attention_fwd", name, str(sizes), functools.partial(attention, *sizes)
+            yield "hopper_attention_fwd", name, str(heads), functools.partial(attention, *heads)
     for mask in ("none", "causal"):
         name = f"hopper_attention_bwd_{mask}"
         yield "hopper_attention_bwd", name, "(4, 16, 16, 2048)", functools.partial(backward, mask)
