@@ -108,12 +108,21 @@ def _no_cuda(index: int) -> int:
 current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", _no_cuda)
 
 
-def make_context() -> int:
-    """The current device. A thread that has not called CUDA yet has no context, and gets the device's own."""
+_thread = threading.local()  # `ready` in a thread that has a context
+
+
+def make_context() -> None:
+    """Gives a thread that has not called CUDA yet, and so has no context, the one of the current device."""
     if not int(done(cuda.cuCtxGetCurrent())):
         device = done(cuda.cuDeviceGet(torch.cuda.current_device()))
         done(cuda.cuCtxSetCurrent(done(cuda.cuDevicePrimaryCtxRetain(device))))
-    return int(done(cuda.cuCtxGetDevice()))
+    _thread.ready = True
+
+
+def have_context() -> None:
+    """The same, for what a thread does often."""
+    if not hasattr(_thread, "ready"):
+        make_context()
 
 
 # --- cubins ---------------------------------------------------------------------------------------------------------
@@ -294,10 +303,11 @@ class Layout:
         self.struct = struct.Struct(f"={''.join(parts)}")
         self.offsets = [struct.calcsize(f"={''.join(parts[:i])}") for i in range(len(parts))]
         self.all = struct.Struct(f"{self.struct.format}{len(parts)}Q")
+        self.memory = ctypes.c_char * self.all.size
 
     def packed(self, values: Sequence[Any]) -> tuple[Any, int]:
         """Memory that holds these parameters, and where in it the addresses of all of them are."""
-        memory = ctypes.create_string_buffer(self.all.size)
+        memory = self.memory()
         base = ctypes.addressof(memory)
         self.all.pack_into(memory, 0, *values, 0, 0, *[base + offset for offset in self.offsets])
         return memory, base + self.struct.size
@@ -441,7 +451,9 @@ class TensorMap:
 
     def __call__(self, address: int) -> list[Any]:
         """The 128 bytes for the tensor at an address, its extents and its strides."""
-        encoded = done(cuda.cuTensorMapEncodeTiled(*self.before, address, *self.after), self.what)
+        error, encoded = cuda.cuTensorMapEncodeTiled(*self.before, address, *self.after)
+        if error:
+            done((error,), self.what)
         data = ctypes.string_at(encoded.getPtr(), DESCRIPTOR_BYTES)
         if driver_version() <= 13010 and self.last + 1 < 128 << 10:  # they set a bit that is wrong for small tensors
             data = data[:10] + bytes([data[10] & ~(1 << 5)]) + data[11:]  # bit 21 of the second word of 64 bits
@@ -452,6 +464,6 @@ knobs = SimpleNamespace(runtime=SimpleNamespace(launch_enter_hook=()))  # Triton
 driver = SimpleNamespace(
     active=SimpleNamespace(
         get_current_stream=current_stream,
-        utils=SimpleNamespace(launch=launch, get_current_device=make_context),
+        utils=SimpleNamespace(launch=launch, get_current_device=have_context),
     )
 )
