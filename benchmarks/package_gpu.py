@@ -1,11 +1,13 @@
 """Packages beside the generated modules that they stand for, on one H200: bits, kernel time, host time, first result.
 
-    python benchmarks/package_gpu.py --make     with no GPU: makes .packages/ (about 6 MB; git ignores it)
-    python benchmarks/package_gpu.py            on the H200, where .packages/ has come along: under 200 s
+    python benchmarks/package_gpu.py --make     with no GPU: makes .packages/ (git ignores it)
+    python benchmarks/package_gpu.py            on the H200, where .packages/ has come along: about 110 s
 
 Child processes in which importing triton and tlxgen raises run the packages: time from import to a first result,
-digests of results, graphs, streams, threads, and the error for each thing that is wrong. Another one runs packages and
-generated modules in turns.
+digests of results, graphs, streams, threads, and the error for each thing that is wrong. Another one replays graphs of
+a package, of the generated module and of the module again, in turns: how far the ratio of the last two is from 1 is
+what the measurement cannot tell. Host time is measured in processes of their own, packages and modules in turns, and
+in one process in turns.
 """
 
 from __future__ import annotations
@@ -68,17 +70,17 @@ def all_cases() -> Iterator[tuple[str, str, str, Make]]:
         out = ((scores - lse[..., None]).exp_() @ v_all).to(torch.bfloat16)
         return q, k, v, out, lse, randn(b, h, n, 128)
 
-    for m, n, k in ((4096, 4096, 4096), (1000, 1111, 520), (1, 8, 8)):
+    for m, n, k in ((4096, 4096, 4096), (1000, 1111, 520), (1, 8, 8), (64, 64, 64)):
         yield "hopper_gemm", "hopper_gemm", f"{m}x{n}x{k}", lambda m=m, n=n, k=k: matrices(m, n, k)
     for m, n, k in ((4096, 4096, 4096), (8192, 8192, 1024), (64, 8192, 4096), (1000, 1001, 999)):
         yield "hopper_gemm_tuned", "hopper_gemm_tuned", f"{m}x{n}x{k}", lambda m=m, n=n, k=k: matrices(m, n, k)
     for rows, columns in ((8192, 8192), (3000, 5000), (999, 1001), (77, 20000)):
         yield "hopper_layer_norm", "hopper_layer_norm", f"{rows}x{columns}", lambda r=rows, c=columns: norm(r, c)
-    for shape in ((4, 32, 8, 2048), (1, 1, 1, 333), (2, 16, 16, 1000)):
+    for shape in ((4, 32, 8, 2048), (1, 1, 1, 333), (2, 4, 2, 333), (2, 16, 16, 1000)):
         for mask in ("none", "causal"):
             name = f"hopper_attention_fwd_{mask}"
             yield "hopper_attention_fwd", name, f"{mask} {shape}", lambda s=shape: attention(*s)
-    for shape in ((2, 16, 4, 2048), (1, 1, 1, 333), (2, 16, 16, 1000)):
+    for shape in ((2, 16, 4, 2048), (1, 1, 1, 333), (2, 4, 2, 333), (2, 16, 16, 1000)):
         for mask in ("none", "causal"):
             name, causal = f"hopper_attention_bwd_{mask}", mask == "causal"
             yield "hopper_attention_bwd", name, f"{mask} {shape}", lambda s=shape, c=causal: backward(*s, c)
@@ -92,6 +94,8 @@ SMALL = {  # by spec: arguments whose kernel is short, so that the host is what 
     "hopper_attention_bwd": "causal (1, 1, 1, 333)",
 }
 
+FIRST = ("hopper_gemm_tuned", "hopper_attention_fwd")  # whose first result is timed
+
 
 def packaged(spec: str, folder: Path = PACKAGES) -> Any:
     """A package, imported under its own name."""
@@ -103,15 +107,19 @@ def packaged(spec: str, folder: Path = PACKAGES) -> Any:
 
 def generated(spec: str) -> Any:
     """The folder of generated/ as a package."""
-    init = ROOT / "generated" / spec / "__init__.py"
-    found = importlib.util.spec_from_file_location(
-        f"of_generated_{spec}", init, submodule_search_locations=[str(init.parent)]
-    )
-    assert found and found.loader
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
-    return module
+    return under(f"of_generated_{spec}", ROOT / "generated" / spec)
+
+
+def under(name: str, folder: Path, module: str = "") -> Any:
+    """A folder as a package of that name, or a module of it."""
+    if name not in sys.modules:
+        init = folder / "__init__.py"
+        found = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
+        assert found and found.loader
+        loaded = importlib.util.module_from_spec(found)
+        sys.modules[name] = loaded
+        found.loader.exec_module(loaded)
+    return importlib.import_module(f".{module}", name) if module else sys.modules[name]
 
 
 def each(results: Any) -> tuple[Any, ...]:
@@ -133,19 +141,56 @@ def arguments(index: int, make: Make) -> tuple[Any, ...]:
     return make()
 
 
-def host_us(function: Callable[..., Any], given: tuple[Any, ...]) -> float:
-    """Microseconds of the host a call: the median of short rounds, which the GPU's queue takes as they come."""
+def host_us(*functions: Callable[[], Any]) -> list[float]:
+    """Microseconds of the host a call: medians of short rounds in turns, which the GPU's queue takes as they come."""
     import torch
 
-    rounds = []
+    rounds: list[list[float]] = [[] for _ in functions]
     for _ in range(30):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(100):
-            function(*given)
-        rounds.append((time.perf_counter() - start) / 100 * 1e6)
+        for kept, function in zip(rounds, functions, strict=True):
+            torch.cuda.synchronize()
+            for _ in range(4):  # a thread that has just waited needs time for its first call
+                function()
+            start = time.perf_counter()
+            for _ in range(100):
+                function()
+            kept.append((time.perf_counter() - start) / 100 * 1e6)
     torch.cuda.synchronize()
-    return statistics.median(rounds)
+    return [statistics.median(kept) for kept in rounds]
+
+
+def small_cases() -> Iterator[tuple[str, Callable[[str], Any], tuple[Any, ...]]]:
+    """Spec, what gives its function of a package or of generated/, and arguments whose kernel is short."""
+    where = {"package": packaged, "module": modules}
+    for index, (spec, name, shape, make) in enumerate(cases()):
+        if shape == SMALL[spec]:
+            yield spec, lambda of, s=spec, n=name: getattr(where[of](s), n), arguments(index, make)
+
+
+def host(of: str) -> dict[str, Any]:
+    """Host time of packages or of generated modules, alone in a process, and how the latest call was recognised."""
+    if of == "package":
+        refuse()
+    told = {}
+    for spec, function, given in small_cases():
+        called = function(of)
+        [us] = host_us(functools.partial(called, *given))
+        told[spec] = {"us": us, **parts(called, given)}
+    return told
+
+
+def parts(function: Callable[..., Any], given: tuple[Any, ...]) -> dict[str, Any]:
+    """Of a warm call: microseconds of its launches alone; whether its layout is recognised; sets of addresses kept."""
+    import torch
+
+    module = sys.modules[function.__module__]
+    if not hasattr(module, "CALLS"):  # a function that hands over to another module's
+        return {}
+    call = [*module.CALLS.values()][-1]
+    told = [*call.known.values()][-1]
+    [us] = host_us(lambda: [call.launch(*one) for one in told])
+    torch.cuda.synchronize()
+    return {"launches": len(told), "launch_us": us, "alike": module.CALLS.latest[2] is call, "known": len(call.known)}
 
 
 # --- packages alone -------------------------------------------------------------------------------------------------
@@ -175,18 +220,16 @@ def alone() -> dict[str, Any]:
     import torch
     from cuda.bindings import driver
 
-    seen: dict[str, Any] = {"bits": {}, "host": {}}
+    seen: dict[str, Any] = {"bits": {}}
     torch.cuda.synchronize()
     seen["driver"] = int(driver.cuDriverGetVersion()[1])
     seen["bindings"] = importlib.import_module("cuda.bindings").__version__
     for index, (spec, name, shape, make) in enumerate(cases()):
         given = arguments(index, make)
         seen["bits"][f"{name} {shape}"] = digests(getattr(packaged(spec), name)(*given))
-        if shape == SMALL[spec]:
-            seen["host"][spec] = host_us(getattr(packaged(spec), name), given)
     seen["uses"] = uses()
     seen["errors"] = errors()
-    seen["triton"] = [name for name in sys.modules if name.partition(".")[0] in ("triton", "tlxgen")]
+    seen["triton"] = [n for n, m in sys.modules.items() if m and n.partition(".")[0] in ("triton", "tlxgen")]
     return seen
 
 
@@ -266,31 +309,42 @@ def uses() -> dict[str, str]:
 
 
 def errors() -> dict[str, str]:
-    """What is said of a damaged cubin, of cubins for another architecture, of an old driver."""
+    """What is said of each thing that can be wrong with a package, its driver, its torch and its arguments."""
     import torch
 
     a = torch.zeros(64, 64, device="cuda", dtype=torch.bfloat16)
     told = {}
 
-    def spoil(what: str, name: str, change: Callable[[Path], None]) -> None:
+    def say(what: str, call: Callable[[], Any]) -> None:
+        try:
+            call()
+            told[what] = "NO ERROR"
+        except Exception as error:
+            told[what] = f"{type(error).__name__}: {error}"
+
+    def spoil(what: str, change: Callable[[Path], None]) -> None:
+        """Says what a copy of a package says that was changed."""
+        name = f"spoilt_{what.replace(' ', '_')}"
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) / name
             shutil.copytree(PACKAGES / "hopper_gemm" / "hopper_gemm", folder)
             change(folder)
-            sys.path.insert(0, temporary)
-            try:
-                importlib.import_module(name).hopper_gemm(a, a)
-                told[what] = "NO ERROR"
-            except Exception as error:
-                told[what] = f"{type(error).__name__}: {error}"
-            finally:
-                sys.path.remove(temporary)
+            say(what, lambda: under(name, folder).hopper_gemm(a, a))
 
     def damage(folder: Path) -> None:
         for cubin in (folder / "cubins").iterdir():
             data = bytearray(cubin.read_bytes())
             data[len(data) // 2] ^= 1
             cubin.write_bytes(data)
+
+    def no_cubin(folder: Path) -> None:
+        """Files that are no cubins, although they are what the manifest says."""
+        path, text = folder / "manifest.json", (folder / "manifest.json").read_text()
+        for cubin in (folder / "cubins").iterdir():
+            before = hashlib.sha256(cubin.read_bytes()).hexdigest()
+            cubin.write_bytes(b"no ELF file" + cubin.read_bytes()[11:])
+            text = text.replace(before, hashlib.sha256(cubin.read_bytes()).hexdigest())
+        path.write_text(text)
 
     def manifest(**changes: Any) -> Callable[[Path], None]:
         def change(folder: Path) -> None:
@@ -299,9 +353,19 @@ def errors() -> dict[str, str]:
 
         return change
 
-    spoil("damaged cubin", "spoilt_cubin", damage)
-    spoil("another architecture", "spoilt_arch", manifest(arch="sm100", capability=[10, 0]))
-    spoil("old driver", "spoilt_driver", manifest(driver=99000))
+    spoil("damaged cubin", damage)
+    spoil("missing cubin", lambda folder: shutil.rmtree(folder / "cubins"))
+    spoil("no cubin", no_cubin)
+    spoil("another architecture", manifest(arch="sm100", capability=[10, 0]))
+    spoil("old driver", manifest(driver=99000))
+    version, torch.__version__ = torch.__version__, "2.3.1"
+    spoil("old torch", lambda folder: None)
+    torch.__version__ = version
+    gemm = packaged("hopper_gemm").hopper_gemm
+    say("tensors of the CPU", lambda: gemm(a.cpu(), a.cpu()))
+    say("one of the CPU", lambda: gemm(a, a.cpu()))
+    if torch.cuda.device_count() > 1:
+        say("two devices", lambda: gemm(a, a.to("cuda:1")))
     return told
 
 
@@ -311,7 +375,7 @@ def errors() -> dict[str, str]:
 def beside(bits: dict[str, list[str]]) -> dict[str, Any]:
     import torch
 
-    rows, host = {}, {}
+    rows = {}
     for index, (spec, name, shape, make) in enumerate(cases()):
         given = arguments(index, make)
         ours, theirs = getattr(packaged(spec), name), getattr(modules(spec), name)
@@ -333,10 +397,11 @@ def beside(bits: dict[str, list[str]]) -> dict[str, Any]:
         )
         rows[f"{name} {shape}"] = [
             verdict,
-            *kernel_us(functools.partial(ours, *given), functools.partial(theirs, *given)),
+            *kernel_us(*(functools.partial(function, *given) for function in (ours, theirs, theirs))),
         ]
-        if shape == SMALL[spec]:
-            host[spec] = host_us(theirs, given)
+    host = {}
+    for spec, function, given in small_cases():
+        host[spec] = host_us(*(functools.partial(function(of), *given) for of in ("package", "module")))
     return {"rows": rows, "host": host}
 
 
@@ -354,6 +419,7 @@ def kernel_us(*functions: Callable[[], Any]) -> list[float]:
     import torch
 
     graphs = []
+    memory = torch.cuda.graph_pool_handle()  # results of all lie at the same addresses
     for function in functions:
         function()
         torch.cuda.synchronize()
@@ -365,19 +431,21 @@ def kernel_us(*functions: Callable[[], Any]) -> list[float]:
         torch.cuda.synchronize()
         count = max(5, min(200, int(4000 / max(start.elapsed_time(end) * 1000 / 5, 1))))
         captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(captured):
+        with torch.cuda.graph(captured, pool=memory):
             for _ in range(count):
                 function()
         graphs.append((captured, count))
     times: list[list[float]] = [[] for _ in graphs]
-    for _ in range(25):
-        for kept, (captured, count) in zip(times, graphs, strict=True):
+    for round_ in range(30):
+        for turn in range(len(graphs)):
+            place = (round_ + turn) % len(graphs)  # none is always behind the same one
+            captured, count = graphs[place]
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
             captured.replay()
             end.record()
             torch.cuda.synchronize()
-            kept.append(start.elapsed_time(end) * 1000 / count)
+            times[place].append(start.elapsed_time(end) * 1000 / count)
     return [statistics.median(kept[3:]) for kept in times]
 
 
@@ -407,28 +475,42 @@ def report() -> None:
     seen = child("alone")
     if isinstance(seen, str):
         sys.exit(seen)
-    firsts = {spec: child("first", spec, 60) for spec in MADE}
+    firsts = {spec: child("first", spec, 60) for spec in MADE if spec in FIRST}
     firsts = {spec: f"{took:.3f}" if isinstance(took, float) else took[-300:] for spec, took in firsts.items()}
+    hosts = [(of, child("host", of, 60)) for of in ("package", "module")]
     told = child("beside", seen["bits"], 140)
     print(
         f"driver {seen['driver']}, cuda-bindings {seen['bindings']}; modules of triton in the process: {seen['triton']}"
     )
     for what, text in {**seen["uses"], **seen["errors"]}.items():
         print(f"{what:22} {text}")
+    for of, found in hosts:
+        for spec, figures in found.items() if isinstance(found, dict) else [("", found)]:
+            print(f"alone, {of:8} {spec:22} {figures}")
     if isinstance(told, str):
         sys.exit(told)
-    print(f"\n{'call':48} {'package us':>10} {'generated':>10} {'ratio':>6}  bits")
-    for what, (verdict, ours, theirs) in told["rows"].items():
-        print(f"{what:48} {ours:10.2f} {theirs:10.2f} {ours / theirs:6.3f}  {verdict}")
-    print(f"\n{'spec':24} {'host us':>8} {'generated':>10} {'first result s':>15}")
+    print(f"\n{'call':48} {'package us':>10} {'module':>8} {'ratio':>6} {'module again':>12}  bits")
+    for what, (verdict, ours, theirs, again) in told["rows"].items():
+        print(f"{what:48} {ours:10.2f} {theirs:8.2f} {ours / theirs:6.3f} {again / theirs:12.3f}  {verdict}")
+    print(f"\n{'spec':24} {'host us':>8} {'module':>8} {'alone':>8} {'module':>8} {'first result s':>15} {'MB':>6}")
     for spec in MADE:
-        print(f"{spec:24} {seen['host'][spec]:8.2f} {told['host'][spec]:10.2f} {firsts[spec]:>15}")
+        alone_us = {of: [f[spec]["us"] for o, f in hosts if o == of and spec in f] for of in ("package", "module")}
+        figures = [*told["host"][spec], *(min(us, default=math.nan) for us in alone_us.values())]
+        print(
+            f"{spec:24} {' '.join(f'{us:8.2f}' for us in figures)} {firsts.get(spec, '-'):>15} {megabytes(spec):6.2f}"
+        )
+
+
+def megabytes(spec: str) -> float:
+    """The size of a package as it is installed."""
+    files = (PACKAGES / spec / spec).rglob("*")
+    return sum(f.stat().st_size for f in files if f.is_file() and "__pycache__" not in f.parts) / 1e6
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "what", nargs="?", choices=("alone", "first", "beside"), help="a part, as a child process runs it"
+        "what", nargs="?", choices=("alone", "first", "host", "beside"), help="a part, as a child process runs it"
     )
     parser.add_argument("--make", action="store_true", help="make .packages/; needs no GPU")
     options = parser.parse_args()
@@ -436,8 +518,8 @@ def main() -> None:
         make()
     elif options.what:
         given = json.load(sys.stdin)
-        parts = {"alone": lambda told: alone(), "first": first, "beside": beside}
-        print(json.dumps(parts[options.what](given)))
+        answers = {"alone": lambda told: alone(), "first": first, "host": host, "beside": beside}
+        print(json.dumps(answers[options.what](given)))
     else:
         report()
 

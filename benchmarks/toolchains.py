@@ -1,33 +1,36 @@
-"""Which shipped structures each toolchain compiles, and, with --check, which are right on this GPU and how fast.
+"""Which shipped structures each toolchain compiles, and, with --check, which are right on this GPU.
 
     python benchmarks/toolchains.py --toolchain fbtriton --toolchain utlx --out rows.jsonl
-    python benchmarks/toolchains.py --toolchain utlx=~/utlx --check --out rows.jsonl
+    python benchmarks/toolchains.py --toolchain utlx=~/utlx --check --seconds 200 --out checked.jsonl
 
 A toolchain is a name that `tlxgen doctor` knows, or NAME=FOLDER with a folder that holds its Triton, for a host without
-pip; fbtriton alone is the one of this Python. All kernels of the first
-config of each structure are compiled, without a GPU. A row is a line of JSON in --out; structures that have one there
-for this source and toolchain are not done again. SPEC defaults to all of specs/hopper_*.yaml.
+pip; fbtriton alone is the one of this Python. Without --check, all kernels of the first config of each structure are
+compiled, without a GPU. With it, the first config is launched on small shapes, twice each, and compared with the
+family's reference. A row is a line of JSON in --out; structures that have one there for this source and toolchain are
+not done again. SPEC defaults to all of specs/hopper_*.yaml. benchmarks/toolchains_speed.py compares speeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlxgen.bounded import cpus
-from tlxgen.compile import Outcome, Toolchain, compile_all, environments, named
+from tlxgen.bounded import Answer, Child, cpus, run_each
+from tlxgen.compile import Outcome, Toolchain, compile_all, named
+from tlxgen.compile.toolchain import static_version
 from tlxgen.families import Structure, Variant, kernels_of
-from tlxgen.loading import load_file
 from tlxgen.plan.budget import register_split
 from tlxgen.verbs.compile import job_of
 
@@ -58,7 +61,7 @@ class At(Toolchain):
     def check(self) -> str:
         if not (self.folder / "triton" / "__init__.py").is_file():
             sys.exit(f"no triton in {self.folder}")
-        return environments.installed.static_version(self.folder / "triton") or "unknown"
+        return static_version(self.folder / "triton") or "unknown"
 
 
 def main() -> None:
@@ -71,18 +74,17 @@ def main() -> None:
     parser.add_argument("--each", type=int, help="so many structures of each spec")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds a kernel, or with --check a structure")
     parser.add_argument("--workers", type=int, default=cpus())
-    parser.add_argument("--check", action="store_true", help="run what compiles on this GPU, and time it")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)  # module, the structure's number, num_stages
+    parser.add_argument("--check", action="store_true", help="run what the toolchain compiles on this GPU")
+    parser.add_argument("--shapes", type=int, default=2, help="with --check, so many shapes; each is compiled for")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="with --check, begin nothing after so long")
     options = parser.parse_args()
-    if options.child:
-        print(json.dumps(on_gpu(options.specs[0], Path(options.child[0]), *map(int, options.child[1:]))))
-        return
     rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     for toolchain in map(chosen, options.toolchain):
-        for row in compiled(options, toolchain, rows):
+        if options.check:
+            checked(options, toolchain, rows)
+        for row in () if options.check else compiled(options, toolchain, rows):
             write(options.out, rows, row)
-        for row in checked(options, toolchain, rows) if options.check else ():
-            write(options.out, rows, row)
+        summarise([row for row in rows if row["toolchain"] == toolchain.name])
 
 
 def chosen(text: str) -> Toolchain:
@@ -91,14 +93,26 @@ def chosen(text: str) -> Toolchain:
     return At(known.name, known.requires, known.text, known.num_stages, folder) if folder else known
 
 
+_writing = threading.Lock()
+
+
 def write(out: Path, rows: list[Row], row: Row) -> None:
     """Puts a row in the place of the one for the same structure and toolchain; prints it."""
-    rows[:] = [r for r in rows if _key(r) != _key(row)] + [row]
-    beside = out.with_suffix(".part")
-    beside.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    beside.replace(out)
-    text = " ".join(f"{n}={row[n]}" for n in ("registers", "spill", "as_planned", "right", "us") if n in row)
-    print(f"{row['toolchain']:12} {row['structure']:60} {row['fails'] or 'ok'} {text}", flush=True)
+    with _writing:
+        rows[:] = [r for r in rows if _key(r) != _key(row)] + [row]
+        beside = out.with_suffix(".part")
+        beside.write_text("".join(json.dumps(r) + "\n" for r in rows))
+        beside.replace(out)
+        text = " ".join(f"{n}={row[n]}" for n in ("registers", "spill", "as_planned", "right") if n in row)
+        print(f"{row['toolchain']:12} {row['structure']:60} {row['fails'] or 'ok'} {text}", flush=True)
+
+
+def summarise(rows: list[Row]) -> None:
+    """Prints how many structures are well, and of the others how many there are for each reason."""
+    well = [row for row in rows if not row["fails"] and row.get("right", True)]
+    print(f"\n{len(well)} of {len(rows)} structures are well ({100 * len(well) / max(1, len(rows)):.1f} %)")
+    for reason, count in Counter(row["fails"] or "wrong" for row in rows if row not in well).most_common():
+        print(f"{count:4} {reason}")
 
 
 def _key(row: Row) -> tuple[str, str]:
@@ -111,7 +125,7 @@ def compiled(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row])
     known = {(*_key(r), r["source"]) for r in rows}
     todo = []
     for spec, _, structure in structures(options):
-        source = hashlib.sha256(path_of(options, spec, structure).read_bytes()).hexdigest()
+        source = source_of(path_of(options, spec, structure))
         if (toolchain.name, structure.name, source) not in known:
             todo.append((spec, structure, source))
     for i in range(0, len(todo), 4 * options.workers):
@@ -156,11 +170,17 @@ SHOWN = ("HGMMA", "QGMMA", "WARPGROUP", "BAR", "SYNCS", "LDS", "STS", "SHFL", "t
 
 def failure(outcome: Outcome) -> str:
     """The operation that stopped a compile, as CAUSES names it; empty where all is well."""
-    text = f"{outcome.error}\n{outcome.detail}"
-    if outcome.ok and "error: uTLX" not in text:
-        return ""
+    return "" if outcome.ok else failure_in(f"{outcome.error}\n{outcome.detail}") or outcome.error[:120]
+
+
+def failure_in(text: str) -> str:
+    """The operation that an error is about, as CAUSES names it; empty for none of them."""
     found = ((re.search(pattern, text), name) for pattern, name in CAUSES)
-    return next((match.expand(name) for match, name in found if match), outcome.error[:120])
+    return next((match.expand(name) for match, name in found if match), "")
+
+
+def source_of(module: Path) -> str:
+    return hashlib.sha256(module.read_bytes()).hexdigest()
 
 
 def structures(options: argparse.Namespace) -> Iterator[tuple[Path, int, Structure]]:
@@ -174,56 +194,70 @@ def path_of(options: argparse.Namespace, spec: Path, structure: Structure) -> Pa
     return Path(options.generated, spec.stem, f"{structure.name}.py").resolve()
 
 
-def checked(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row]) -> Iterator[Row]:
-    """The row of each structure that compiles and has not been run yet, with `right`, `error` and `us`."""
-    by = {_key(r): r for r in rows}
-    for spec, number, structure in structures(options):
-        row = by.get((toolchain.name, structure.name))
-        if row is None or row["fails"] or "right" in row:
-            continue
-        command = [sys.executable, __file__, "--toolchain", "fbtriton", "--out", os.devnull]
-        command += ["--child", str(path_of(options, spec, structure)), str(number), str(toolchain.num_stages)]
-        command += ["--", str(spec)]
-        paths = os.pathsep.join(filter(None, sys.path))
-        environment = os.environ | toolchain.environment() | {"PYTHONPATH": paths}
-        try:
-            run = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=options.timeout, check=False
-            )
-            told = run.stdout if run.returncode == 0 else run.stderr
-            said = told.strip().splitlines()[-1:] or [f"ended with status {run.returncode}"]
-            yield row | (json.loads(said[0]) if run.returncode == 0 else {"right": False, "error": said[0][:300]})
-        except subprocess.TimeoutExpired:
-            yield row | {"right": False, "error": f"timed out after {options.timeout:.0f} s"}
+def checked(options: argparse.Namespace, toolchain: Toolchain, rows: list[Row]) -> None:
+    """Writes a row with `right` for each structure whose source has none, as it is done; none is begun after --seconds.
 
+    The first structure of every spec comes first, so that a run which is stopped has seen every family.
+    """
+    version, end = toolchain.check(), time.monotonic() + options.seconds
 
-def on_gpu(spec: Path, module: Path, number: int, num_stages: int) -> Row:
-    """In a child process: the check on the first two shapes, three repeats each, then microseconds on the first shape
-    that `bench` has, the median of a second of replays."""
-    environments.enter()
-    import torch
+    def work(child: Child, job: list[Module]) -> None:
+        for spec, module, source in job:
+            if time.monotonic() > end:
+                break
+            head = {"toolchain": toolchain.name, "triton": version, "spec": spec.stem, "structure": module.stem}
+            request: Row = {"spec": str(spec), "module": str(module), "structure": module.stem}
+            request |= {"num_stages": toolchain.num_stages, "shapes": options.shapes}
+            request |= {"portable": toolchain.name == "utlx"}
+            answer = child.ask(request, options.timeout)
+            write(options.out, rows, head | {"source": source} | told(answer))
 
-    from tlxgen.bench.gpu import Gpu
-    from tlxgen.check import on_gpu as case
+    def environment(folder: str) -> dict[str, str]:
+        return {**os.environ, **toolchain.environment(), "TRITON_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
 
-    kernels = kernels_of(spec)
-    variant: Variant = kernels.structures[number].variants[0]
-    problem, loaded = kernels.family.problem(), load_file(module)
-    config = loaded.CONFIGS[0]
-    config.num_stages = num_stages
-    for shape in problem.shapes(variant.spec)[:2]:
-        found = case.run(problem, loaded, variant.spec, shape, config, 3, 0)
-        if not found["passed"]:
-            return {"right": False, "error": found["text"]}
-    gpu, shape = Gpu(), kernels.family.shapes[0]
-    run = kernels.family.benchmark().call(
-        loaded, variant.spec, shape, problem.inputs(variant.spec, shape, torch.device("cuda")), config
+    known = {(*_key(r), r["source"]) for r in rows if "right" in r or r["fails"]}
+    each = [
+        [m for m in modules(options, spec) if (toolchain.name, m[1].stem, m[2]) not in known] for spec in options.specs
+    ]
+    children = run_each(
+        lambda stop: Child("toolchains_gpu", stop, scratch=environment), ordered(each), work, workers=options.workers
     )
-    timer = gpu.timer([run], gpu.roughly(run))
-    end, times = time.monotonic() + 1, list[float]()
-    while time.monotonic() < end:
-        times.append(timer())
-    return {"right": True, "error": "", "shape": shape, "us": round(sorted(times)[len(times) // 2], 2)}
+    with contextlib.closing(children) as results:
+        for _ in results:
+            pass
+
+
+Module = tuple[Path, Path, str]  # a spec, a generated module and the digest of its source
+
+
+def modules(options: argparse.Namespace, spec: Path) -> list[Module]:
+    """The generated modules of a spec, without planning it."""
+    files = sorted(p for p in Path(options.generated, spec.stem).glob("*.py") if not p.name.startswith("_"))
+    named = [file for file in files if options.only in file.stem][: options.each]
+    return [(spec.resolve(), file.resolve(), source_of(file)) for file in named]
+
+
+def ordered(each: list[list[Module]]) -> list[list[Module]]:
+    """What a child does in one go: the first of every spec, then several of one, those of the largest specs first."""
+    firsts = [some[:1] for some in each]
+    largest = sorted(each, key=len, reverse=True)
+    rest = [some[i : i + AT_ONCE] for some in largest for i in range(1, len(some), AT_ONCE)]
+    return [job for job in (*firsts, *rest) if job]
+
+
+AT_ONCE = 6  # structures of a spec that a child does one after the other
+
+
+def told(answer: Answer) -> Row:
+    """The row of an answer; of a child that was lost, by what it had printed."""
+    row: Row | None = next((m["row"] for m in answer.messages if "row" in m), None)
+    if row is None:
+        failed = failure_in(f"{answer.fate}\n{answer.log}")
+        error = f"{answer.fate}: {answer.last_line}"[:600]
+        return {"fails": failed, "error": error} if failed else {"fails": "", "right": False, "error": error}
+    if row["fails"] == "compile":
+        row["fails"] = failure_in(row["error"] + row.pop("log")) or row["error"].partition("\n")[0][:120]
+    return row
 
 
 if __name__ == "__main__":

@@ -245,12 +245,16 @@ def package(
         Optional[int], typer.Option(min=1, help="Compilers that run at the same time. Default: the number of CPUs.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, max=LONGEST_S, help="Seconds a kernel may take.")] = 120,
+    toolchain: Annotated[
+        str,
+        typer.Option("--toolchain", help="The Triton to compile with: fbtriton, fbtriton-3.8 or utlx."),
+    ] = "fbtriton",
 ) -> None:
     """Compile a spec's kernels into a package that runs without Triton, for Python or C++."""
     from tlxgen.verbs import package as verb
 
     [file] = files_of([spec])
-    raise typer.Exit(verb.run(file, [a for a in (arch or "").split(",") if a], out, workers, timeout, cpp))
+    raise typer.Exit(verb.run(file, [a for a in (arch or "").split(",") if a], out, workers, timeout, cpp, toolchain))
 
 
 @app.command()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tlxgen.compile import Argument, Job, Outcome, Resources
+from tlxgen.compile.compiler import outcome_of
 
 
 def job() -> Job:
@@ -77,3 +79,19 @@ def test_resources_from_before_the_rule_on_releases() -> None:
     old = through_json(resources().to_json())
     del old["releases"]
     assert Resources.from_json(old) == resources(releases=None)
+
+
+def test_a_compile_that_left_an_operation_out_has_no_resources(tmp_path: Path) -> None:
+    """triton-utlx prints an error of an operation that its Triton lacks, and compiles the rest."""
+    log = tmp_path / "log"
+    log.write_text("error: uTLX: of an earlier job\n")
+
+    def compiling() -> Resources:
+        with log.open("a") as file:
+            file.write("k.py:7:4: error: uTLX: 'ttg.async_remote_shmem_store' is not registered in this Triton build\n")
+        return resources()
+
+    found = outcome_of("a job", "k.py", compiling, log)
+    assert not found.ok and found.resources is None
+    assert found.error == "uTLX: 'ttg.async_remote_shmem_store' is not registered in this Triton build"
+    assert outcome_of("another", "k.py", resources, log).ok

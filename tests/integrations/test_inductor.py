@@ -122,6 +122,21 @@ def test_names_are_taken_once_and_given_back(inductor: Any) -> None:
     assert [one.__name__ for one in inductor.external_matmul] == ["another"]
 
 
+def test_a_function_comes_back_under_its_name(inductor: Any) -> None:
+    """Inductor has one kernel of a name in a process: registered again, a function is the same candidate."""
+    product = Product("returning")
+    candidate = register_matmul(product)
+    a, b = torch.randn(16, 8), torch.randn(8, 24)
+    torch.compile(model)(a, b)
+    unregister_matmul(candidate)
+    torch._dynamo.reset()
+    assert register_matmul(product) is candidate
+    torch.testing.assert_close(torch.compile(model)(a, b), model(a, b))
+    unregister_matmul(candidate)
+    with pytest.raises(ValueError, match="tlxgen_returning: a candidate for mm of another function had that name"):
+        register_matmul(Product("returning"))
+
+
 def test_another_torch_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor import config
 

@@ -88,6 +88,11 @@ def errors(gemm: Any, launcher: Any, fake: Any, told: Any, folder: Path) -> dict
             found[what] = f"{type(error).__name__}: {error}"
 
     module = importlib.import_module(f"{gemm.__module__}")
+    say("old torch", lambda: launcher.refuse_torch("2.3.1+cu121"))
+    launcher.refuse_torch("2.10.0a0+git1234")  # a later one, although "10" is before "4" as text
+    say("torch without CUDA", lambda: launcher._no_cuda(0))
+    say("tensors of the CPU", lambda: gemm(torch.zeros(64, 64).bfloat16(), b))
+    say("one of the CPU", lambda: gemm(a, torch.zeros(64, 64).bfloat16()))
     say("other type", lambda: gemm(fake.tensor((64, 64), torch.float32), b))
     say("other shape", lambda: gemm(a, fake.tensor((128, 64))))
     say("misaligned", lambda: gemm(fake.tensor((64, 64), shift=1), b))

@@ -87,13 +87,24 @@ def main() -> None:
     seen = {}
     for what, given, options in CALLS[calls]():
         runs = []
-        for module in (by_triton, by_triton, packaged, packaged):  # each at first, and by what it kept
+        elsewhere = [*map(moved, given)]
+        turns = [(module, tensors) for module in (by_triton, packaged) for tensors in (given, given, elsewhere)]
+        for module, tensors in turns:  # each at first, by what it kept, and at other addresses
             first = told.count("launched")
             allocate.again()
-            getattr(module, function)(*given, **options)
+            getattr(module, function)(*tensors, **options)
             runs.append([*told.since(first)])
         seen[what] = runs
     json.dump({"function": function, "seen": seen}, sys.stdout)
+
+
+def moved(value: Any) -> Any:
+    """A tensor of the same layout at another address."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    elements = value.untyped_storage().nbytes() // value.element_size()
+    memory = torch.zeros(elements, dtype=value.dtype)
+    return memory.as_strided(value.shape, value.stride(), value.storage_offset()).as_subclass(type(value))
 
 
 def _parts(text: str) -> list[str]:

@@ -17,15 +17,17 @@ pytestmark = [pytest.mark.compiles, pytest.mark.skipif(bool(lacking()), reason=l
 @pytest.mark.parametrize("which", ["gemm", "pdl", "layer_norm", "attention_bwd"])
 def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> None:
     """The code's digest, grid, block, shared memory, stream, attributes and every parameter, encoded descriptors among
-    them: at the first launch of a layout, and at the next by what was kept."""
+    them: at the first launch of a layout, at the next by what was kept, and at other addresses."""
     it = made(which)
     module = next(path for path in it.generated.glob("small_*.py"))
     seen = it.start(HERE / "beside.py", module, it.package, which)["seen"]
     assert len(seen) >= 3
-    for what, (at_first, kept, packaged_first, packaged) in seen.items():
+    for what, (at_first, kept, elsewhere, packaged_first, packaged, packaged_elsewhere) in seen.items():
         assert at_first == kept, what
         assert packaged_first == at_first, what
         assert packaged == at_first, what
+        assert elsewhere != at_first, what
+        assert packaged_elsewhere == elsewhere, what
     launched = [launch for runs in seen.values() for launch in runs[0]]
     assert all(launch["stream"] == 77 and launch["parameters"] for launch in launched)
     assert {bool(launch["attributes"]) for launch in launched} == {which == "pdl"}
@@ -39,6 +41,10 @@ def test_what_it_says_and_refuses_alone(made: Callable[[str], Made]) -> None:
     assert seen["thread"] == "launched"
     kernel, package = "small_gemm_kernel", "small_gemm"
     expected = {
+        "old torch": f"ImportError: {package} needs torch 2.4 or newer; this is torch 2.3.1+cu121",
+        "torch without CUDA": f"RuntimeError: {package} needs a build of torch for CUDA; ",
+        "tensors of the CPU": "ValueError: a: on cpu, expected a CUDA device",
+        "one of the CPU": "ValueError: b: on cpu, expected a CUDA device",
         "other type": "TypeError: a: torch.float32, expected torch.bfloat16",
         "other shape": "ValueError: a (64, 64) @ b (128, 64): expected (M, K) @ (K, N)",
         "misaligned": "ValueError: a: data_ptr() is 2 bytes past a multiple of 16; TMA needs one; a.clone() has one",

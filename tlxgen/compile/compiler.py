@@ -11,6 +11,7 @@ import importlib
 import itertools
 import json
 import linecache
+import re
 import shutil
 import sys
 import time
@@ -31,6 +32,7 @@ from .read import launching, resources
 from .toolchain import name_cache
 
 CAPABILITY = {"sm90": 90, "sm100": 100}
+LEFT_OUT = re.compile(r"error: (uTLX: .*)")  # what triton-utlx prints of an operation that its Triton lacks
 SMEM_BYTES = 232448  # a block's limit (opt-in) on both; the compiler would ask a local GPU, whichever it is
 
 
@@ -106,6 +108,8 @@ def _attempt(action: Callable[[], Resources]) -> Resources | BaseException:
 
 def _outcome(name: str, module: str, result: Resources | BaseException, log: str, seconds: float) -> Outcome:
     if isinstance(result, Resources):
+        if lacks := LEFT_OUT.search(log):  # the cubin computes something else
+            return Outcome(name, None, lacks[1], log, seconds)
         return Outcome(name, result, detail=log, seconds=seconds)
     report = "".join(traceback.format_exception(type(result), result, result.__traceback__))
     detail, imported = f"{report}\n{log}".strip() + "\n", not isinstance(result, NotImported)

@@ -78,6 +78,10 @@ class Toolchain:
             )
         return installed.static_version(self.folder / "triton") or "unknown"
 
+    def tools(self) -> installed.Tools:
+        """Where its binaries are. Raises ToolchainError if there is no triton."""
+        return installed.tools(None if self.is_default else self.folder / "triton")
+
     def fingerprint(self) -> str | None:
         """A digest of all in it that determines a cubin; None if unknown: then nothing may be cached."""
         return installed.fingerprint() if self.is_default else _fingerprint(self.folder, self.requires)

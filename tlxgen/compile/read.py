@@ -46,7 +46,7 @@ def launching(ptx: str, metadata: Any) -> dict[str, Any]:
         "entry": metadata.name,
         "warps": metadata.num_warps,
         "shared": metadata.shared,
-        "cluster": list(metadata.cluster_dims),
+        "cluster": list(cluster(ptx, metadata)),
         "cooperative": bool(metadata.launch_cooperative_grid),
         "scratch": metadata.global_scratch_size + metadata.profile_scratch_size,
         "parameters": parameters,

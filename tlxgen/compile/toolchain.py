@@ -66,9 +66,12 @@ def package() -> Path:
     return Path(spec.origin).parent
 
 
-def tools() -> Tools:
-    """Where the wheel's binaries are. Raises ToolchainError if there is no triton."""
-    folder = package() / "backends" / "nvidia" / "bin"
+def tools(triton: Path | None = None) -> Tools:
+    """Where the binaries of a wheel are: of the one whose package is the folder `triton`, by default the installed one.
+
+    Raises ToolchainError if there is no triton.
+    """
+    folder = (triton or package()) / "backends" / "nvidia" / "bin"
 
     def find(name: str) -> Path | None:
         return folder / name if (folder / name).is_file() else None

@@ -15,6 +15,8 @@ import torch
 
 Matmul = Callable[..., Any]
 
+_known: dict[str, tuple[Matmul, Callable[[Any, Any, Any], None]]] = {}  # Inductor keeps a name for good
+
 
 def register_matmul(function: Matmul, name: str | None = None) -> Callable[[Any, Any, Any], None]:
     """Makes a generated product a candidate for every `mm` that max-autotune compiles; returns the candidate.
@@ -22,7 +24,8 @@ def register_matmul(function: Matmul, name: str | None = None) -> Callable[[Any,
     `function(a, b, out=out)` writes a (M, K) @ b (K, N) into out (M, N). Of a product that it refuses, such as one of
     another type or of rows that TMA cannot address, the candidate is torch's own. `name`: by default the function's.
 
-    Raises RuntimeError where this torch has no such list, ValueError for a name that a candidate has.
+    Raises RuntimeError where this torch has no such list, ValueError for a name that a candidate has or, for another
+    function, that one had.
     """
     from torch._inductor import config
 
@@ -30,8 +33,14 @@ def register_matmul(function: Matmul, name: str | None = None) -> Callable[[Any,
     if not isinstance(candidates, list):
         raise RuntimeError(f"torch {torch.__version__} has no torch._inductor.config.external_matmul")
     name = name or f"tlxgen_{function.__name__}"
-    if any(getattr(known, "__name__", "") == name for known in candidates):
+    if any(getattr(one, "__name__", "") == name for one in candidates):
         raise ValueError(f"{name}: a candidate for mm has that name")
+    known = _known.get(name)
+    if known is not None:
+        if known[0] is not function:
+            raise ValueError(f"{name}: a candidate for mm of another function had that name; name= gives another")
+        candidates.append(known[1])
+        return known[1]
 
     def candidate(a: Any, b: Any, out: Any) -> None:
         try:
@@ -41,6 +50,7 @@ def register_matmul(function: Matmul, name: str | None = None) -> Callable[[Any,
 
     candidate.__name__ = candidate.__qualname__ = name  # what Inductor's code calls it by
     candidates.append(candidate)
+    _known[name] = function, candidate
     return candidate
 
 

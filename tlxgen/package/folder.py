@@ -32,7 +32,7 @@ version = "{version}"
 description = "{name} for {arch}: compiled kernels and their host functions, made by tlxgen"
 readme = "README.md"
 requires-python = ">=3.10"
-dependencies = ["torch", "cuda-bindings>=12.8"]
+dependencies = ["torch>=2.4", "cuda-bindings>=12.8"]
 
 [tool.hatch.build]
 ignore-vcs = true
@@ -69,9 +69,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Compiler:
-    """What compiled the cubins; `cuda` is the release of its ptxas: (12, 9)."""
+    """What compiled the cubins: `name` of a toolchain and the version of its Triton; `cuda` is the release of its
+    ptxas: (12, 9)."""
 
-    fbtriton: str
+    name: str
+    triton: str
     cuda: tuple[int, int]
 
 
@@ -136,7 +138,7 @@ def manifest(
     return {
         "format": FORMAT,
         "tlxgen": __version__,
-        "fbtriton": compiler.fbtriton,
+        compiler.name: compiler.triton,
         "cuda": ".".join(map(str, compiler.cuda)),
         "spec": source.spec,
         "arch": source.arch,

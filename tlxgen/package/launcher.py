@@ -11,7 +11,7 @@ import hashlib
 import json
 import struct
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -24,6 +24,18 @@ try:
     from cuda.bindings import driver as cuda
 except ImportError as missing:
     raise ImportError(f"{__package__} launches by NVIDIA's cuda-bindings: pip install cuda-bindings") from missing
+
+OLDEST_TORCH = (2, 4)  # the first with torch.library.custom_op
+
+
+def refuse_torch(version: str) -> None:
+    """Raises ImportError for a torch that lacks what host functions need."""
+    if tuple(map(int, version.split(".")[:2])) < OLDEST_TORCH:
+        needed = ".".join(map(str, OLDEST_TORCH))
+        raise ImportError(f"{__package__} needs torch {needed} or newer; this is torch {version}")
+
+
+refuse_torch(torch.__version__)
 
 HERE = Path(__file__).parent
 MANIFEST: dict[str, Any] = json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))
@@ -88,17 +100,29 @@ def cdiv(dividend: int, divisor: int) -> int:
     return -(-dividend // divisor)
 
 
-def current_stream(index: int) -> int:
-    """The handle of a device's current stream."""
-    return int(torch._C._cuda_getCurrentRawStream(index))
+def _no_cuda(index: int) -> int:
+    raise RuntimeError(f"{__package__} needs a build of torch for CUDA; {torch.__version__} is none")
 
 
-def make_context() -> int:
-    """The current device. A thread that has not called CUDA yet has no context, and gets the device's own."""
+# The handle of a device's current stream.
+current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", _no_cuda)
+
+
+_thread = threading.local()  # `ready` in a thread that has a context
+
+
+def make_context() -> None:
+    """Gives a thread that has not called CUDA yet, and so has no context, the one of the current device."""
     if not int(done(cuda.cuCtxGetCurrent())):
         device = done(cuda.cuDeviceGet(torch.cuda.current_device()))
         done(cuda.cuCtxSetCurrent(done(cuda.cuDevicePrimaryCtxRetain(device))))
-    return int(done(cuda.cuCtxGetDevice()))
+    _thread.ready = True
+
+
+def have_context() -> None:
+    """The same, for what a thread does often."""
+    if not hasattr(_thread, "ready"):
+        make_context()
 
 
 # --- cubins ---------------------------------------------------------------------------------------------------------
@@ -265,7 +289,7 @@ def _element(kind: str) -> str:
 
 class Layout:
     """Where a launch's parameters lie: of a descriptor 128 bytes, then its extents and strides; two scratch pointers
-    last, which are NULL."""
+    last, which are NULL. Behind them lie their addresses, for the driver."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
         parts: list[str] = []
@@ -278,6 +302,15 @@ class Layout:
         parts += ["Q", "Q"]
         self.struct = struct.Struct(f"={''.join(parts)}")
         self.offsets = [struct.calcsize(f"={''.join(parts[:i])}") for i in range(len(parts))]
+        self.all = struct.Struct(f"{self.struct.format}{len(parts)}Q")
+        self.memory = ctypes.c_char * self.all.size
+
+    def packed(self, values: Sequence[Any]) -> tuple[Any, int]:
+        """Memory that holds these parameters, and where in it the addresses of all of them are."""
+        memory = self.memory()
+        base = ctypes.addressof(memory)
+        self.all.pack_into(memory, 0, *values, 0, 0, *[base + offset for offset in self.offsets])
+        return memory, base + self.struct.size
 
 
 # --- launches -------------------------------------------------------------------------------------------------------
@@ -289,30 +322,29 @@ class Bound:
     Without `values` for all parameters it waits for those that differ from call to call.
     """
 
-    __slots__ = ("fixed", "stream", "values", "function", "config", "memory", "addresses", "pointers")
+    __slots__ = ("fixed", "stream", "values", "function", "config", "memory", "pointers")
 
     def __init__(self, fixed: Fixed, stream: int, values: Sequence[Any]) -> None:
         self.fixed, self.stream, self.values, self.function = fixed, stream, values, fixed.function
         layout = fixed.cubin.kernel.layout
         if len(values) + 2 == len(layout.offsets):
             self.config = fixed.config(stream)
-            self.memory = ctypes.create_string_buffer(layout.struct.pack(*values, 0, 0), layout.struct.size)
-            base = ctypes.addressof(self.memory)
-            self.addresses = (ctypes.c_void_p * len(layout.offsets))(*(base + offset for offset in layout.offsets))
-            self.pointers = ctypes.addressof(self.addresses)
+            self.memory, self.pointers = layout.packed(values)
 
 
-class Fixed(NamedTuple):
+class Fixed:
     """What stays of a launch from call to call."""
 
-    cubin: Cubin
-    function: Any
-    grid: tuple[int, int, int]
-    pdl: bool
+    def __init__(self, cubin: Cubin, function: Any, grid: tuple[int, int, int], pdl: bool) -> None:
+        self.cubin, self.function, self.grid, self.pdl = cubin, function, grid, pdl
+        self._configs: dict[int, Any] = {}
 
     def config(self, stream: int) -> Any:
-        """The driver's description. The size of a cluster is in the cubin."""
-        config = cuda.CUlaunchConfig()
+        """The driver's description of a launch in a stream, which nothing changes."""
+        return self._configs.get(stream) or keep(self._configs, stream, self._config(stream))
+
+    def _config(self, stream: int) -> Any:
+        config = cuda.CUlaunchConfig()  # the size of a cluster is in the cubin
         config.gridDimX, config.gridDimY, config.gridDimZ = self.grid
         config.blockDimX, config.blockDimY, config.blockDimZ = self.cubin.threads, 1, 1
         config.sharedMemBytes, config.hStream = self.cubin.shared, cuda.CUstream(int(stream))
@@ -322,6 +354,13 @@ class Fixed(NamedTuple):
             attribute.value.programmaticStreamSerializationAllowed = 1
             config.attrs, config.numAttrs = [attribute], 1
         return config
+
+
+def keep(known: dict[Any, Any], key: Any, value: Any) -> Any:
+    """Adds to what is known, which must not grow without end."""
+    if len(known) >= MOST:
+        known.clear()
+    return known.setdefault(key, value)
 
 
 def launch(bound: Bound, varying: Sequence[Any]) -> None:
@@ -347,17 +386,19 @@ class Launch:
     addressed: Sequence[tuple[str, Any]]
     encoded: Sequence[dict[int, list[Any]]]
     fixed: Fixed | None
+    maps: dict[int, tuple[TensorMap, int]]  # by number of a descriptor: its like, and where in the tensor it begins
 
     def by_triton(self, arguments: Sequence[Any], varying: Sequence[Any]) -> None:
         """Launches on the current device, and keeps by which cubin. The name is that of what it stands for."""
         index = torch.cuda.current_device()
         cubin = self.kernel.cubin([*arguments, *varying], self.options)
         self.fixed = Fixed(cubin, cubin.function(index), self.grid, bool(self.options.get("launch_pdl")))
+        self.maps = {}
         flat: list[Any] = []
         descriptors = iter(cubin.descriptors)
         for value in arguments:
             if isinstance(value, TensorDescriptor):
-                flat += encode(value, next(descriptors))
+                flat += TensorMap(value, next(descriptors))(value.base.data_ptr())
             else:
                 flat.append(value if isinstance(value, (bool, int, float)) else value.data_ptr())
         launch(Bound(self.fixed, current_stream(index), [*flat, *varying]), ())
@@ -366,31 +407,38 @@ class Launch:
         """What `launch` is told for these tensors, of the layout and alignment of those before."""
         assert self.fixed is not None
         flat: list[Any] = []
-        for known, (name, view), told in zip(self.encoded, self.described, self.fixed.cubin.descriptors, strict=True):
-            address = tensors[name].data_ptr()
-            encoded = known.get(address)
-            if encoded is None:
-                if len(known) >= MOST:
-                    known.clear()
-                encoded = known[address] = encode(view(tensors[name]), told)
-            flat += encoded
+        for i, known in enumerate(self.encoded):
+            tensor = tensors[self.described[i][0]]
+            address = tensor.data_ptr()
+            flat += known.get(address) or keep(known, address, self._encoded(i, tensor, address))
         flat += [part(tensors[name]).data_ptr() for name, part in self.addressed]
         return Bound(self.fixed, stream, [*flat, *self.constants]), ()
 
+    def _encoded(self, i: int, tensor: Any, address: int) -> list[Any]:
+        """The parameters of descriptor `i`. Of tensors of one layout it differs in the address alone."""
+        assert self.fixed is not None
+        if i not in self.maps:
+            described = self.described[i][1](tensor)
+            self.maps[i] = TensorMap(described, self.fixed.cubin.descriptors[i]), described.base.data_ptr() - address
+        encode, offset = self.maps[i]
+        return encode(address + offset)
 
-def encode(descriptor: TensorDescriptor, told: Mapping[str, Any]) -> list[Any]:
-    """A descriptor's 128 bytes, its extents and its strides. `told`: the copies' box, swizzle and element type."""
-    shape, strides, rank, size = descriptor.shape, descriptor.strides, len(descriptor.shape), told["element_bytes"]
-    extents = [*reversed(shape)]
-    if told["fp4_padded"]:
-        extents[0] *= 2
-    steps = [size * stride for stride in reversed(strides[:-1])]
-    steps.append(extents[-1] * (steps[-1] if steps else size))
-    encoded = done(
-        cuda.cuTensorMapEncodeTiled(
-            cuda.CUtensorMapDataType(told["element"]),
-            rank,
-            descriptor.base.data_ptr(),
+
+class TensorMap:
+    """What encodes the descriptors of tensors of one layout. `told`: the copies' box, swizzle and element type."""
+
+    def __init__(self, descriptor: TensorDescriptor, told: Mapping[str, Any]) -> None:
+        shape, strides, rank, size = descriptor.shape, descriptor.strides, len(descriptor.shape), told["element_bytes"]
+        extents = [*reversed(shape)]
+        if told["fp4_padded"]:
+            extents[0] *= 2
+        steps = [size * stride for stride in reversed(strides[:-1])]
+        steps.append(extents[-1] * (steps[-1] if steps else size))
+        self.what = f"{__package__}: a TMA descriptor of {list(shape)} at strides {list(strides)}"
+        self.behind = [*shape, *strides]
+        self.last = sum((extent - 1) * step for extent, step in zip(extents, [size, *steps[:-1]], strict=True))
+        self.before = cuda.CUtensorMapDataType(told["element"]), rank
+        self.after = (
             [cuda.cuuint64_t(extent) for extent in extents],
             [cuda.cuuint64_t(step) for step in steps],
             [cuda.cuuint32_t(extent) for extent in reversed(told["box"])],
@@ -399,20 +447,23 @@ def encode(descriptor: TensorDescriptor, told: Mapping[str, Any]) -> list[Any]:
             cuda.CUtensorMapSwizzle(told["swizzle"]),
             cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        ),
-        f"{__package__}: a TMA descriptor of {list(shape)} at strides {list(strides)}",
-    )
-    data = bytearray(ctypes.string_at(encoded.getPtr(), DESCRIPTOR_BYTES))
-    last = sum((extent - 1) * step for extent, step in zip(extents, [size, *steps[:-1]], strict=True))
-    if driver_version() <= 13010 and last + 1 < 128 << 10:  # these drivers set a bit that is wrong for small tensors
-        data[10] &= ~(1 << 5)  # bit 21 of the second word of 64 bits
-    return [bytes(data), *shape, *strides]
+        )
+
+    def __call__(self, address: int) -> list[Any]:
+        """The 128 bytes for the tensor at an address, its extents and its strides."""
+        error, encoded = cuda.cuTensorMapEncodeTiled(*self.before, address, *self.after)
+        if error:
+            done((error,), self.what)
+        data = ctypes.string_at(encoded.getPtr(), DESCRIPTOR_BYTES)
+        if driver_version() <= 13010 and self.last + 1 < 128 << 10:  # they set a bit that is wrong for small tensors
+            data = data[:10] + bytes([data[10] & ~(1 << 5)]) + data[11:]  # bit 21 of the second word of 64 bits
+        return [data, *self.behind]
 
 
 knobs = SimpleNamespace(runtime=SimpleNamespace(launch_enter_hook=()))  # Triton's profilers see no launch of these
 driver = SimpleNamespace(
     active=SimpleNamespace(
         get_current_stream=current_stream,
-        utils=SimpleNamespace(launch=launch, get_current_device=make_context),
+        utils=SimpleNamespace(launch=launch, get_current_device=have_context),
     )
 )

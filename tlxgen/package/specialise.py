@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tlxgen.compile import Job, Outcome, compile_all
+from tlxgen.compile import Job, Outcome, Toolchain, compile_all, named
 from tlxgen.errors import TlxgenError
 
 _BYTES = {"i1": 1, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "fp32": 4, "fp64": 8}  # the scalars that a launcher has
@@ -56,6 +56,7 @@ class Compiling:
     keep: Path
     workers: int | None = None
     timeout_s: float = 120
+    toolchain: Toolchain = field(default_factory=lambda: named("fbtriton"))
     on_found: Callable[[int], None] = lambda count: None
     on_done: Callable[[Outcome], None] | None = None
     made: dict[str, Cubin | str] = field(default_factory=dict)
@@ -69,7 +70,14 @@ class Compiling:
         return [self.made[job.id] for job in jobs]
 
     def compiled(self, jobs: Sequence[Job]) -> list[Cubin | str]:
-        done = compile_all(jobs, workers=self.workers, timeout_s=self.timeout_s, keep=self.keep, on_done=self.on_done)
+        done = compile_all(
+            jobs,
+            workers=self.workers,
+            timeout_s=self.timeout_s,
+            keep=self.keep,
+            on_done=self.on_done,
+            toolchain=self.toolchain,
+        )
         return [_cubin(job, one) if one.ok else one.error for job, one in zip(jobs, done, strict=True)]
 
 

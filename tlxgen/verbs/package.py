@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tlxgen import digest, lock
-from tlxgen.compile import check_triton, tools
+from tlxgen.compile import Toolchain, named
 from tlxgen.errors import TlxgenError, ToolchainError
 from tlxgen.package import Compiler, Compiling, Cubin, Row, Source, cpp, cubins_of, manifest, write
 from tlxgen.project import from_here
@@ -26,8 +26,11 @@ def run(
     workers: int | None,
     timeout_s: float,
     cpp_out: Path | None = None,
+    toolchain: str = "fbtriton",
 ) -> int:
     """Writes the package into `out`, its C++ form into `cpp_out`, and prints their contents. Returns 0.
+
+    `toolchain` is the name of what compiles.
 
     Raises TlxgenError.
     """
@@ -35,7 +38,8 @@ def run(
         raise TlxgenError("a package needs a folder", remedy="--out FOLDER for Python, --cpp FOLDER for C++")
     if out and cpp_out and out.resolve() == cpp_out.resolve():
         raise TlxgenError(f"--out and --cpp are both {out}; they need a folder each")
-    version = check_triton()
+    by = named(toolchain)
+    version = by.check()
     with of_spec(spec) as work, TemporaryDirectory(prefix="tlxgen-") as keep:
         kernels = all_kernels(work)
         source = _source(work, kernels, arch)
@@ -45,11 +49,12 @@ def run(
                 Path(keep),
                 workers,
                 timeout_s,
+                by,
                 on_found=shown.expect,
                 on_done=lambda done: shown.advance(done.job.split(" | ")[0]),
             )
             cubins = cubins_of(rows, compiling)
-        compiler = Compiler(version, _release(source.arch))
+        compiler = Compiler(by.name, version, _release(by, source.arch))
         # This comes before anything is written, as it may be refused.
         made = cpp.sources(source, manifest(source, rows, cubins, compiler), cubins) if cpp_out else None
         written: list[tuple[Path, int, str]] = []
@@ -80,11 +85,12 @@ def _source(work: Working, kernels: Sequence[Kernel], arch: Sequence[str]) -> So
     return Source(work.folder.name, from_here(work.spec).as_posix(), own, modules, digests)
 
 
-def _release(arch: str) -> tuple[int, int]:
+def _release(toolchain: Toolchain, arch: str) -> tuple[int, int]:
     """The CUDA release of the ptxas that compiles for an architecture."""
-    found = tools().ptxas if arch == "sm90" else tools().ptxas_blackwell
+    tools = toolchain.tools()
+    found = tools.ptxas if arch == "sm90" else tools.ptxas_blackwell
     if found is None:
-        raise ToolchainError(f"fbtriton's wheel lacks the ptxas for {arch}")
+        raise ToolchainError(f"{toolchain.name}'s wheel lacks the ptxas for {arch}")
     said = subprocess.run([found, "--version"], check=True, capture_output=True, text=True, timeout=60).stdout
     release = re.search(r"release (\d+)\.(\d+)", said)
     if release is None:
