@@ -39,16 +39,16 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 8, "BLOCK_N": 64, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=40),
-    triton.Config({"BLOCK_M": 4, "BLOCK_N": 256, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=64),
-    triton.Config({"BLOCK_M": 2, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=72),
-    triton.Config({"BLOCK_M": 2, "BLOCK_N": 1024, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=72),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=88),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=96),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 1}, num_warps=8, num_stages=1, maxnreg=128),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=128),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=128),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=128),
+    triton.Config({"BLOCK_M": 8, "BLOCK_N": 64, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=32),
+    triton.Config({"BLOCK_M": 4, "BLOCK_N": 256, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=56),
+    triton.Config({"BLOCK_M": 2, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 2, "BLOCK_N": 1024, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 1}, num_warps=8, num_stages=1, maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=80),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 1}, num_warps=16, num_stages=1, maxnreg=128),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 2}, num_warps=16, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=128),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 4}, num_warps=16, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=128),
@@ -119,8 +119,7 @@ def hopper_layer_norm_grid_kernel(
     weight = load_vector(weight_ptr, columns, N)  # as they are, while x is under way
     bias = load_vector(bias_ptr, columns, N)
     x = x.to(tl.float32)
-    total = tl.sum(x, 1)
-    mean = total / tl.maximum(width(cta, N, BLOCK_N), 1.0)
+    mean = tl.sum(x, 1) / tl.maximum(width(cta, N, BLOCK_N), 1.0)
     apart = tl.where((columns < N)[None, :], x - mean[:, None], 0.0)
     squares = tl.sum(apart * apart, 1)
     if CLUSTER > 1:
@@ -129,18 +128,16 @@ def hopper_layer_norm_grid_kernel(
             "barrier.cluster.wait.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
         )
         for peer in tl.static_range(CLUSTER):
-            tlx.async_remote_shmem_store(sums_tiles[cta], tl.join(total, squares), peer, sums_full[0])
+            tlx.async_remote_shmem_store(sums_tiles[cta], tl.join(mean, squares), peer, sums_full[0])
         tlx.barrier_wait(sums_full[0], 0)
         mean = tl.zeros((BLOCK_M,), tl.float32)
+        for peer in tl.static_range(CLUSTER):
+            own, _ = tl.split(tlx.local_load(sums_tiles[peer]))
+            mean += own * (width(peer, N, BLOCK_N) / N)
         squares = tl.zeros((BLOCK_M,), tl.float32)
         for peer in tl.static_range(CLUSTER):
-            # Means and squares about them, of the columns so far and of a CTA's, make those of all [Chan et al. 1979].
-            total, own = tl.split(tlx.local_load(sums_tiles[peer]))
-            its = width(peer, N, BLOCK_N)
-            distance = total / tl.maximum(its, 1.0) - mean
-            ratio = its / tl.minimum(N, (peer + 1) * BLOCK_N)
-            mean += distance * ratio
-            squares += own + distance * distance * (its - its * ratio)
+            own, about = tl.split(tlx.local_load(sums_tiles[peer]))  # squares about a CTA's own mean [Chan et al. 1979]
+            squares += about + width(peer, N, BLOCK_N) * (own - mean) * (own - mean)
     rstd = tl.rsqrt(squares / N + eps)
     y = (x - mean[:, None]) * rstd[:, None]
     y *= weight.to(tl.float32)

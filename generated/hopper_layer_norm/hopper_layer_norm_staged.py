@@ -116,28 +116,30 @@ def hopper_layer_norm_staged_kernel(
     tlx.async_load_commit_group()
     tlx.async_load_wait_group(0)
     x = tlx.local_load(x_tiles[0]).to(tl.float32)
-    total = tl.sum(x, 1)
-    mean = total / tl.maximum(width(cta, N, BLOCK_N), 1.0)
-    apart = tl.where((columns < N)[None, :], x - mean[:, None], 0.0)
-    squares = tl.sum(apart * apart, 1)
+    chunks = tl.reshape(x, (BLOCK_M, BLOCK_N // 8, 8))
+    first = tl.sum(tl.where(tl.arange(0, 8) == 0, chunks, 0.0), 2)
+    apart = chunks - first[:, :, None]
+    total, squares = tl.sum(apart, 2), tl.sum(apart * apart, 2)
+    depth = tl.where(8 * tl.arange(0, BLOCK_N // 8) < N - cta * BLOCK_N, 8.0, 0.0)[None, :]  # of a chunk
+    mean = tl.sum(depth * first + total, 1) / tl.maximum(width(cta, N, BLOCK_N), 1.0)
+    first -= mean[:, None]
+    squares = tl.sum(squares + first * (2 * total + depth * first), 1)
     if CLUSTER > 1:
         # the barriers of every CTA of the cluster are there
         tl.inline_asm_elementwise(
             "barrier.cluster.wait.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
         )
         for peer in tl.static_range(CLUSTER):
-            tlx.async_remote_shmem_store(sums_tiles[cta], tl.join(total, squares), peer, sums_full[0])
+            tlx.async_remote_shmem_store(sums_tiles[cta], tl.join(mean, squares), peer, sums_full[0])
         tlx.barrier_wait(sums_full[0], 0)
         mean = tl.zeros((BLOCK_M,), tl.float32)
+        for peer in tl.static_range(CLUSTER):
+            own, _ = tl.split(tlx.local_load(sums_tiles[peer]))
+            mean += own * (width(peer, N, BLOCK_N) / N)
         squares = tl.zeros((BLOCK_M,), tl.float32)
         for peer in tl.static_range(CLUSTER):
-            # Means and squares about them, of the columns so far and of a CTA's, make those of all [Chan et al. 1979].
-            total, own = tl.split(tlx.local_load(sums_tiles[peer]))
-            its = width(peer, N, BLOCK_N)
-            distance = total / tl.maximum(its, 1.0) - mean
-            ratio = its / tl.minimum(N, (peer + 1) * BLOCK_N)
-            mean += distance * ratio
-            squares += own + distance * distance * (its - its * ratio)
+            own, about = tl.split(tlx.local_load(sums_tiles[peer]))  # squares about a CTA's own mean [Chan et al. 1979]
+            squares += about + width(peer, N, BLOCK_N) * (own - mean) * (own - mean)
     rstd = tl.rsqrt(squares / N + eps)
     x = tlx.local_load(x_tiles[0]).to(tl.float32)  # again, so that few registers hold it
     y = (x - mean[:, None]) * rstd[:, None]

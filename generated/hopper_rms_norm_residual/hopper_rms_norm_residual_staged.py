@@ -39,25 +39,33 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "PARTS": 8, "CLUSTER": 1}, num_warps=8, num_stages=1, maxnreg=64),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "PARTS": 8, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=64),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "PARTS": 8, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=64),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "PARTS": 8, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 1}, num_warps=8, num_stages=1, maxnreg=48),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=48),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=48),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=48),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 1}, num_warps=16, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 2}, num_warps=16, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 4}, num_warps=16, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 8}, num_warps=16, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 1}, num_warps=32, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 2}, num_warps=32, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 4}, num_warps=32, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=64),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 8}, num_warps=32, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
     # fmt: on
 ]
+
+
+@triton.jit
+def load_vector(pointer, columns, N):
+    """Weights or biases (1, columns), which every tile reads."""
+    at = columns[None, :]
+    return tl.load(pointer + at, mask=at < N, other=0.0, eviction_policy="evict_last")
 
 
 @triton.jit
 def summed(x, residual):
     """x + residual, rounded as it is stored: what a backward finds is what was normalised."""
     return (x.to(tl.float32) + residual.to(tl.float32)).to(x.dtype).to(tl.float32)
-
-
-@triton.jit
-def load_vector(pointer, columns, end):
-    """Weights or biases (1, columns) in fp32, which every tile reads: late, so that they take registers for short."""
-    at = columns[None, :]
-    return tl.load(pointer + at, mask=at < end, other=0.0, eviction_policy="evict_last").to(tl.float32)
 
 
 @triton.jit
@@ -77,15 +85,14 @@ def hopper_rms_norm_residual_staged_kernel(
     eps,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
-    PARTS: tl.constexpr,
     CLUSTER: tl.constexpr,
 ):
     """Tasks and the rings of tiles between them:
 
-    reduce --x (PARTS slots, cp.async), sums (1 slot, DSMEM)--> reduce
+    reduce --x (1 slot, cp.async), sums (1 slot, DSMEM)--> reduce
     """
-    x_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.bfloat16, PARTS)
-    residual_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.bfloat16, PARTS)
+    x_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.bfloat16, 1)
+    residual_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N), tl.bfloat16, 1)
     cta = 0
     if CLUSTER > 1:
         sums_tiles = tlx.local_alloc((BLOCK_M, 1), tl.float32, CLUSTER)
@@ -98,30 +105,30 @@ def hopper_rms_norm_residual_staged_kernel(
     stride_residual = stride_residual // 2
     stride_y = stride_y // 2
     stride_residual_out = stride_residual_out // 2
-    share = tl.cdiv(N, CLUSTER * BLOCK_N) * BLOCK_N  # columns of a CTA
-    end = tl.minimum(N, (cta + 1) * share)
-    columns = cta * share + tl.arange(0, BLOCK_N)
-    index = tl.program_id(0) // CLUSTER
-    rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    for start in range(0, tl.maximum(end - cta * share, 1), BLOCK_N):
-        at = rows[:, None] * stride_x + (columns + start)[None, :]
-        inside = (rows < M)[:, None] & (columns + start < end)[None, :]
-        tlx.async_load(x_ptr + at, x_tiles[start // BLOCK_N], mask=inside, other=0.0)
-        at = rows[:, None] * stride_residual + (columns + start)[None, :]
-        tlx.async_load(residual_ptr + at, residual_tiles[start // BLOCK_N], mask=inside, other=0.0)
-    tlx.async_load_commit_group()
-    if CLUSTER > 1:
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
-    tlx.async_load_wait_group(0)
-    x = summed(tlx.local_load(x_tiles[0]), tlx.local_load(residual_tiles[0]))
-    squares = x * x
-    for start in range(BLOCK_N, end - cta * share, BLOCK_N):
-        x = summed(tlx.local_load(x_tiles[start // BLOCK_N]), tlx.local_load(residual_tiles[start // BLOCK_N]))
-        squares += x * x
-    squares = tl.sum(squares, 1)
     if CLUSTER > 1:
         tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)
+        tlx.fence_mbarrier_init_cluster()
+        tl.inline_asm_elementwise(
+            "barrier.cluster.arrive.relaxed.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
+    columns = cta * BLOCK_N + tl.arange(0, BLOCK_N)
+    index = tl.program_id(0) // CLUSTER
+    rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    tlx.async_load(x_ptr + rows[:, None] * stride_x + columns[None, :], x_tiles[0], mask=inside, other=0.0)
+    tlx.async_load(
+        residual_ptr + rows[:, None] * stride_residual + columns[None, :], residual_tiles[0], mask=inside, other=0.0
+    )
+    weight = load_vector(weight_ptr, columns, N)  # as they are, while x is under way
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+    x = summed(tlx.local_load(x_tiles[0]), tlx.local_load(residual_tiles[0]))
+    squares = tl.sum(x * x, 1)
+    if CLUSTER > 1:
+        # the barriers of every CTA of the cluster are there
+        tl.inline_asm_elementwise(
+            "barrier.cluster.wait.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
         for peer in tl.static_range(CLUSTER):
             tlx.async_remote_shmem_store(sums_tiles[cta], squares[:, None], peer, sums_full[0])
         tlx.barrier_wait(sums_full[0], 0)
@@ -129,19 +136,15 @@ def hopper_rms_norm_residual_staged_kernel(
         for peer in tl.static_range(CLUSTER):
             squares += tl.reshape(tlx.local_load(sums_tiles[peer]), (BLOCK_M,))
     rstd = tl.rsqrt(squares / N + eps)
-    for start in range(0, end - cta * share, BLOCK_N):
-        x = summed(tlx.local_load(x_tiles[start // BLOCK_N]), tlx.local_load(residual_tiles[start // BLOCK_N]))
-        y = x * rstd[:, None]
-        y *= load_vector(weight_ptr, columns + start, end)
-        inside = (rows < M)[:, None] & (columns + start < end)[None, :]
-        tl.store(
-            y_ptr + rows[:, None] * stride_y + (columns + start)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside
-        )
-        tl.store(
-            residual_out_ptr + rows[:, None] * stride_residual_out + (columns + start)[None, :],
-            x.to(residual_out_ptr.dtype.element_ty),
-            mask=inside,
-        )
+    x = summed(tlx.local_load(x_tiles[0]), tlx.local_load(residual_tiles[0]))  # again, so that few registers hold it
+    y = x * rstd[:, None]
+    y *= weight.to(tl.float32)
+    tl.store(y_ptr + rows[:, None] * stride_y + columns[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
+    tl.store(
+        residual_out_ptr + rows[:, None] * stride_residual_out + columns[None, :],
+        x.to(residual_out_ptr.dtype.element_ty),
+        mask=inside,
+    )
     tl.store(rstd_ptr + rows, rstd, mask=(rows < M) & (cta == 0))
 
 
@@ -159,15 +162,12 @@ def clocks(config, m, n, sms):
     """Estimated clocks of a launch: memory's, and what of a tile nothing hides; infinite where no cluster holds a row."""
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
-    parts = config.kwargs["PARTS"]
     cluster = config.kwargs["CLUSTER"]
-    if block_n * parts * cluster < n or n % 8:
+    if block_n * cluster < n or n % 8:
         return float("inf")
-    tile_columns = triton.cdiv(n, block_n * cluster) * block_n
-    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
-    read, ctas = block_m * columns * 4, resident(config)
-    moved = read * 2
-    tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / ctas
+    columns = (9 * n / cluster + block_n) / 10  # what is masked costs little
+    moved = block_m * columns * 8
+    tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / resident(config)
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
@@ -211,10 +211,9 @@ def prepare(x, residual, weight, eps, out, residual_out, rstd, config, outputs=o
         )
     config = config or pick_config(m, n, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
-    parts = config.kwargs["PARTS"]
     cluster = config.kwargs["CLUSTER"]
-    if block_n * parts * cluster < n:
-        raise ValueError(f"x: rows of {n} elements; the CTAs of this config hold {block_n * parts * cluster}")
+    if block_n * cluster < n:
+        raise ValueError(f"x: rows of {n} elements; the CTAs of this config hold {block_n * cluster}")
     if n % 8 or row_stride(x, "x") % 8 or x.data_ptr() % 16:
         raise ValueError(
             f"x: rows of {n} elements; the kernel copies whole chunks of 16 bytes, where rows begin at them"

@@ -19,7 +19,7 @@ AXES = (
 )
 
 
-WORKING = 28  # a thread's registers beside x and weights: addresses, statistics, what is converted
+WORKING = 16  # a thread's registers beside x and weights: addresses, statistics; as many for what comes from SMEM
 
 
 class Problem(SpecModel):
@@ -161,9 +161,14 @@ class NormSpec(Norm):
         return self.tile.n * self.cluster.n
 
     @property
+    def chunk(self) -> int:
+        """Elements of 16 bytes, which a thread loads at a time."""
+        return 16 // self.dtype.bytes
+
+    @property
     def step(self) -> int:
-        """The number that divides the columns of x, as asynchronous copies have chunks of 16 bytes."""
-        return 16 // self.dtype.bytes if self.staged else 1
+        """The number that divides the columns of x, as asynchronous copies have whole chunks."""
+        return self.chunk if self.staged else 1
 
     @property
     def stats(self) -> tuple[str, ...]:
@@ -193,5 +198,6 @@ class NormSpec(Norm):
     @property
     def registers(self) -> int:
         """Registers a thread: what it holds and WORKING, or more if as many CTAs share an SM."""
-        ctas = max(1, Arch.registers // (32 * self.warps * (self.held + WORKING)))
+        needed = self.held + WORKING * (1 + self.staged)
+        ctas = max(1, Arch.registers // (32 * self.warps * needed))
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
