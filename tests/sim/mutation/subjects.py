@@ -68,9 +68,8 @@ GENERATED = (
     "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_clc_shared_q",
     "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_persistent_cooperative",
     "hopper_layer_norm/hopper_layer_norm_grid",
-    "hopper_layer_norm/hopper_layer_norm_looped",
     "hopper_layer_norm/hopper_layer_norm_staged",
-    "hopper_rms_norm/hopper_rms_norm_persistent",
+    "hopper_rms_norm/hopper_rms_norm_grid",
     "hopper_layer_norm_bwd/hopper_layer_norm_bwd",
 )
 MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
