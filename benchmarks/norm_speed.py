@@ -85,9 +85,9 @@ def forward(norm: str, shape: Shape) -> Iterator[Candidate]:
     spec, n = f"hopper_{norm}_norm", shape[1]
 
     def one(kind: str, m: int, part: int, warps: int, cluster: int, registers: int, flags: str = "") -> Candidate:
-        keys = (("schedule.kind", kind), ("schedule.pdl", "p" in flags), ("tasks.reduce.late", "l" in flags))
-        keys += (("cluster.n", 8),)  # the others are configs of the same module
-        module = Module(spec, f"{norm}_{kind}{'_' * bool(flags)}{flags}", keys)
+        keys = {"schedule.kind": kind, "schedule.pdl": "p" in flags, "tasks.reduce.late": "l" in flags}
+        keys["cluster.n"] = 8  # the others are configs of the same module
+        module = Module(spec, f"{norm}_{kind}{'_' * bool(flags)}{flags}", tuple(keys.items()))
         return Candidate(module, (("BLOCK_M", m), ("BLOCK_N", part), ("CLUSTER", cluster)), warps, registers)
 
     two = norm == "layer"  # weight and bias

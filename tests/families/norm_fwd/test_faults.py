@@ -18,7 +18,7 @@ SUMMED = "hopper_rms_norm_residual/hopper_rms_norm_residual_grid"
 TWO, PAIR = 2, 7  # configs of GRID and SUMMED: two rows of 512, a cluster of two CTAs
 FIRST = 0  # config of STAGED: a cluster of two CTAs
 ROWS, FEW, LONG = (13, 20000), (3, 501), (3, 9000)
-ARRIVE, WAIT = ("barrier.cluster.%s.aligned; mov.b32 $0, 0;" % half for half in ("arrive.relaxed", "wait"))
+ARRIVE, WAIT = (f"barrier.cluster.{half}.aligned; mov.b32 $0, 0;" for half in ("arrive.relaxed", "wait"))
 
 FAULTS = (
     Mutant("sums not awaited", GRID, "tlx.barrier_wait(sums_full[0], 0)", "pass", PAIR, ROWS),
@@ -36,7 +36,7 @@ FAULTS = (
     Mutant("squares about the first column", STAGED, "first -= mean[:, None]", "first *= 0.0", FIRST, LONG),
     Mutant("chunks counted to the end of the tile", STAGED, "< N - cta * BLOCK_N, 8.0", "< N, 8.0", FIRST, LONG),
     Mutant("copies that nobody awaits", STAGED, "tlx.async_load_wait_group(0)", "pass", FIRST, LONG),
-    Mutant("copies of what lies behind a row", STAGED, "mask=inside, other=0.0)\n", "mask=(rows < M)[:, None])\n", FIRST, LONG),
+    Mutant("copies from behind a row", STAGED, "mask=inside, other", "mask=columns[None, :] >= 0, other", FIRST, LONG),
     Mutant("the residual left out", SUMMED, "x.to(tl.float32) + residual.to(tl.float32)", "x.to(tl.float32)", TWO, FEW),
     Mutant("a sum that is not rounded", SUMMED, ").to(x.dtype).to(tl.float32)", ")", TWO, (40, 501)),
     Mutant("y in the place of the sum", SUMMED, "x.to(residual_out_ptr", "y.to(residual_out_ptr", TWO, FEW),

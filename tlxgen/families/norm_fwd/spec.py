@@ -110,8 +110,8 @@ class ReduceTask(SpecModel):
     warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 64 bytes of x.")
     registers: int | None = Field(
         None,
-        description="A thread's at most, which decides how many CTAs share an SM. Default: what x and weights need, and "
-        "what is then left of an SM.",
+        description="A thread's at most, which decides how many CTAs share an SM. Default: what x and weights need, "
+        "and what is then left of an SM.",
     )
     late: bool = False
 
@@ -130,8 +130,8 @@ class Schedule(SpecModel):
         description="Where x lies between its sums and y. A CTA has one tile, and several CTAs share an SM.",
         json_schema_extra=choices(
             grid="In registers. Choose it for rows of up to 16 KB, or that begin anywhere.",
-            staged="In SMEM, by asynchronous copies; rows begin at multiples of 16 bytes. Choose it for long rows: more "
-            "bytes are under way than registers hold.",
+            staged="In SMEM, by asynchronous copies; rows begin at multiples of 16 bytes. Choose it for long rows, of "
+            "which more is under way than registers hold.",
         ),
     )
     pdl: bool = Field(
