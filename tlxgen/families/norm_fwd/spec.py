@@ -19,7 +19,8 @@ AXES = (
 )
 
 
-WORKING = 16  # a thread's registers beside x and weights: addresses, statistics; as many for what comes from SMEM
+WORKING = 16  # a thread's registers beside x and weights: addresses, statistics
+FROM_SMEM = 24  # and for what comes from SMEM
 
 
 class Problem(SpecModel):
@@ -107,13 +108,12 @@ class TileShape(SpecModel):
 
 
 class ReduceTask(SpecModel):
-    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 64 bytes of x.")
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: 64 bytes of x a thread; 128 where SMEM has it.")
     registers: int | None = Field(
         None,
         description="A thread's at most, which decides how many CTAs share an SM. Default: what x and weights need, "
         "and what is then left of an SM.",
     )
-    late: bool = False
 
 
 class Tasks(SpecModel):
@@ -186,7 +186,8 @@ class NormSpec(Norm):
 
     @property
     def warps(self) -> int:
-        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n * self.dtype.bytes // 2048))
+        held = self.tile.m * self.tile.n * self.dtype.bytes
+        return self.tasks.reduce.warps or min(32, max(1, held // (4096 if self.staged else 2048)))
 
     @property
     def held(self) -> int:
@@ -198,6 +199,6 @@ class NormSpec(Norm):
     @property
     def registers(self) -> int:
         """Registers a thread: what it holds and WORKING, or more if as many CTAs share an SM."""
-        needed = self.held + WORKING * (1 + self.staged)
+        needed = self.held + WORKING + FROM_SMEM * self.staged
         ctas = max(1, Arch.registers // (32 * self.warps * needed))
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
