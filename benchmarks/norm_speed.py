@@ -81,82 +81,58 @@ class Candidate:
 
 
 def forward(norm: str, shape: Shape) -> Iterator[Candidate]:
-    """What may be best for a problem, by where x is held, how many threads have a row, and when weights are loaded."""
+    """The package's own pick, and what may be better: other places of x, numbers of threads, and registers."""
     spec, n = f"hopper_{norm}_norm", shape[1]
+    yield Candidate(Module(spec, spec))
 
-    def one(kind: str, m: int, part: int, warps: int, cluster: int, registers: int, flags: str = "") -> Candidate:
-        keys = {"schedule.kind": kind, "schedule.pdl": "p" in flags, "tasks.reduce.late": "l" in flags}
-        keys["cluster.n"] = 8  # the others are configs of the same module
-        module = Module(spec, f"{norm}_{kind}{'_' * bool(flags)}{flags}", tuple(keys.items()))
+    def one(kind: str, m: int, part: int, cluster: int, warps: int, registers: int, pdl: bool = True) -> Candidate:
+        keys = {"schedule.kind": kind, "schedule.pdl": pdl, "cluster.n": 8}  # other clusters are configs of the module
+        module = Module(spec, f"{norm}_{kind}{'' if pdl else '_alone'}", tuple(keys.items()))
         return Candidate(module, (("BLOCK_M", m), ("BLOCK_N", part), ("CLUSTER", cluster)), warps, registers)
 
     two = norm == "layer"  # weight and bias
     if n <= 1024:
-        for warps in (w for w in (1, 2, 4) if n >= 256 * w):  # a warp has whole chunks of one row
-            for m, each in ((e * 32 * warps // n, e) for e in (16, 32, 64) if e * 32 * warps >= n):
-                yield one("grid", m, n, warps, 1, {16: 64, 32: 80, 64: 128}[each])
-            m = 32 * 32 * warps // n
-            yield from (one("grid", m, n, warps, 1, 80, flag) for flag in "pl")
+        for warps in (w for w in (2, 4) if n >= 256 * w):  # a warp has whole chunks of one row
+            yield from (one("grid", e * 32 * warps // n, n, 1, warps, r) for e, r in ((16, 64), (32, 80), (64, 128)))
+        yield one("grid", 2048 // n, n, 1, 2, 80, False)
     elif n <= 8192:
-        threads = ((8, 80), (8, 120), (16, 64)) if two else ((4, 128), (8, 64), (8, 80), (16, 64), (16, 40))
-        yield from (one("grid", 1, 8192, w, 1, r) for w, r in threads)
-        yield from (one("grid", 1, 8192, 8, 1, 80, flag) for flag in "pl")
-        yield from (one("grid", 1, 8192, w, 1, r, "l") for w, r in ((8, 64), (16, 40)))
-        yield from (one("grid", 1, 4096, w, 2, r) for w, r in ((4, 88), (8, 64)))
-        yield one("staged", 1, 8192, 8, 1, 64, "l")
-        yield from (one("grid", 2, 8192, w, 1, r) for w, r in ((8, 160), (16, 64), (16, 120)) if n == 8192)
-        yield one("staged", 1, 4096, 4, 2, 80)
+        yield from (one("grid", 1, 8192, 1, w, r) for w, r in ((4, 168 if two else 128), (8, 64), (8, 80), (16, 64)))
+        yield from (one("grid", 1, 8192, 1, 8, r, False) for r in (64, 80))
+        yield from (one("staged", 1, 4096, 2, 4, 80), one("grid", 1, 4096, 2, 8, 64))
+    elif n <= 32768:
+        yield from (one("staged", 1, 8192, 4, w, r) for w, r in ((4, 72), (4, 128), (8, 64), (8, 80)))
+        yield from (one("staged", 1, 16384, 2, w, r) for w, r in ((8, 80), (8, 120), (16, 64)))
+        yield from (one("staged", 2, 8192, 4, 8, 128 if two else 80), one("grid", 1, 32768, 1, 32, 64))
     else:
-        k = 2 if n == 32768 else 8
-        yield one("grid", 1, 16384, 16, k, 88 if two else 72)
-        yield from (one("grid", 1, 16384, w, k, r) for w, r in ((8, 128), (16, 64)) if not two)
-        yield from (
-            one("staged", 1, 16384, w, k, r, "l") for w, r in ((8, 96), (16, 64)) + ((8, 64), (4, 120)) * (not two)
-        )
-        yield from (one("staged", 1, 16384, w, k, r) for w, r in ((8, 120), (16, 64)) + ((8, 80),) * (not two))
-        yield from (one("staged", 2, 16384, w, k, r) for w, r in ((16, 120),) + ((8, 128), (16, 64)) * (not two))
-        yield from (one("staged", 2, 16384, w, k, r, "l") for w, r in ((8, 168), (16, 72)))
-        if n == 32768:
-            yield from (one("grid", 1, 32768, 32, 1, 64, "l" * two), one("grid", 1, 8192, 8, 4, 88))
-            yield from (one("staged", 1, 8192, w, 4, r) for w, r in ((4, 128 if two else 72), (8, 64)))
-            yield from (one("staged", 2, 8192, 8, 4, 128 if two else 80), one("staged", 1, 32768, 32, 1, 64, "l"))
+        yield from (one("staged", 1, 16384, 8, w, r) for w, r in ((8, 80), (8, 120), (16, 64)))
+        yield from (one("staged", 2, 16384, 8, w, r) for w, r in ((8, 128), (16, 120)))
+        yield one("staged", 1, 16384, 8, 8, 120, False)
 
 
 # --- candidates of the backward ---------------------------------------------------------------------------------------
 
 
 def backward(norm: str, shape: Shape) -> Iterator[Candidate]:
-    """What may be best for a problem, by the columns of a CTA, slots for rows, and what is read again."""
-    module, n = Module(f"hopper_{norm}_norm_bwd", f"{norm}_bwd"), shape[1]
+    """The module's own pick, and what may be better: other columns of a CTA, slots for rows, and what is read again."""
+    module, n = Module(f"hopper_{norm}_norm_bwd", f"hopper_{norm}_norm_bwd"), shape[1]
     yield Candidate(module)
 
-    def one(
-        m: int, part: int, k: int, stages: int, warps: int, registers: int, sums: int = 2, again: int = 0
-    ) -> Candidate:
+    def one(m: int, part: int, k: int, stages: int, warps: int, registers: int, again: int = 0) -> Candidate:
         values = ("BLOCK_M", m), ("BLOCK_N", part), ("CHUNKS", 1), ("CLUSTER", k), ("STAGES", stages)
-        return Candidate(module, (*values, ("SUMS", sums), ("AGAIN", again)), warps, registers)
+        return Candidate(module, (*values, ("SUMS", 1), ("AGAIN", again)), warps, registers)
 
-    two = norm == "layer"  # sums for weight and bias
     if n <= 1024:
-        for warps in (w for w in (1, 2, 4) if n >= 256 * w):  # a warp has whole chunks of one row
-            for each, stages, registers in ((16, 2, 128), (16, 3, 128), (16, 4, 128), (32, 3, 168), (32, 2, 248)):
-                if each * 32 * warps >= n:
-                    yield one(each * 32 * warps // n, n, 1, stages, warps, registers)
-        yield from (one(e // n, n, 1, 3, e // 512, 128) for e in (8192, 4096))
+        warps = n // 256
+        yield from (one(2, n, 1, s, warps, 128) for s in (2, 3))
+        yield from (one(4, n, 1, s, warps, r) for s, r in ((3, 168), (2, 248)))
     elif n <= 8192:
-        for part, stages in ((8192, 2), (8192, 3), (8192, 4), (4096, 2), (4096, 3), (4096, 4), (2048, 3)):
-            yield one(1, part, 8192 // part, stages, part // 512, 128)
-        yield from (one(1, 8192, 1, s, w, r, again=1) for s, w, r in ((3, 8, 128), (3, 16, 128), (4, 8, 248)))
-        yield one(1, 4096, 2, 3, 4, 248)
+        yield from (one(1, 4096, 2, s, 8, 128) for s in (2, 3))
+        yield from (one(1, 8192, 1, 3, w, 128, again=w == 8) for w in (8, 16))
     elif n <= 32768:
-        for part, stages in ((8192, 2), (8192, 3), (8192, 4), (4096, 2), (4096, 3), (4096, 4)):
-            yield one(1, part, 32768 // part, stages, part // 512, 128)
-        yield from (one(1, 16384, 2, s, 16, 128, 1, 1) for s in (2, 3))
-        yield from (one(1, 8192, 4, s, w, r, again=1) for s, w, r in ((3, 8, 128), (2, 8, 128), (4, 8, 248)))
+        yield from (one(1, 4096, 8, s, 8, 128) for s in (2, 4))
+        yield from (one(1, 16384, 2, s, 16, 128, again=1) for s in (2, 3))
     else:
-        yield from (one(1, 16384, 8, s, 16, 128, 1, 1) for s in (2, 3))
-        yield from (one(1, 16384, 8, 3, w, r, 0, 1) for w, r in ((32, 64), (16, 128)))
-        yield from (one(1, 16384, 8, s, 16, 128, 2, 1) for s in (2, 3) if two)
+        yield from (one(1, 16384, 8, s, 16, 128, again=1) for s in (2, 3))
 
 
 CANDIDATES = {"forward": forward, "backward": backward}
@@ -183,7 +159,8 @@ def loaded(candidate: Candidate, work: Path) -> tuple[Any, Any, Any]:
     path = work / "specs" / f"{candidate.module.name}.yaml"
     kernels = kernels_of(path)
     folder = work / "made" / candidate.module.name
-    module = _module(folder / f"{kernels.structures[0].name}.py", load_file)
+    package = folder / f"_{candidate.module.name}.py"  # of several modules
+    module = _module(package if package.exists() else folder / f"{kernels.structures[0].name}.py", load_file)
     config = None
     if candidate.constants:
         constants = dict(candidate.constants)

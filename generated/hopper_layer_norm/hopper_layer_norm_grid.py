@@ -163,7 +163,7 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    columns = (9 * n / cluster + block_n) / 10  # what is masked costs little
+    columns = (9 * min(n, block_n) + block_n) / 10  # what is masked costs little
     moved = block_m * columns * 4
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / resident(config)
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile

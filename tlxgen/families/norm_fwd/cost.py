@@ -28,10 +28,10 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     tile, cluster = spec.tile, spec.cluster.n
     if shape[1] > spec.most or shape[1] % spec.step:
         return math.inf
-    columns = (9 * shape[1] / cluster + tile.n) / 10  # what is masked costs little
+    columns = (9 * min(shape[1], tile.n) + tile.n) / 10  # what is masked costs little
     moved = tile.m * columns * 2 * spec.dtype.bytes * len(spec.read)
     resident = Arch.registers // (32 * spec.warps * spec.registers)
-    each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / resident
+    each = moved / Arch.dram_bytes_per_clock + (1500 + (500 if spec.staged else 1000) * (cluster > 1)) / resident
     return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each
 
 
