@@ -39,9 +39,9 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=56),
+    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=80),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=96),
     # fmt: on
 ]
 

@@ -39,16 +39,16 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 16, "BLOCK_N": 64, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=48),
-    triton.Config({"BLOCK_M": 8, "BLOCK_N": 256, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=48),
-    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=56),
+    triton.Config({"BLOCK_M": 16, "BLOCK_N": 64, "CLUSTER": 1}, num_warps=1, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 8, "BLOCK_N": 256, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
+    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
     triton.Config({"BLOCK_M": 2, "BLOCK_N": 1024, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 2048, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=80),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=80),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 1}, num_warps=8, num_stages=1, maxnreg=80),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=80),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=80),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=8, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=128),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=8, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=128),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=128),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 8}, num_warps=32, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=64),
     # fmt: on
 ]

@@ -39,10 +39,10 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=72),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=72),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=4, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=72),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 2}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1), maxnreg=96),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=96),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 8192, "CLUSTER": 8}, num_warps=4, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=96),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 16384, "CLUSTER": 8}, num_warps=8, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=128),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 32768, "CLUSTER": 8}, num_warps=16, num_stages=1, ctas_per_cga=(8, 1, 1), maxnreg=128),
     # fmt: on
 ]

@@ -19,7 +19,7 @@ AXES = (
 )
 
 
-WORKING = 16  # a thread's registers beside x and weights: addresses, statistics
+WORKING = 16  # a thread's registers for each of: addresses and statistics, the exchange of a cluster, a residual
 FROM_SMEM = 24  # and for what comes from SMEM
 
 
@@ -108,7 +108,9 @@ class TileShape(SpecModel):
 
 
 class ReduceTask(SpecModel):
-    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: 64 bytes of x a thread; 128 where SMEM has it.")
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(
+        None, description="Default: 64 bytes of x a thread; 128 where SMEM has it."
+    )
     registers: int | None = Field(
         None,
         description="A thread's at most, which decides how many CTAs share an SM. Default: what x and weights need, "
@@ -190,15 +192,19 @@ class NormSpec(Norm):
         return self.tasks.reduce.warps or min(32, max(1, held // (4096 if self.staged else 2048)))
 
     @property
+    def x_registers(self) -> int:
+        """A thread's registers for x in fp32, unless SMEM has it."""
+        return 0 if self.staged else self.tile.m * self.tile.n // (32 * self.warps)
+
+    @property
     def held(self) -> int:
-        """A thread's registers for what it has at a time: x in fp32, unless SMEM has it, and weights as they are."""
-        threads = 32 * self.warps
-        x = 0 if self.staged else self.tile.m * self.tile.n // threads
-        return x + sum(of.bytes for of in self.vectors.values()) * self.tile.n // (4 * threads)
+        """A thread's registers for x and for weights as they are, which it has at a time."""
+        return self.x_registers + sum(of.bytes for of in self.vectors.values()) * self.tile.n // (128 * self.warps)
 
     @property
     def registers(self) -> int:
-        """Registers a thread: what it holds and WORKING, or more if as many CTAs share an SM."""
-        needed = self.held + WORKING + FROM_SMEM * self.staged
-        ctas = max(1, Arch.registers // (32 * self.warps * needed))
+        """Registers a thread: what it needs without spills, or more if as many CTAs share an SM."""
+        beside = FROM_SMEM + WORKING if self.staged else WORKING * (1 + (self.cluster.n > 1))
+        needed = max(self.held, WORKING + self.x_registers) + beside + WORKING * self.problem.residual
+        ctas = max(1, Arch.registers // (32 * self.warps * (-(-needed // 8) * 8)))
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)
