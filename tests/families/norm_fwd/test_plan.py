@@ -66,7 +66,7 @@ def test_warps_and_registers_follow_from_the_tile_and_the_weights() -> None:
     spec = spec_of({"tile.n": 16384})
     assert (spec.warps, spec.registers) == (16, 64)  # 32 for x in fp32, 16 for weights
     assert spec_of({"tile.n": 8192, "problem.bias": True}).registers == 80  # and 16: three CTAs of 8 warps an SM
-    assert spec_of({**STAGED, "tile.n": 16384}).registers == 64
+    assert spec_of({**STAGED, "tile.n": 16384}).registers == 80  # three CTAs of 8 warps
     assert plan_of({}).launches[0].maxnreg == 64
 
 
