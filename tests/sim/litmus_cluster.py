@@ -138,7 +138,7 @@ def exchange(out, BARRIER: tl.constexpr, BYTES: tl.constexpr, RANK: tl.constexpr
 
 @triton.jit
 def exchange_in_halves(out, FENCE: tl.constexpr, ARRIVE: tl.constexpr, WAIT: tl.constexpr, LATE: tl.constexpr):
-    """As `exchange`, after a cluster barrier of two halves, of which the first is relaxed. LATE: before the barrier a CTA
+    """As `exchange`, after a cluster barrier in two halves, the first relaxed. LATE: before the barrier a CTA
     also stores into global memory, and its peer reads that after it."""
     rank = tlx.cluster_cta_rank()
     inbox = tlx.local_alloc((32,), tl.float32, 1)
