@@ -39,7 +39,6 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=56),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=56),
     # fmt: on
 ]
