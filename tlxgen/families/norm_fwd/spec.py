@@ -132,8 +132,8 @@ class Schedule(SpecModel):
         description="Where x lies between its sums and y. A CTA has one tile, and several CTAs share an SM.",
         json_schema_extra=choices(
             grid="In registers. Choose it for rows of up to 16 KB, or that begin anywhere.",
-            staged="In SMEM, by asynchronous copies; rows begin at multiples of 16 bytes. Choose it for clusters, which "
-            "share long rows; for a CTA alone the compiler reads SMEM once, and keeps x in registers.",
+            staged="In SMEM, by asynchronous copies; rows begin at multiples of 16 bytes. Choose it for clusters, "
+            "which share long rows; for a CTA alone the compiler reads SMEM once, and keeps x in registers.",
         ),
     )
     pdl: bool = Field(
