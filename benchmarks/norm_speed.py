@@ -1,17 +1,18 @@
-"""Which schedule and tile suit a norm, beside torch, torch.compile, quack and a copy of the same bytes.
+"""Which schedule and config suit a norm or its backward, beside torch, torch.compile, quack and a copy of the bytes.
 
-    python benchmarks/norm_speed.py [rms,layer] [--shapes 8192x8192,...] [--seconds 75] [--json FILE]
+    python benchmarks/norm_speed.py [forward|backward] [--norms rms,layer] [--shapes 8192x8192,...] [--json FILE]
 
-Each candidate is a spec of its own, made and built here. A child for each problem compiles, checks the numbers of
-everything that it is to time and captures its graphs, all children at a time. Then they time, one after the other, each
-in one interleaved run. A baseline that cannot be set up in time is left out, and so is a child that is not ready in
-`--seconds`: nothing can hang the run. A ratio is over the best of the baselines of that run.
+A candidate is a config of a module that is built here, or the module's own pick. A child for each problem compiles,
+checks the numbers of everything that it is to time and captures its graphs, all children at a time. Then they time, one
+after the other, each in one interleaved run. A baseline that cannot be set up in time is left out, and so is a child
+that is not ready in `--seconds`: nothing can hang the run. A ratio is over the best of the baselines of that run.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import functools
 import itertools
 import json
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,130 +30,151 @@ from typing import Any
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its workers find no GPU through fbtriton
 
 Shape = tuple[int, int]
+Config = dict[str, int]
 SHAPES: tuple[Shape, ...] = ((8192, 8192), (4096, 32768), (1024, 131072), (32768, 1024), (65536, 512), (3000, 5000))
+SPECS = Path(__file__).resolve().parents[1] / "specs"
 BASELINE_S = 40  # seconds that the first call of a baseline may take, which compiles
 TIMING_S = 20  # seconds that the timing of one problem may take
 
 
 @dataclass(frozen=True)
+class Module:
+    """A shipped spec, or the one structure that it is with some keys changed."""
+
+    spec: str
+    name: str
+    keys: tuple[tuple[str, Any], ...] = ()
+
+    def text(self) -> str:
+        """Its spec, which is YAML."""
+        changed: dict[str, Any] = {"name": self.name}
+        if self.keys:
+            changed["variants"] = {"axes": {}, "require": []}
+        for key, value in self.keys:
+            *outer, last = key.split(".")
+            at = changed
+            for part in outer:
+                at = at.setdefault(part, {})
+            at[last] = value
+        return json.dumps({"extends": str(SPECS / f"{self.spec}.yaml")} | changed)
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """One spec. `pdl`: programmatic dependent launch."""
+    """A config of a module; without constants the module's own pick."""
 
-    kind: str
-    m: int
-    n: int
-    warps: int
-    cluster: int = 1
-    pdl: bool = False
-    registers: int | None = None
-    parts: int = 1  # of n columns, where the kind is staged
+    module: Module
+    constants: tuple[tuple[str, int], ...] = ()
+    warps: int = 0
+    registers: int = 0
 
-    def name(self, norm: str) -> str:
-        registers = f"_r{self.registers}" if self.registers else ""
-        pdl = "_p" if self.pdl else ""
-        parts = f"x{self.parts}" if self.kind == "staged" else ""
-        return f"{norm}_{self.kind}_{self.m}x{self.n}{parts}_w{self.warps}_c{self.cluster}{registers}{pdl}"
-
-    def spec(self, norm: str) -> dict[str, Any]:
-        """The spec, as the shipped ones of each norm: a layer norm with bias and statistics, RMSNorm with y alone."""
-        full = norm == "layer"
-        registers = self.registers or (80 if full and self.kind == "looped" and self.n > 256 * self.warps else None)
-        return {
-            "kernel": "norm_fwd",
-            "name": self.name(norm),
-            "arch": "sm90",
-            "problem": {"norm": norm, "bias": full, "stats": full},
-            "schedule": {"kind": self.kind, "pdl": self.pdl},
-            "tile": {"m": self.m, "n": self.n},
-            "cluster": {"n": self.cluster},
-            "tasks": {"reduce": {"warps": self.warps, "registers": registers}},
-            "rings": {"x": self.parts},
-        }
+    @property
+    def name(self) -> str:
+        if not self.constants:
+            return self.module.name
+        return (
+            f"{self.module.name} " + " ".join(str(v) for _, v in self.constants) + f" w{self.warps} r{self.registers}"
+        )
 
 
-def candidates(shape: Shape) -> Iterator[Candidate]:
-    """What may be best for a problem, by where x is held, how many threads have a row, and how they load and store."""
-    _, n = shape
-    both = (False, True)
+# --- candidates of the forward ----------------------------------------------------------------------------------------
+
+
+def forward(norm: str, shape: Shape) -> Iterator[Candidate]:
+    """The package's own pick, and what may be better: other places of x, numbers of threads, and registers."""
+    spec, n = f"hopper_{norm}_norm", shape[1]
+    yield Candidate(Module(spec, spec))
+
+    def one(kind: str, m: int, part: int, cluster: int, warps: int, registers: int, pdl: bool = True) -> Candidate:
+        keys = {"schedule.kind": kind, "schedule.pdl": pdl, "cluster.n": 8}  # other clusters are configs of the module
+        module = Module(spec, f"{norm}_{kind}{'' if pdl else '_alone'}", tuple(keys.items()))
+        return Candidate(module, (("BLOCK_M", m), ("BLOCK_N", part), ("CLUSTER", cluster)), warps, registers)
+
+    two = norm == "layer"  # weight and bias
     if n <= 1024:
-        for held, warps in ((512, 1), (1024, 1), (1024, 2), (2048, 2), (2048, 4)):
-            yield from (Candidate("grid", max(held // n, 1), n, warps, 1, pdl) for pdl in both)
-        yield Candidate("grid", 2048 // n, n, 1, 1, True, 104)
-    elif n < 8192:
-        yield from (Candidate("persistent", 1, 8192, w, 1, pdl) for w, pdl in ((8, False), (8, True), (16, False)))
-        yield Candidate("grid", 1, 8192, 8, 1, True)
-        yield from looped(1, False, (1024, 4), (512, 2))
-        yield from looped(1, True, (2048, 8), (1024, 4))
-        yield from (staged(n, 1, *of) for of in ((False, 1024, 4), (True, 1024, 4), (True, 512, 2)))
-    elif n == 8192:
-        yield from (Candidate("grid", 1, n, 8, 1, pdl) for pdl in both)
-        yield from (Candidate("grid", 1, n, 8, 1, False, 96), Candidate("persistent", 1, n, 8))
-        yield from looped(1, False, (2048, 8), (4096, 8), (4096, 16), (1024, 4))
-        yield from looped(1, True, (2048, 8))
-        yield from (staged(n, 1, *of) for of in ((False, 2048, 8), (True, 2048, 8), (True, 1024, 4), (False, 4096, 16)))
-    elif n == 32768:
-        yield from (*looped(1, False, (2048, 8), (4096, 16)), *looped(2, False, (2048, 8), (4096, 8)))
-        yield from (*looped(2, True, (2048, 8)), *looped(4, False, (2048, 8)))
-        yield from (staged(n, 2, *of) for of in ((False, 2048, 8), (True, 2048, 8)))
-        yield from (staged(n, 4, True, 2048, 8), staged(n, 1, False, 4096, 16))
-        yield Candidate("persistent", 1, 16384, 16, 2)
+        for warps in (w for w in (2, 4) if n >= 256 * w):  # a warp has whole chunks of one row
+            yield from (one("grid", e * 32 * warps // n, n, 1, warps, r) for e, r in ((16, 64), (32, 80), (64, 128)))
+        yield one("grid", 2048 // n, n, 1, 2, 80, False)
+    elif n <= 8192:
+        yield from (one("grid", 1, 8192, 1, w, r) for w, r in ((4, 168 if two else 128), (8, 64), (8, 80), (16, 64)))
+        yield from (one("grid", 1, 8192, 1, 8, r, False) for r in (64, 80))
+        yield from (one("staged", 1, 4096, 2, 4, 80), one("grid", 1, 4096, 2, 8, 64))
+    elif n <= 32768:
+        yield from (one("staged", 1, 8192, 4, w, r) for w, r in ((4, 72), (4, 128), (8, 64), (8, 80)))
+        yield from (one("staged", 1, 16384, 2, w, r) for w, r in ((8, 80), (8, 120), (16, 64)))
+        yield from (one("staged", 2, 8192, 4, 8, 128 if two else 80), one("grid", 1, 32768, 1, 32, 64))
     else:
-        yield from (*looped(8, False, (2048, 8), (4096, 8), (4096, 16)), *looped(4, False, (2048, 8)))
-        yield from looped(8, True, (2048, 8))
-        yield from (staged(n, 8, pdl, 2048, 8) for pdl in both)
-        yield from (staged(n, 8, False, *of) for of in ((1024, 4), (4096, 16)))
-        yield from (staged(n, 4, False, 4096, 16), Candidate("grid", 1, 16384, 16, 8))
+        yield from (one("staged", 1, 16384, 8, w, r) for w, r in ((8, 80), (8, 120), (16, 64)))
+        yield from (one("staged", 2, 16384, 8, w, r) for w, r in ((8, 128), (16, 120)))
+        yield one("staged", 1, 16384, 8, 8, 120, False)
 
 
-def looped(cluster: int, pdl: bool, *tiles: tuple[int, int]) -> Iterator[Candidate]:
-    """Rows read twice, of tiles of so many columns and warps."""
-    return (Candidate("looped", 1, columns, warps, cluster, pdl) for columns, warps in tiles)
+# --- candidates of the backward ---------------------------------------------------------------------------------------
 
 
-def staged(n: int, cluster: int, pdl: bool, columns: int, warps: int) -> Candidate:
-    """Rows of n columns in SMEM, in as many parts as they need."""
-    return Candidate("staged", 1, columns, warps, cluster, pdl, parts=-(-n // (columns * cluster)))
+def backward(norm: str, shape: Shape) -> Iterator[Candidate]:
+    """The module's own pick, and what may be better: other columns of a CTA, slots for rows, and what is read again."""
+    module, n = Module(f"hopper_{norm}_norm_bwd", f"hopper_{norm}_norm_bwd"), shape[1]
+    yield Candidate(module)
+
+    def one(m: int, part: int, k: int, stages: int, warps: int, registers: int, again: int = 0) -> Candidate:
+        values = ("BLOCK_M", m), ("BLOCK_N", part), ("CHUNKS", 1), ("CLUSTER", k), ("STAGES", stages)
+        return Candidate(module, (*values, ("SUMS", 1), ("AGAIN", again)), warps, registers)
+
+    if n <= 1024:
+        warps = n // 256
+        yield from (one(2, n, 1, s, warps, 128) for s in (2, 3))
+        yield from (one(4, n, 1, s, warps, r) for s, r in ((3, 168), (2, 248)))
+    elif n <= 8192:
+        yield from (one(1, 4096, 2, s, 8, 128) for s in (2, 3))
+        yield from (one(1, 8192, 1, 3, w, 128, again=w == 8) for w in (8, 16))
+    elif n <= 32768:
+        yield from (one(1, 4096, 8, s, 8, 128) for s in (2, 4))
+        yield from (one(1, 16384, 2, s, 16, 128, again=1) for s in (2, 3))
+    else:
+        yield from (one(1, 16384, 8, s, 16, 128, again=1) for s in (2, 3))
 
 
-# --- what is built, and what is compiled before -----------------------------------------------------------------------
+CANDIDATES = {"forward": forward, "backward": backward}
+
+# --- what is built ----------------------------------------------------------------------------------------------------
 
 
-def build(norms: list[str], shapes: list[Shape], work: Path) -> None:
-    """Modules of all candidates, in `work`; those that the plan rejects have none."""
+def build(modules: set[Module], work: Path) -> None:
+    """Builds the modules in `work`."""
     folder = work / "specs"
     folder.mkdir(parents=True, exist_ok=True)
-    for norm in norms:
-        for one in {c for shape in shapes for c in candidates(shape)}:
-            path = folder / f"{one.name(norm)}.yaml"
-            path.write_text(json.dumps(one.spec(norm)))  # which is YAML
-            if not fits(path):
-                path.unlink()
+    for one in modules:
+        (folder / f"{one.name}.yaml").write_text(one.text())
     subprocess.run([sys.executable, "-m", "tlxgen", "build", str(folder), "--out", str(work / "made")], check=True)
 
 
-def fits(spec: Path) -> bool:
+def loaded(candidate: Candidate, work: Path) -> tuple[Any, Any, Any]:
+    """A candidate's spec, family and module, and the config among the module's."""
+    import triton
+
     from tlxgen.families import kernels_of
-
-    return bool(kernels_of(spec).structures)
-
-
-def made(norm: str, shape: Shape, work: Path) -> Iterator[tuple[str, Path]]:
-    """Names and spec files of the candidates for a problem that there are."""
-    for one in dict.fromkeys(candidates(shape)):
-        path = work / "specs" / f"{one.name(norm)}.yaml"
-        if path.exists():
-            yield one.name(norm), path
-
-
-def caller(name: str, spec: Path, work: Path) -> tuple[Any, Callable[[Shape, Any], Any]]:
-    """A candidate's spec, and what makes the call to time of a problem and its tensors."""
-    from tlxgen.families import kernels_of
-    from tlxgen.families.norm_fwd import benchmark
     from tlxgen.loading import load_file
 
-    module = load_file(work / "made" / name / f"{name}.py")
-    parsed = kernels_of(spec).structures[0].variants[0].spec
-    return parsed, lambda shape, tensors: benchmark.call(module, parsed, shape, tensors, module.CONFIGS[0])
+    path = work / "specs" / f"{candidate.module.name}.yaml"
+    kernels = kernels_of(path)
+    folder = work / "made" / candidate.module.name
+    package = folder / f"_{candidate.module.name}.py"  # of several modules
+    module = _module(package if package.exists() else folder / f"{kernels.structures[0].name}.py", load_file)
+    config = None
+    if candidate.constants:
+        constants = dict(candidate.constants)
+        options = {"ctas_per_cga": (constants["CLUSTER"], 1, 1)} if constants["CLUSTER"] > 1 else {}
+        config = triton.Config(
+            constants, num_warps=candidate.warps, num_stages=1, maxnreg=candidate.registers, **options
+        )
+        module.CONFIGS.append(config)
+    return kernels, module, config
+
+
+@functools.cache
+def _module(path: Path, load: Callable[[Path], Any]) -> Any:
+    return load(path)
 
 
 # --- what a child does: one problem -----------------------------------------------------------------------------------
@@ -162,15 +184,14 @@ class TooLong(Exception):
     """A baseline is not set up in time."""
 
 
-def problem_rows(norm: str, shape: Shape, work: Path, turns: int) -> list[dict[str, Any]]:
-    """The rows of one problem, in microseconds; `ratio`: speed over the best baseline; `copy`: over a copy of x.
+def problem_rows(direction: str, norm: str, shape: Shape, work: Path, turns: int) -> list[dict[str, Any]]:
+    """The rows of one problem, in microseconds; `ratio`: speed over the best baseline; `copy`: over a copy.
 
     Everything is set up first; the timing begins when the parent says so.
     """
     from tlxgen.bench.comparison import Case, time_problem
     from tlxgen.bench.gpu import Gpu
     from tlxgen.bench.spec import Bench
-    from tlxgen.families.norm_fwd import benchmark
 
     class Shared(Gpu):
         """A GPU that others use while replays are set up: what they would measure then is taken from the bytes."""
@@ -182,20 +203,42 @@ def problem_rows(norm: str, shape: Shape, work: Path, turns: int) -> list[dict[s
         def host_us(self, run: Any, lead: int = 0) -> float:
             return float("nan")
 
-    device, found = Shared(), list(made(norm, shape, work))
-    name, path = found[0]
-    problem = Bench(path, work / "made" / name).problem(shape, device.device)
-    parsed, wrong, inputs = caller(name, path, work)[0], problem.wrong, problem.inputs
+    device, found = Shared(), list(CANDIDATES[direction](norm, shape))
+    kernels, _, _ = loaded(found[0], work)
+    parsed, how = kernels.structures[0].variants[0].spec, kernels.family.benchmark()
+    problem = Bench(work / "specs" / f"{found[0].module.name}.yaml", work / "made" / found[0].module.name).problem(
+        shape, device.device
+    )
+    wrong, inputs, moved = problem.wrong, problem.inputs, problem.bytes_moved
+
+    def checked(tensors: Any, out: Any) -> str:
+        """One child at a time, since a reference takes much memory."""
+        if out is None:
+            return ""
+        with (work / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            text = wrong(tensors, out)
+            device.release()
+        return text
+
     problem = replace(
         problem,
         inputs=lambda: {n: t.contiguous() if hasattr(t, "contiguous") else t for n, t in inputs().items()},
-        wrong=lambda tensors, out: "" if out is None else wrong(tensors, out),
+        wrong=checked,
     )
-    cases = [Case("copy", copy), *(Case(n, functools.partial(caller(n, p, work)[1], shape)) for n, p in found)]
-    cases += [Case(n, in_time(make), baseline=True) for n, make in benchmark.baselines(parsed).items()]
-    rows = time_problem(problem, cases, device, turns=turns, on_step=functools.partial(wait_for_turn, work))
+
+    def make(candidate: Candidate, tensors: Any) -> Any:
+        its, module, config = loaded(candidate, work)
+        return how.call(module, its.structures[0].variants[0].spec, shape, tensors, config)
+
+    cases = [Case("copy", functools.partial(copy, int(moved)))]
+    cases += [Case(one.name, functools.partial(make, one)) for one in found]
+    baselines = {name: of for name, of in how.baselines(parsed).items() if name != "copy"}
+    cases += [Case(name, in_time(of), baseline=True) for name, of in baselines.items()]
+    step = functools.partial(wait_for_turn, work)
+    rows = time_problem(problem, cases, device, turns=turns, chain=False, on_step=step)
     times = {row.name: row.latency * 1e3 for row in rows if row.latency is not None}
-    best = min((times[c.name] for c in cases if c.baseline and c.name in times), default=float("nan"))
+    best = min((times[name] for name in baselines if name in times), default=float("nan"))
     figures = [asdict(row) | {"norm": norm, "us": times.get(row.name)} for row in rows]
     for row in figures:
         row["ratio"], row["copy"] = (of / row["us"] if row["us"] else None for of in (best, times.get("copy", best)))
@@ -203,7 +246,8 @@ def problem_rows(norm: str, shape: Shape, work: Path, turns: int) -> list[dict[s
 
 
 def in_time(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A baseline's maker that raises TooLong where its first call, which compiles, takes longer than BASELINE_S."""
+    """A baseline's maker that raises TooLong where its first call, which compiles, takes longer than BASELINE_S. It
+    returns nothing to check."""
 
     def late(*_: object) -> None:
         raise TooLong(f"more than {BASELINE_S} s")
@@ -216,22 +260,25 @@ def in_time(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
             run()
         finally:
             signal.alarm(0)
-        return run
+        return lambda: (run(), None)[1]
 
     return made_in_time
 
 
 def wait_for_turn(work: Path, step: str) -> None:
     """Says that a child is ready to time, and waits until it may."""
+    print(f"{time.monotonic():.1f} {step}", flush=True)
     if step.startswith("timing"):
         (work / f"ready_{os.getpid()}").touch()
         while not (work / f"go_{os.getpid()}").exists():
             time.sleep(0.01)
 
 
-def copy(tensors: Any) -> Callable[[], None]:
-    source = tensors["x"]
-    target = source.clone()
+def copy(moved: int, tensors: Any) -> Callable[[], None]:
+    """Reads one half of `moved` bytes and writes the other."""
+    import torch
+
+    source, target = (torch.zeros(moved // 4, dtype=torch.bfloat16, device=tensors["x"].device) for _ in range(2))
 
     def run() -> None:
         target.copy_(source)
@@ -242,18 +289,18 @@ def copy(tensors: Any) -> Callable[[], None]:
 # --- what the parent does ---------------------------------------------------------------------------------------------
 
 
-def timed(norms: list[str], shapes: list[Shape], work: Path, given: argparse.Namespace) -> None:
+def timed(norms: Sequence[str], work: Path, given: argparse.Namespace) -> None:
     """Starts a child for each problem, and lets one after the other time what it has set up."""
     for old in (*work.glob("ready_*"), *work.glob("go_*")):
         old.unlink()
     end = time.monotonic() + given.seconds
     rows: list[dict[str, Any]] = []
     children = []
-    for shape, norm in itertools.product(shapes, norms):
-        of = f"{norm}_{shape[0]}x{shape[1]}"
-        call = [norm, "--shapes", f"{shape[0]}x{shape[1]}", "--turns", str(given.turns), "--child", of]
+    for shape, norm in itertools.product(given.shapes, norms):
+        of = f"{given.direction}_{norm}_{shape[0]}x{shape[1]}"
+        call = [given.direction, "--norms", norm, "--shapes", f"{shape[0]}x{shape[1]}", "--turns", str(given.turns)]
         with (work / f"{of}.log").open("w") as log:
-            command = [sys.executable, __file__, "--work", str(work), *call]
+            command = [sys.executable, __file__, "--work", str(work), *call, "--child", of]
             children.append((of, subprocess.Popen(command, stdout=log, stderr=log)))
     while time.monotonic() < end and not all(_is_ready(work, child) for _, child in children):
         time.sleep(0.05)
@@ -298,30 +345,31 @@ def problems(text: str) -> list[Shape]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("norms", nargs="?", default="rms,layer")
+    parser.add_argument("direction", nargs="?", choices=tuple(CANDIDATES), default="forward")
+    parser.add_argument("--norms", type=lambda text: text.split(","), default=["rms", "layer"])
     parser.add_argument("--shapes", type=problems, default=list(SHAPES))
     parser.add_argument("--seconds", type=float, default=75.0, help="after which a child that is not ready is left out")
-    parser.add_argument("--turns", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="where specs and modules lie, or are to; by default a new folder")
-    parser.add_argument("--prepare", action="store_true", help="only build what is to be timed, which needs no GPU")
-    parser.add_argument(
-        "--prepared", action="store_true", help="build nothing: --work has all, perhaps of another machine"
-    )
+    parser.add_argument("--dry", action="store_true", help="build what is to be timed, and load it: needs no GPU")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    norms, work, begin = given.norms.split(","), given.work, time.monotonic()
+    work, begin = given.work, time.monotonic()
     if given.child:
-        rows = problem_rows(norms[0], given.shapes[0], work, given.turns)
+        rows = problem_rows(given.direction, given.norms[0], given.shapes[0], work, given.turns)
         (work / f"{given.child}.json").write_text(json.dumps(rows))
         return
     work = (work or Path(tempfile.mkdtemp(prefix="norm_speed_"))).resolve()
-    if not given.prepared:
-        build(norms, given.shapes, work)
-    print(f"built in {time.monotonic() - begin:.0f} s", flush=True)
-    if not given.prepare:
-        timed(norms, given.shapes, work, given)
-        print(f"done in {time.monotonic() - begin:.0f} s")
+    todo = [c for n in given.norms for shape in given.shapes for c in CANDIDATES[given.direction](n, shape)]
+    build({one.module for one in todo}, work)
+    print(f"{len(todo)} candidates, built in {time.monotonic() - begin:.0f} s", flush=True)
+    if given.dry:
+        for one in todo:
+            loaded(one, work)
+        return
+    timed(given.norms, work, given)
+    print(f"done in {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,6 @@ from .blackwell_layer_norm_fp32_no_weight_grid import OPERATOR as LEAD, outputs,
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
     "blackwell_layer_norm_fp32_no_weight_grid",
-    "blackwell_layer_norm_fp32_no_weight_persistent",
-    "blackwell_layer_norm_fp32_no_weight_looped",
     "blackwell_layer_norm_fp32_no_weight_staged",
 )
 

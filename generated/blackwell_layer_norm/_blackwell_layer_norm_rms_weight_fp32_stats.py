@@ -25,8 +25,6 @@ from .blackwell_layer_norm_rms_fp32_stats_grid import OPERATOR as LEAD, outputs,
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
     "blackwell_layer_norm_rms_fp32_stats_grid",
-    "blackwell_layer_norm_rms_fp32_stats_persistent",
-    "blackwell_layer_norm_rms_fp32_stats_looped",
     "blackwell_layer_norm_rms_fp32_stats_staged",
 )
 

@@ -39,26 +39,18 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=80),
+    triton.Config({"BLOCK_M": 4, "BLOCK_N": 512, "CLUSTER": 1}, num_warps=2, num_stages=1, maxnreg=64),
     triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 1}, num_warps=4, num_stages=1, maxnreg=80),
-    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=80),
+    triton.Config({"BLOCK_M": 1, "BLOCK_N": 4096, "CLUSTER": 4}, num_warps=4, num_stages=1, ctas_per_cga=(4, 1, 1), maxnreg=96),
     # fmt: on
 ]
 
 
 @triton.jit
-def load_tile(x_ptr, stride_x, rows, columns, M, end):
-    """x (rows, columns), 0 where there is none."""
-    inside = (rows < M)[:, None] & (columns < end)[None, :]
-    at = rows[:, None] * stride_x + columns[None, :]
-    return tl.load(x_ptr + at, mask=inside, other=0.0)
-
-
-@triton.jit
-def load_vector(pointer, columns, end):
-    """Weights or biases (1, columns) in fp32, which every tile reads: late, so that they take registers for short."""
+def load_vector(pointer, columns, N):
+    """Weights or biases (1, columns), which every tile reads."""
     at = columns[None, :]
-    return tl.load(pointer + at, mask=at < end, other=0.0, eviction_policy="evict_last").to(tl.float32)
+    return tl.load(pointer + at, mask=at < N, other=0.0, eviction_policy="evict_last")
 
 
 @triton.jit
@@ -90,16 +82,25 @@ def blackwell_layer_norm_rms_fp32_stats_grid_kernel(
     N = row_bytes // 2
     stride_x = stride_x // 2
     stride_y = stride_y // 2
+    if CLUSTER > 1:
+        tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)
+        tlx.fence_mbarrier_init_cluster()
+        tl.inline_asm_elementwise(
+            "barrier.cluster.arrive.relaxed.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
     columns = cta * BLOCK_N + tl.arange(0, BLOCK_N)
     index = tl.program_id(0) // CLUSTER
     rows = index.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    x = load_tile(x_ptr, stride_x, rows, columns, M, N).to(tl.float32)
-    if CLUSTER > 1:
-        tlx.fence_mbarrier_init_cluster()
-        tlx.cluster_barrier()  # the barriers of every CTA of the cluster are there
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    x = tl.load(x_ptr + rows[:, None] * stride_x + columns[None, :], mask=inside, other=0.0)
+    weight = load_vector(weight_ptr, columns, N)  # as they are, while x is under way
+    x = x.to(tl.float32)
     squares = tl.sum(x * x, 1)
     if CLUSTER > 1:
-        tlx.barrier_expect_bytes(sums_full[0], BLOCK_M * 4 * CLUSTER)
+        # the barriers of every CTA of the cluster are there
+        tl.inline_asm_elementwise(
+            "barrier.cluster.wait.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
         for peer in tl.static_range(CLUSTER):
             tlx.async_remote_shmem_store(sums_tiles[cta], squares[:, None], peer, sums_full[0])
         tlx.barrier_wait(sums_full[0], 0)
@@ -108,9 +109,8 @@ def blackwell_layer_norm_rms_fp32_stats_grid_kernel(
             squares += tl.reshape(tlx.local_load(sums_tiles[peer]), (BLOCK_M,))
     rstd = tl.rsqrt(squares / N + eps)
     y = x * rstd[:, None]
-    y *= load_vector(weight_ptr, columns, N)
-    inside = (rows < M)[:, None] & (columns < N)[None, :]
-    tl.store(y_ptr + rows[:, None] * stride_y + (columns)[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
+    y *= weight.to(tl.float32)
+    tl.store(y_ptr + rows[:, None] * stride_y + columns[None, :], y.to(y_ptr.dtype.element_ty), mask=inside)
     tl.store(rstd_ptr + rows, rstd, mask=(rows < M) & (cta == 0))
 
 
@@ -131,11 +131,9 @@ def clocks(config, m, n, sms):
     cluster = config.kwargs["CLUSTER"]
     if block_n * cluster < n:
         return float("inf")
-    tile_columns = block_n
-    columns = (9 * n / cluster + tile_columns) / 10  # what is masked costs little
-    read, ctas = block_m * columns * 2, resident(config)
-    moved = read * 2
-    tile = moved / 29 + (1500 + 1000 * (cluster > 1)) / ctas
+    columns = (9 * min(n, block_n) + block_n) / 10  # what is masked costs little
+    moved = block_m * columns * 4
+    tile = moved / 29 + (1500 + 1000 * (cluster > 1)) / resident(config)
     return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
 
 

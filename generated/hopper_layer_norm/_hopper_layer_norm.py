@@ -25,8 +25,6 @@ from .hopper_layer_norm_grid import OPERATOR as LEAD, outputs, shape_of
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
     "hopper_layer_norm_grid",
-    "hopper_layer_norm_persistent",
-    "hopper_layer_norm_looped",
     "hopper_layer_norm_staged",
 )
 

@@ -25,8 +25,6 @@ from .hopper_rms_norm_grid import OPERATOR as LEAD, outputs, shape_of
 # The modules that compute this; each is imported when it is first needed.
 MODULES = (
     "hopper_rms_norm_grid",
-    "hopper_rms_norm_persistent",
-    "hopper_rms_norm_looped",
     "hopper_rms_norm_staged",
 )
 

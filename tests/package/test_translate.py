@@ -163,8 +163,8 @@ def test_a_long_list_breaks_between_its_parts() -> None:
 FORMS = {
     "hopper_gemm": 2,
     "hopper_gemm_pdl": 5,
-    "hopper_rms_norm": 4,
-    "hopper_layer_norm": 4,
+    "hopper_rms_norm": 2,
+    "hopper_layer_norm": 2,
     "hopper_attention_fwd": 2,
     "blackwell_gemm": 2,
     "blackwell_attention_fwd": 2,

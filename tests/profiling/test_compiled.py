@@ -21,7 +21,7 @@ CHOSEN = [
     ("hopper_gemm", "hopper_gemm_cooperative"),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
     ("hopper_attention_bwd", "hopper_attention_bwd_none"),
-    ("hopper_rms_norm", "hopper_rms_norm_persistent"),
+    ("hopper_rms_norm", "hopper_rms_norm_grid"),
     ("hopper_grouped_gemm", "hopper_grouped_gemm_row_pingpong"),
     ("blackwell_gemm", "blackwell_gemm_persistent"),
 ]

@@ -137,6 +137,34 @@ def exchange(out, BARRIER: tl.constexpr, BYTES: tl.constexpr, RANK: tl.constexpr
 
 
 @triton.jit
+def exchange_in_halves(out, FENCE: tl.constexpr, ARRIVE: tl.constexpr, WAIT: tl.constexpr, LATE: tl.constexpr):
+    """As `exchange`, after a cluster barrier in two halves, the first relaxed. LATE: before the barrier a CTA
+    also stores into global memory, and its peer reads that after it."""
+    rank = tlx.cluster_cta_rank()
+    inbox = tlx.local_alloc((32,), tl.float32, 1)
+    arrived = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.barrier_expect_bytes(arrived[0], 128)
+    if LATE:
+        tl.store(out + 4 + rank, 1.0)
+    if FENCE:
+        tlx.fence_mbarrier_init_cluster()
+    if ARRIVE:
+        tl.inline_asm_elementwise(
+            "barrier.cluster.arrive.relaxed.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
+    value = tl.full((32,), rank + 1, tl.float32)
+    if WAIT:
+        tl.inline_asm_elementwise(
+            "barrier.cluster.wait.aligned; mov.b32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
+    if LATE:
+        value += tl.load(out + 5 - rank)
+    tlx.async_remote_shmem_store(dst=inbox[0], src=value, remote_cta_rank=1 - rank, barrier=arrived[0])
+    tlx.barrier_wait(arrived[0], 0)
+    tl.store(out + rank, tl.max(tlx.local_load(inbox[0]), 0))
+
+
+@triton.jit
 def into_a_peer(out, BEFORE: tl.constexpr, AFTER: tl.constexpr):
     """CTA 0 stores into CTA 1, between cluster barriers after which it is there and before which it does not exit."""
     rank = tlx.cluster_cta_rank()

@@ -112,6 +112,24 @@ def test_a_remote_store_is_seen_where_a_barrier_says_so(cluster: tuple[int, int,
     assert litmus(kernels.exchange, **launch, BARRIER=True, BYTES=128, RANK=2)[0] == {"out-of-bounds"}
 
 
+def test_a_relaxed_arrival_says_that_fenced_barriers_are_there_and_nothing_else() -> None:
+    given: dict[str, Any] = {"FENCE": True, "ARRIVE": True, "WAIT": True, "LATE": False}
+    found, outs = litmus(kernels.exchange_in_halves, **TWO, **given)
+    assert not found
+    assert all(out[:2] == [2.0, 1.0] for out in outs)
+    for run in RUNS:
+        for without in ("FENCE", "WAIT"):
+            found, _ = litmus(kernels.exchange_in_halves, **TWO, runs=(run,), **{**given, without: False})
+            assert found == {"remote-before-start"}, (run, without)
+        found, _ = litmus(kernels.exchange_in_halves, **TWO, runs=(run,), **{**given, "LATE": True})
+        assert found == {"global-race"}, run
+
+
+def test_a_wait_for_the_cluster_comes_after_an_arrival() -> None:
+    found, _ = litmus(kernels.exchange_in_halves, **TWO, FENCE=True, ARRIVE=False, WAIT=True, LATE=False)
+    assert found == {"kernel-error"}
+
+
 def test_the_compiler_lets_no_cluster_meet_for_remote_stores() -> None:
     """It does for remote arrivals and multicast loads."""
     for run in RUNS:

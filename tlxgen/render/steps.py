@@ -88,7 +88,7 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
         yield Step(SIMPLE[name], _subject(name, call))
     elif name.startswith("prefetch_"):
         yield Step("prefetch", first.removesuffix("_ptr"))
-    elif _unknown(call, name) and not (name in BEFORE_TASKS and not plan.specialized):
+    elif _unknown(call, name) and (plan.specialized or not _meets(call, name)):
         raise StepError(f"{plan.name}, role {role.name}: {ast.unparse(call.func)} is not a step of a plan")
     else:
         yield from _signals(call, plan, role)
@@ -140,6 +140,7 @@ SILENT = frozenset(
     ]
 )
 BEFORE_TASKS = frozenset({"cluster_barrier", "fence_mbarrier_init_cluster"})  # after the allocation of barriers
+CLUSTER_BARRIER = "barrier.cluster."  # PTX of its halves
 HANDS_ON = re.compile(r"atomic_|debug_barrier|inline_asm")  # functions of triton.language that may synchronise
 
 
@@ -149,6 +150,11 @@ def _unknown(call: ast.Call, name: str) -> bool:
     if root == "tl" and HANDS_ON.match(name):
         return not _is_pure(call)
     return root == "tlx" and name not in SILENT
+
+
+def _meets(call: ast.Call, name: str) -> bool:
+    """Whether the CTAs of a cluster meet by a call, or by halves of it, before they use each other's barriers."""
+    return name in BEFORE_TASKS or bool(call.args) and CLUSTER_BARRIER in ast.unparse(call.args[0])
 
 
 def _is_pure(call: ast.Call) -> bool:

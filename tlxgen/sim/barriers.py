@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from .actors import Task
 from .engine import Hub
-from .findings import Findings, Place
+from .findings import Findings, KernelFault, Place
 from .watch import Amount
 
 
@@ -227,6 +227,7 @@ class ClusterBarrier:
     clock: int = 0
     phase: int = 0
     waiting: list[Task] = field(default_factory=list)
+    passed: dict[Task, int] = field(default_factory=dict)  # tasks that have not yet waited -> what their wait acquires
 
     @property
     def label(self) -> str:
@@ -255,9 +256,23 @@ class ClusterBarrier:
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         return f"the cluster barrier, to which {', '.join(absent[:3])}{more} have not come"
 
-    def arrive(self) -> None:
-        """The running task arrives and does not wait."""
-        self._come(self._enter())
+    def arrive(self, released: int | None = None) -> None:
+        """The running task arrives and does not wait. A relaxed arrival releases no more than `released`."""
+        self._come(self._enter(released))
+
+    def wait(self) -> None:
+        """The running task, which has arrived, waits for all others of the cluster."""
+        task = self.hub.current
+        self.hub.enter()
+        if task in self.passed:
+            task.clock |= self.passed.pop(task)
+            if self.hub.watch is not None:
+                self.hub.watch.passes(self)
+        elif task in self.come:
+            self.waiting.append(task)
+            self.hub.block(self._text)
+        else:
+            raise KernelFault("barrier.cluster.wait without an arrival before it")
 
     def leave(self, task: Task, heir: Task | None = None) -> None:
         """Removes a task that exits, or replaces it by `heir`."""
@@ -268,13 +283,13 @@ class ClusterBarrier:
         if self.come and len(self.come) == len(self.members):
             self._complete()
 
-    def _enter(self) -> int:
-        """The clock of all that have arrived, including the running task."""
+    def _enter(self, released: int | None = None) -> int:
+        """The clock of all that have arrived, including the running task, which may release less than all it did."""
         self.hub.enter()
         task = self.hub.current
         if self.hub.watch is not None:
             self.hub.watch.arrives(self, (1, 0), task.place)
-        return self.clock | self.hub.release(task)
+        return self.clock | (self.hub.release(task) if released is None else released)
 
     def _come(self, clock: int) -> None:
         self.clock = clock
@@ -284,6 +299,7 @@ class ClusterBarrier:
 
     def _complete(self) -> None:
         waiting, clock, self.clock, self.waiting = self.waiting, self.clock, 0, []
+        self.passed = dict.fromkeys(self.come.difference(waiting), clock)
         self.come.clear()
         self.phase += 1
         if self.hub.watch is not None:

@@ -94,7 +94,8 @@ class Cta:
     allocated: int = 0  # number of storages that the CTA itself has allocated so far
     barriers: list[BarrierArray] = field(default_factory=list)
     named: dict[int, NamedBarrier] = field(default_factory=dict)
-    ready: int = 0  # bit of the segment in which it last initialised a barrier
+    ready: int = 0  # bit of its last initialisation of a barrier, or of its start
+    fenced: int = 0  # what a relaxed arrival on the cluster's barrier releases of it
     met: bool = False  # whether the cluster has met after that
     fences: list[tuple[int, int]] = field(default_factory=list)  # async_shared: clock before, bit after
     scratch: dict[tuple[int, ...], Any] = field(default_factory=dict)  # the compiler's memory, by the lines of its use
@@ -107,6 +108,12 @@ class Cta:
     @property
     def name(self) -> str:
         return f"CTA {self.number}"
+
+    def initialise(self, bit: int) -> int:
+        """A peer whose clock has `bit` may use what the CTA has now."""
+        self.ready = bit
+        self.fenced = 0
+        return bit
 
     def counterpart(self, storage: Storage) -> Storage:
         """The allocation that corresponds to a peer's `storage`. It exists before the CTA reaches it, since the
@@ -294,8 +301,9 @@ class Machine:
     def _start(self, cta: Cta, program: Callable[[], None]) -> None:
         bit = self.hub.new_bit()
         main = Worker(cta.name, cta.warps, bit, bit, cta=cta)
+        main.clock |= cta.initialise(self.hub.new_bit())
+        cta.fenced = cta.ready
         cta.meeting.members.add(main)
-        cta.ready = bit
 
         def run() -> None:
             program()

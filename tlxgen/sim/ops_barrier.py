@@ -39,7 +39,7 @@ def _alloc(name: str, number: int, count: int, per_thread: bool) -> Barriers:
         len(cta.barriers),
     )
     cta.barriers.append(made)
-    cta.ready = m.worker.bit
+    m.worker.clock |= cta.initialise(m.hub.new_bit())
     return made
 
 
@@ -151,7 +151,21 @@ def cluster_barrier() -> None:
 
 
 def fence_mbarrier_init_cluster() -> None:
-    """Does nothing, as all CTAs see the simulator's barriers at once."""
+    """All CTAs see the simulator's barriers at once, but a relaxed arrival says so only after this fence."""
+    cta = machine().worker.cta
+    cta.fenced = cta.ready
+
+
+def cluster_arrive_relaxed() -> None:
+    """`barrier.cluster.arrive.relaxed`: arrives, and releases nothing but barriers that were fenced as initialised."""
+    m = machine()
+    m.meet()
+    m.worker.cta.meeting.arrive(m.worker.cta.fenced)
+
+
+def cluster_wait() -> None:
+    """`barrier.cluster.wait`: waits for all CTAs of the cluster, after an arrival."""
+    machine().worker.cta.meeting.wait()
 
 
 def cluster_cta_rank() -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import arith, ops_atomic, ops_block, ops_memory, ops_random, ops_reduce, ops_tma, ptx
+from . import arith, ops_atomic, ops_barrier, ops_block, ops_memory, ops_random, ops_reduce, ops_tma, ptx
 from .addresses import addresses
 from .arith import Pointer, PointerType, scalar
 from .findings import KernelFault, UnsupportedOp
@@ -256,6 +256,8 @@ def inline_asm_elementwise(
 
 
 _EFFECTS: dict[str, ptx.Effect] = {
+    "barrier.cluster.arrive.relaxed.aligned": ops_barrier.cluster_arrive_relaxed,
+    "barrier.cluster.wait.aligned": ops_barrier.cluster_wait,
     "cp.async.bulk.wait_group": ops_tma.bulk_wait_group,
     "fence.proxy.async": ops_memory.fence_async_shared,
     "nanosleep.u32": nothing,

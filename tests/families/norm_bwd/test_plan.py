@@ -13,7 +13,7 @@ from tlxgen.families.norm_bwd.cost import bytes_moved, clocks
 
 from .specs import plan_of, spec_of
 
-WIDE = {"tile.n": 16384, "tasks.reduce.again": True, "tasks.reduce.sums": 1, "tasks.reduce.warps": 16}
+WIDE = {"tile.n": 16384, "tasks.reduce.again": True}
 
 
 def test_a_ring_of_copies_has_no_barriers_and_its_filler_reads_it() -> None:
@@ -36,9 +36,8 @@ def test_a_slot_of_sums_has_the_values_of_each_cta_and_is_full_with_all_of_them(
     ("values", "launched"),
     [
         ({"problem.bias": True}, ["kernel", "finish_kernel"]),
-        ({"problem.bias": True, "tasks.reduce.sums": 1}, ["kernel", "columns_kernel", "finish_kernel"]),
-        ({"tasks.reduce.sums": 1}, ["kernel", "finish_kernel"]),
-        ({"problem.weight": "none"}, ["kernel"]),
+        ({"tasks.reduce.sums": False}, ["kernel", "columns_kernel", "finish_kernel"]),
+        ({"problem.weight": "none", "tasks.reduce.sums": False}, ["kernel"]),
     ],
 )
 def test_sums_that_are_not_added_up_beside_dx_have_a_kernel(values: dict[str, Any], launched: list[str]) -> None:
@@ -46,7 +45,7 @@ def test_sums_that_are_not_added_up_beside_dx_have_a_kernel(values: dict[str, An
 
 
 def test_what_a_thread_holds_must_fit_the_registers_of_the_launch() -> None:
-    (reason,) = plan_of({**WIDE, "problem.bias": True, "tasks.reduce.sums": 2, "tasks.reduce.again": False}).reasons
+    (reason,) = plan_of({**WIDE, "tasks.reduce.again": False, "tasks.reduce.warps": 16, "problem.bias": True}).reasons
     assert reason.rule == "registers"
     assert not plan_of(WIDE).reasons
 
@@ -77,10 +76,11 @@ def test_a_faulty_spec_is_refused(values: dict[str, Any], words: str) -> None:
 
 
 def test_a_structure_is_rendered_with_all_that_some_variant_has() -> None:
-    plain, wide = spec_of({"rings.rows.stages": 0}), spec_of({**WIDE, "cluster.n": 8, "rings.rows.stages": 0})
+    plain = spec_of({"rings.rows.stages": 0})
+    wide = spec_of({**WIDE, "cluster.n": 8, "rings.rows.stages": 0, "tasks.reduce.sums": False})
     ring = spec_of({"rings.rows.stages": 3})
     found = NormBwd().fullest([plain, wide, ring])
-    assert (found.cluster.n, found.rings.rows.stages, found.tasks.reduce.sums) == (8, 3, 1)
+    assert (found.cluster.n, found.rings.rows.stages, found.tasks.reduce.sums) == (8, 3, False)
 
 
 def test_rows_that_a_config_cannot_take_are_never_picked() -> None:

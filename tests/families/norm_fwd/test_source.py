@@ -25,11 +25,15 @@ def test_a_module_is_short_and_standalone(path: Path) -> None:
 
 def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
     texts = {p.stem: p.read_text() for p in MODULES}
-    for word in ("mean", "bias_ptr", "ring_slot", "coming"):
+    for word in ("mean", "bias_ptr", "ring_slot", "width"):
         assert word not in texts["hopper_rms_norm_grid"].split("def shape_of")[0], word
-    assert "ring_slot(count, 2)" in texts["hopper_rms_norm_persistent"]
-    for word in ("load_tile", "mean", "barrier"):
+    for word in ("tl.load(x_ptr", "mean", "barrier"):
         assert word not in texts["hopper_rms_norm_staged"].split("if CLUSTER > 1")[0].partition("def hopper")[2], word
-    assert "eviction_policy" not in texts["hopper_rms_norm_looped"].split("tl.store")[1]
-    for word in ("weight_ptr", "rstd_ptr"):
+    for word in ("weight_ptr", "rstd_ptr", "load_vector"):
         assert word not in texts["blackwell_layer_norm_fp32_no_weight_grid"], word
+
+
+def test_the_ctas_of_a_cluster_meet_without_a_fence_of_all_memory() -> None:
+    """`tlx.cluster_barrier()` releases, for which ptxas waits until all stores of the CTA are visible to the GPU."""
+    for path in MODULES:
+        assert "cluster_barrier" not in path.read_text(), path.stem

@@ -31,10 +31,6 @@ REMARKS: tuple[tuple[str, str], ...] = (
         "multiple of GROUP_M, its place is a division by zero: the simulated shapes have fewer",
     ),
     (
-        r"layer_norm_looped.* bound: for start in range: BLOCK_N -> BLOCK_N - 1",
-        "of the loop that stores y: parts that overlap are stored twice, with the same values",
-    ),
-    (
         r"attention_fwd_.* later: tlx\.barrier_wait\(v_empty",
         "of an item's last V: nearly always an earlier wait has told of it",
     ),

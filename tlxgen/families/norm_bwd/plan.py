@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from tlxgen import plan
 from tlxgen.arch import ARCHS
@@ -39,7 +39,7 @@ def build(spec: NormBwdSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
         compiler_smem=(plan.Use("sums of warps", conversion + arch.captures),),
         work=plan.Work("persistent", cluster=sizes["CLUSTER"] if spec.cluster.n > 1 else 1),
         facts=spec,
-        launches=(main, *_columns(spec, constants)),
+        launches=(main, *_columns(spec)),
         reasons=(plan.Reason("smem", over),) * (spec.ctas > 1 and spec.ctas * smem > arch.smem_bytes),
     )
 
@@ -53,7 +53,7 @@ def _role(spec: NormBwdSpec) -> plan.Role:
         if task.again
         else each * (len(spec.read) * spec.dtype.bytes + sum(v.bytes for v in spec.vectors.values())) // 4
     )
-    held = each * min(task.sums, len(spec.vectors)) + kept + WORKING_REGISTERS
+    held = each * len(spec.vectors) * task.sums + kept + WORKING_REGISTERS
     rows = tuple(f"load {name}" for name in spec.read) if spec.rings.rows.stages else ()
     exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
     wait = ("load_wait",) if rows else ()
@@ -83,13 +83,12 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
     yield from (scalar(f"stride_{n}", f"strides[{i}]", divisible=True) for i, n in enumerate((*spec.read, "dx")))
 
 
-def _columns(spec: NormBwdSpec, constants: Sequence[tuple[str, int | bool]]) -> Iterator[plan.Launch]:
-    """The kernels that add up columns: over rows, those that the main kernel does not add up; then over clusters."""
-    fused = tuple((name, value) for name, value in constants if name == "SUMS" and spec.problem.bias)
+def _columns(spec: NormBwdSpec) -> Iterator[plan.Launch]:
+    """The kernels that add up columns: over rows, if the main kernel does not; then over clusters."""
     if spec.apart:
         given = [a for a in _kernel(spec) if a.name not in ("dx_ptr", "weight_ptr", "stride_dx")]
         given = [a for a in given if "dresidual_out" not in a.name]
-        yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), fused, 4)
+        yield plan.Launch("columns_kernel", (*given, scalar("P", "clusters")), (), 4)
     if spec.vectors:
         given = [address("sums_ptr", "fp32", "sums")]
         given += [address(f"d{name}_ptr", kind.signature, f"d{name}") for name, kind in spec.vectors.items()]

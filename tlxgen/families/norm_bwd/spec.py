@@ -17,7 +17,7 @@ AXES = (
     Axis("tile.chunks", "CHUNKS", "tiles of columns that a CTA has of a row"),
     Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
     Axis("rings.rows.stages", "STAGES", "slots for tiles of x and dy; 0: loads straight to registers", default=0),
-    Axis("tasks.reduce.sums", "SUMS", "of the sums for weight and bias, those beside dx", default=2),
+    Axis("tasks.reduce.sums", "SUMS", "whether sums for weight and bias are added up beside dx", default=1),
     Axis("tasks.reduce.again", "AGAIN", "whether x, dy and the weight are read again, for dx", default=0),
     Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.reduce.registers", option="maxnreg"),
@@ -29,13 +29,13 @@ class Tile(TileShape):
 
 
 class ReduceTask(SpecModel):
-    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(None, description="Default: so that a thread has 16 elements.")
+    warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(
+        None, description="Default: so that a thread has 16 elements, or 32 where rows are read again."
+    )
     registers: int | None = Field(
         None, description="A thread's at most. CTAs that share an SM follow. Default: for 512 threads an SM."
     )
-    sums: Literal[2, 1, 0] = Field(
-        2, description="Of the sums for weight and bias, in this order, how many are added up beside dx, in registers."
-    )
+    sums: bool = Field(True, description="Whether the sums for weight and bias are added up beside dx, in registers.")
     again: bool = Field(False, description="Read x, dy and the weight again for dx; wide rows do not fit registers.")
 
 
@@ -82,7 +82,8 @@ class NormBwdSpec(Norm):
 
     @property
     def warps(self) -> int:
-        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n // 512))
+        each = 32 if self.tasks.reduce.again else 16
+        return self.tasks.reduce.warps or min(32, max(1, self.tile.m * self.tile.n // (32 * each)))
 
     @property
     def registers(self) -> int:
@@ -101,7 +102,7 @@ class NormBwdSpec(Norm):
     @property
     def apart(self) -> bool:
         """Whether another kernel adds up columns, since this one has no registers for their sums."""
-        return self.tasks.reduce.sums < len(self.vectors)
+        return bool(self.vectors) and not self.tasks.reduce.sums
 
     @property
     def ctas(self) -> int:

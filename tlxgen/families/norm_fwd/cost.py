@@ -21,16 +21,6 @@ def bytes_moved(spec: NormSpec, shape: tuple[int, ...]) -> float:
     return float(shape[0] * (moved * shape[1] * spec.dtype.bytes + 4 * len(spec.stats)))
 
 
-def resident(spec: NormSpec) -> int:
-    """The number of CTAs for which an SM has registers."""
-    return Arch.registers // (32 * spec.warps * spec.registers)
-
-
-def clusters(spec: NormSpec, sms: int) -> int:
-    """The number of clusters that run at a time."""
-    return max(resident(spec) * sms // spec.cluster.n, 1)
-
-
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     """Estimated clocks of the plan's kernel on (M, N), as its host function launches it."""
     spec = plan.facts
@@ -38,17 +28,15 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     tile, cluster = spec.tile, spec.cluster.n
     if shape[1] > spec.most or shape[1] % spec.step:
         return math.inf
-    width = math.ceil(shape[1] / (tile.n * cluster)) * tile.n
-    columns = (9 * shape[1] / cluster + width) / 10  # what is masked costs little
-    read, ctas = tile.m * columns * spec.dtype.bytes * len(spec.read), resident(spec)
-    again = 2.4 if read * ctas * sms < Arch.l2_bytes else 3  # looped: x comes again from L2, or from memory
-    moved = read * (again if spec.looped else 2)
-    each = moved / Arch.dram_bytes_per_clock + (1500 + 1000 * (cluster > 1)) / ctas
+    columns = (9 * min(shape[1], tile.n) + tile.n) / 10  # what is masked costs little
+    moved = tile.m * columns * 2 * spec.dtype.bytes * len(spec.read)
+    resident = Arch.registers // (32 * spec.warps * spec.registers)
+    each = moved / Arch.dram_bytes_per_clock + (1500 + (500 if spec.staged else 1000) * (cluster > 1)) / resident
     return max(math.ceil(shape[0] / tile.m) * cluster / sms, 1.0) * each
 
 
 def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """Tiles of rows, times the CTAs of a cluster; inner loops are not counted. None for rows that are too long."""
+    """Tiles of rows, times the CTAs of a cluster. None for rows that are too long."""
     spec = plan.facts
     assert isinstance(spec, NormSpec)
     if shape[1] > spec.most or shape[1] % spec.step:

@@ -12,8 +12,6 @@ from tlxgen.plan.steps import steps
 
 from .spec import AXES, NormSpec
 
-WORKING_REGISTERS = 16  # a thread, beside x: addresses, statistics, a chunk of weights
-
 
 def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:
     """The plan of one variant. It does not fail: a variant that cannot be built has `Plan.reasons`."""
@@ -25,7 +23,7 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
         guards,
         baked,
         (_role(spec),),
-        tuple(make(spec, sizes) for make, there in ((_parts, spec.staged), (_sums, clustered)) if there),
+        tuple(make(spec, sizes) for make, there in ((_tiles, spec.staged), (_sums, clustered)) if there),
         _kernel(spec),
         Host(tuple(_host(spec)), ("m", "n")),
         maxnreg=spec.registers,
@@ -33,29 +31,33 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
         specialized=False,
         cluster=(spec.cluster.n, 1, 1),
         compiler_smem=(plan.Use("sums of warps", 16 * spec.tile.m * spec.warps + conversion + arch.captures),),
-        work=plan.Work("persistent" if spec.ahead else "grid", cluster=sizes["CLUSTER"] if clustered else 1),
+        work=plan.Work("grid", cluster=sizes["CLUSTER"] if clustered else 1),
         facts=spec,
     )
 
 
 def _role(spec: NormSpec) -> plan.Role:
-    """The role, with a thread's registers: x in its dtype or fp32, sums if columns are looped over, the next tile."""
-    each = spec.tile.m * spec.tile.n // (32 * spec.warps)
-    held = each * (3 if spec.looped and spec.layer else 1) + each * spec.dtype.bytes // 4 * spec.ahead * len(spec.read)
-    exchange = ("expect sums", "send sums", "wait sums") if spec.cluster.n > 1 else ()
+    clustered = spec.cluster.n > 1
     copied = (*(f"load {name}" for name in spec.read), "load_wait") if spec.staged else ()
-    done = steps("start" if spec.schedule.pdl else "", *copied, ": x; its sums", *exchange, ": weights; y")
-    return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=held + WORKING_REGISTERS))
+    done = steps(
+        "expect sums" if clustered else "",
+        "start" if spec.schedule.pdl else "",
+        *copied,
+        ": sums of x",
+        *("send sums", "wait sums") * clustered,
+        ": y",
+    )
+    return plan.Role("reduce", spec.warps, done, default=True, holds=plan.Holds(working=spec.held))
 
 
-def _parts(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
-    """The ring of all columns of a CTA, which the CTA fills once and reads repeatedly."""
-    tiles = (plan.Tile(name, (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype) for name in spec.read)
-    return plan.Ring("x", tuple(tiles), sizes["PARTS"], plan.Fill("reduce", "async"), ())
+def _tiles(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
+    """The ring of what a CTA has of x, which it fills once and reads repeatedly."""
+    tiles = (plan.Tile(n, (sizes["BLOCK_M"], sizes["BLOCK_N"]), spec.dtype, internal=True) for n in spec.read)
+    return plan.Ring("x", tuple(tiles), plan.Size.literal(1), plan.Fill("reduce", "async"), ())
 
 
 def _sums(spec: NormSpec, sizes: Mapping[str, plan.Size]) -> plan.Ring:
-    return sums(sizes, 1 + spec.layer, go_round=spec.ahead)
+    return sums(sizes, 1 + spec.layer, go_round=False)
 
 
 def sums(sizes: Mapping[str, plan.Size], values: int, *, go_round: bool = True) -> plan.Ring:

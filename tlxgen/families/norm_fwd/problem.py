@@ -10,7 +10,6 @@ from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
 from tlxgen.families.kit.unseen import GRID
 
-from .cost import clusters
 from .spec import NormSpec
 
 __all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
@@ -27,21 +26,14 @@ def shapes(spec: NormSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs quickly: one element; ragged rows, with three tiles for some CTAs and, with parts, two
-    parts of which the last has few columns; whole rows that are as long as a config's CTAs can hold."""
-    m, n = spec.tile.m, 3 * spec.tile.n * spec.cluster.n if spec.looped else int(spec.most)
-    tiles = 2 * clusters(spec, sms) + 1 if spec.ahead else 3
-    two = min(n, 2 * spec.tile.n * spec.cluster.n)
-    ragged = two - spec.tile.n + spec.step if spec.in_parts else n - 3 * spec.step
-    yield from ((1, spec.step), (tiles * m - m // 2, ragged), (m, n))
+    """Problems that a CPU runs quickly: one element; ragged rows; whole rows, as long as a config's CTAs can hold."""
+    m, n = spec.tile.m, spec.most
+    yield from ((1, spec.step), (3 * m - m // 2, n - 3 * spec.step), (m, n))
 
 
 def unseen(spec: NormSpec) -> Iterator[Waiver]:
     """Waivers for what no run can exercise, with reasons."""
     yield GRID
-    if spec.staged:
-        yield Waiver(("ring",), r"(x|residual)_tiles", "a CTA has one tile, and each slot holds one part of it")
-        yield Waiver(("no-round",), r"for start in range\(0, tl\.maximum\(", "a CTA without columns loads one part")
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:

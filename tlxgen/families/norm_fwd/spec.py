@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -13,12 +12,15 @@ from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile"),
-    Axis("tile.n", "BLOCK_N", "columns that a CTA holds at a time", blame=("registers", "smem")),
-    Axis("rings.x", "PARTS", "parts of BLOCK_N columns that a CTA has in SMEM", has=lambda spec: bool(spec.staged)),
+    Axis("tile.n", "BLOCK_N", "columns that a CTA has", blame=("registers", "smem")),
     Axis("cluster.n", "CLUSTER", "CTAs of a cluster, which share rows", default=1),
     Axis("tasks.reduce.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.reduce.registers", option="maxnreg"),
 )
+
+
+WORKING = 16  # a thread's registers for each of: addresses and statistics, the exchange of a cluster, a residual
+FROM_SMEM = 24  # and for what comes from SMEM
 
 
 class Problem(SpecModel):
@@ -102,20 +104,17 @@ class Norm(CommonSpec):
 
 class TileShape(SpecModel):
     m: int = Field(1, ge=1, le=256, description="Rows of a tile.")
-    n: int = Field(
-        8192,
-        ge=16,
-        le=65536,
-        description="Columns that a CTA holds at a time: with those of its cluster all of x, unless kind is looped.",
-    )
+    n: int = Field(8192, ge=16, le=65536, description="Columns that a CTA has: with those of its cluster all of x.")
 
 
 class ReduceTask(SpecModel):
     warps: Literal[1, 2, 4, 8, 16, 32, None] = Field(
-        None, description="Default: so that a thread holds 64 bytes of x at a time; 16 bytes where kind is looped."
+        None, description="Default: 64 bytes of x a thread; 128 where SMEM has it."
     )
     registers: int | None = Field(
-        None, description="A thread's at most: how many CTAs share an SM follows. Default: for 768 threads or more."
+        None,
+        description="A thread's at most, which decides how many CTAs share an SM. Default: what x and weights need, "
+        "and what is then left of an SM.",
     )
 
 
@@ -127,23 +126,14 @@ class Cluster(SpecModel):
     n: Literal[1, 2, 4, 8] = Field(1, description="CTAs that share rows, each with its own columns.")
 
 
-class Rings(SpecModel):
-    x: int = Field(4, ge=1, le=32, description="staged: parts of tile.n columns that a CTA has in SMEM.")
-
-
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent", "looped", "staged"] = Field(
+    kind: Literal["grid", "staged"] = Field(
         "grid",
-        description="Which CTA has which tiles, and where x lies between its sums and y.",
+        description="Where x lies between its sums and y. A CTA has one tile, and several CTAs share an SM.",
         json_schema_extra=choices(
-            grid="One tile a CTA, in registers; several CTAs share an SM and hide one another's loads. Choose it for "
-            "short rows.",
-            persistent="CTAs stay, and the next tile is loaded before this one is reduced. Choose it for long rows, of "
-            "which one takes most of an SM.",
-            looped="One tile a CTA, read twice, tile.n columns at a time; the second time x is in L1 or L2. Choose it "
-            "for rows that nothing else holds, or that begin anywhere.",
-            staged="One tile a CTA, which asynchronous copies bring to SMEM; rows begin at multiples of 16 bytes. "
-            "Choose it for rows that registers do not hold.",
+            grid="In registers. Choose it for rows of up to 16 KB, or that begin anywhere.",
+            staged="In SMEM, by asynchronous copies; rows begin at multiples of 16 bytes. Choose it for clusters, "
+            "which share long rows; for a CTA alone the compiler reads SMEM once, and keeps x in registers.",
         ),
     )
     pdl: bool = Field(
@@ -161,36 +151,26 @@ class NormSpec(Norm):
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     cluster: Cluster = Field(Cluster(), description="CTAs that work together.")
-    rings: Rings = Field(Rings(), description="What is kept in SMEM.")
-    schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
-
-    @property
-    def looped(self) -> bool:
-        return self.schedule.kind == "looped"
+    schedule: Schedule = Field(Schedule(), description="Where x is kept.")
 
     @property
     def staged(self) -> bool:
         return self.schedule.kind == "staged"
 
     @property
-    def in_parts(self) -> bool:
-        """Whether a thread holds only a part of its x at a time."""
-        return self.looped or self.staged
-
-    @property
-    def ahead(self) -> bool:
-        """Whether the next tile is loaded before this one is reduced."""
-        return self.schedule.kind == "persistent"
-
-    @property
-    def most(self) -> float:
+    def most(self) -> int:
         """The largest number of columns of x."""
-        return math.inf if self.looped else self.tile.n * (self.rings.x if self.staged else 1) * self.cluster.n
+        return self.tile.n * self.cluster.n
+
+    @property
+    def chunk(self) -> int:
+        """Elements of 16 bytes, which a thread loads at a time."""
+        return 16 // self.dtype.bytes
 
     @property
     def step(self) -> int:
-        """The number that divides the columns of x, as asynchronous copies have chunks of 16 bytes."""
-        return 16 // self.dtype.bytes if self.staged else 1
+        """The number that divides the columns of x, as asynchronous copies have whole chunks."""
+        return self.chunk if self.staged else 1
 
     @property
     def stats(self) -> tuple[str, ...]:
@@ -209,12 +189,22 @@ class NormSpec(Norm):
     @property
     def warps(self) -> int:
         held = self.tile.m * self.tile.n * self.dtype.bytes
-        return self.tasks.reduce.warps or min(32, max(1, held // (512 if self.in_parts else 2048)))
+        return self.tasks.reduce.warps or min(32, max(1, held // (4096 if self.staged else 2048)))
+
+    @property
+    def x_registers(self) -> int:
+        """A thread's registers for x in fp32, unless SMEM has it."""
+        return 0 if self.staged else self.tile.m * self.tile.n // (32 * self.warps)
+
+    @property
+    def held(self) -> int:
+        """A thread's registers for x and for weights as they are, which it has at a time."""
+        return self.x_registers + sum(of.bytes for of in self.vectors.values()) * self.tile.n // (128 * self.warps)
 
     @property
     def registers(self) -> int:
-        """Registers a thread. With the next tile, sums of columns or fp32 weights beside x, an SM has fewer threads."""
-        wide = self.problem.weight == "fp32" or self.arch == "sm100"
-        beside = wide + self.ahead + (self.in_parts and (self.staged or self.layer)) + self.problem.residual
-        ctas = max(1, max(8, 32 - 8 * beside) * (1 + self.in_parts) // self.warps)
+        """Registers a thread: what it needs without spills, or more if as many CTAs share an SM."""
+        beside = FROM_SMEM + WORKING if self.staged else WORKING * (1 + (self.cluster.n > 1))
+        needed = max(self.held, WORKING + self.x_registers) + beside + WORKING * self.problem.residual
+        ctas = max(1, Arch.registers // (32 * self.warps * (-(-needed // 8) * 8)))
         return self.tasks.reduce.registers or min(248, Arch.registers // (32 * self.warps * ctas) // 8 * 8)

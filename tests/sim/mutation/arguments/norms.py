@@ -33,21 +33,10 @@ ARGUED = (
         at=NORM,
     ),
     Equivalent(
-        "A tile is one row in every config of the module: there are no rows past the last one.",
-        (("mask", r"tl\.store: \(rows < M\) & \(cta == 0\) -> \(\(rows < M\) \| True\) & \(cta == 0\)"),),
-        at=r"layer_norm_(looped|staged)",
-    ),
-    Equivalent(
-        "The columns of a CTA are a multiple of 8, and a part of them has more: one less leaves out no part.",
-        (("bound", r"for start in range: end - cta \* share -> end - cta \* share - 1"),),
-        at=r"layer_norm_staged",
-    ),
-    Equivalent(
         "The tile past the last one has no rows, and the part past the last one no columns: masks leave out all of it.",
         (
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
             ("bound", r"for index in range: num_items -> num_items \+ 1"),
-            ("bound", r"for start in range: end - cta \* share -> end - cta \* share \+ 1"),
         ),
         at=NORM,
     ),
