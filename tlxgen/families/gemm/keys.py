@@ -63,7 +63,7 @@ class Problem(SpecModel):
 class TileShape(SpecModel):
     m: int = Field(
         128,
-        ge=32,
+        ge=8,
         le=256,
         description="Rows of C a tile (a pingpong replica owns a whole tile). Elements. 64 or more, unless "
         "tasks.mma.exchange makes them the columns of an instruction; 32 by default then.",
@@ -323,7 +323,7 @@ class Cluster(SpecModel):
         description="CTAs of a cluster along M; they share a tile of B. sm100: 2 at most, by multiplying together "
         "(2-CTA MMA).",
     )
-    n: Literal[1, 2, 4] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
+    n: Literal[1, 2, 4, 8] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
     k: Literal[1, 2, 4, 8] = Field(
         1,
         description="CTAs of a cluster along K (sm90): each multiplies a part of K, and they add up their sums through "
