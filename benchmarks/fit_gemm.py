@@ -56,6 +56,7 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "mark": (2000, 500, 6000),
     "fix": (60, 15, 240),
     "beyond": (2.0, 0.2, 8.0),
+    "hot": (2.0, 0.3, 6.0),
 }
 ASSUMED = {
     "ghz": 1.98,  # clock_rate of an H200
@@ -175,8 +176,13 @@ def _overrated(group: Group, rates: Rates) -> list[float]:
     return [min(math.log(fastest / _alone(k, group, rates)), MOST) for k in group.beaten]
 
 
-def fit(groups: Sequence[Group], begin: Mapping[str, float], restarts: int = 6) -> dict[str, float]:
-    """The values of the least loss, by going up and down along each in turn, by steps that grow and shrink."""
+def fit(
+    groups: Sequence[Group], begin: Mapping[str, float], restarts: int = 6, only: Sequence[str] = ()
+) -> dict[str, float]:
+    """The values of the least loss, by going up and down along each in turn, by steps that grow and shrink.
+
+    `only`: of which values; all by default.
+    """
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     for group in groups:
         counts[group.types, group.shape] += 1
@@ -184,9 +190,9 @@ def fit(groups: Sequence[Group], begin: Mapping[str, float], restarts: int = 6) 
     values = dict(begin)
     least = loss(values, groups, shares)
     for _ in range(restarts):
-        before, steps = least, dict.fromkeys(begin, STEP)
+        before, steps = least, dict.fromkeys(only or begin, STEP)
         while max(steps.values()) > STEP / 10:
-            for name in values:
+            for name in steps:
                 for step in (steps[name], -steps[name]):
                     tried = values[name] * math.exp(step)
                     if not FITTED[name][1] <= tried <= FITTED[name][2]:
@@ -261,9 +267,15 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--no-cross", action="store_true", help="skip what leaves each shape out")
+    parser.add_argument("--begin", action="store_true", help="search from the rates that are there")
+    parser.add_argument("--only", default="", help="of these, search for the rates that are named, with commas between")
     arguments = parser.parse_args()
     groups = [group for path in arguments.files for group in read(path)]
-    values = fit(groups, {name: begin for name, (begin, _, _) in FITTED.items()})
+    only = tuple(filter(None, arguments.only.split(",")))
+    begin = {name: first for name, (first, _, _) in FITTED.items()}
+    if arguments.begin or only:
+        begin = {name: getattr(cost.RATES, name) for name in FITTED}
+    values = fit(groups, begin, only=only)
     rates = Rates(**ASSUMED, **values)
     for name, value in values.items():
         edge = " (at its bound)" if min(abs(math.log(value / b)) for b in FITTED[name][1:]) < 0.01 else ""

@@ -39,7 +39,7 @@ def form(extent: int) -> str:
 
 
 def narrow(extent: int) -> str:
-    """A word for an extent that `tlx.async_dot` does not take as columns of a product; empty for those that it takes."""
+    """A word for extents that `tlx.async_dot` does not take as columns of a product; empty for others."""
     return "narrow" if extent < NARROW else ""
 
 
