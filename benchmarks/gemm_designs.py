@@ -339,7 +339,8 @@ def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: fl
                     candidate.module.CONFIGS.index(candidate.config), shape, Gpu(gpu.name, gpu.sms), pitches
                 )
                 one["cut"] = list(cut)
-            rows_of.append({"design": name, **one})
+            plain = {} if "plain" not in name else {"specialized": False}
+            rows_of.append({"design": name, **plain, **one})
         assert types == module.TIMES.types
         entry |= {"kernels": rows_of, "torch_us": us["torch"], "again_us": us["again"], "picked_us": us["picked"]}
         groups.append({k: round(v, 3) if isinstance(v, float) else v for k, v in entry.items()})
