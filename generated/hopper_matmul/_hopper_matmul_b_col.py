@@ -53,7 +53,6 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, tail="last"), "hopper_matmul_row_col_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(256, 128, 64), stages=4, tail="last"), "hopper_matmul_row_col_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 1),
     (Kernel(tile=(128, 160, 64), stages=5, cluster=(2, 1, 1)), "hopper_matmul_row_col_tma_cooperative_replicate2_no_exchange_m2_whole_after_fifths_subtiles4", 0),
-    (Kernel(tile=(128, 192, 64), stages=4, cluster=(2, 1, 1)), "hopper_matmul_row_col_tma_cooperative_replicate2_no_exchange_m2_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(192, 192, 64), stages=4, consumers=3), "hopper_matmul_row_col_tma_cooperative_replicate3_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(192, 128, 64), stages=4, consumers=3, tail="last"), "hopper_matmul_row_col_tma_cooperative_replicate3_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(192, 128, 64), stages=5, consumers=3, cluster=(1, 4, 1)), "hopper_matmul_row_col_tma_cooperative_replicate3_no_exchange_n4_whole_after_subtiles4", 0),
