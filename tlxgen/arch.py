@@ -102,6 +102,7 @@ class Sm90(Arch):
     capability = (9, 0)
     wgmma_m = 64  # rows a warpgroup [ptx: wgmma.mma_async .m64nNkK]
     wgmma_n_min = 32  # [tlx: async_dot asserts N >= 32]
+    wgmma_n_narrow = 8  # of the instruction [ptx: wgmma.mma_async .m64nNkK]
     wgmma_n_max = 256
     wgmma_k_bytes = 32  # K extent of one instruction, in operand bytes
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from .size import Size
 
+NARROW = 32  # [tlx: async_dot asserts N >= 32]
 WORDS = {3: "thirds", 5: "fifths", 7: "sevenths"}  # keys: how many times the smallest piece fits in the extent
 
 
@@ -35,6 +36,11 @@ def form(extent: int) -> str:
     """A word for the extents whose pieces have the same shares, such as "thirds" for 192; empty for a power of two."""
     units = sum(shares(extent))
     return "" if units == 1 else WORDS.get(units, f"of_{units}")
+
+
+def narrow(extent: int) -> str:
+    """A word for extents that `tlx.async_dot` does not take as columns of a product; empty for others."""
+    return "narrow" if extent < NARROW else ""
 
 
 def pieces(extent: Size, slices: int = 1) -> tuple[Piece, ...]:

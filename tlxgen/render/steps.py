@@ -75,7 +75,7 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
         yield _barrier(first, name == "barrier_wait", plan)
     elif name in ("named_barrier_wait", "named_barrier_arrive"):
         yield _named_barrier(first, name == "named_barrier_wait", plan)
-    elif name in ("async_dot", "async_dot_scaled"):
+    elif name in ("async_dot", "async_dot_scaled", "narrow_dot"):
         yield Step("multiply", target or _array(call.args[2]).removesuffix("_tiles"))
         for keyword in call.keywords:
             if keyword.arg == "mBarriers" and isinstance(keyword.value, ast.List):

@@ -69,6 +69,8 @@ _ALLOCATIONS = {
 }  # fmt: skip
 
 
+BUILT = {"narrow_dot": "async_dot"}  # helpers that ask the compiler's builder for what an operation of tlx does
+
 REMOTE_ARRIVAL = "a remote arrival"
 ATOMIC_PTX = "atomic_ of inline PTX"
 # Operations for which the compiler adds a cluster sync after the initialisation of barriers. Stores into a peer's
@@ -493,6 +495,8 @@ class Program:
         if python is not None:
             return self.function(python)
         if getattr(value, "__triton_builtin__", False):  # a helper that the compiler calls with `_semantic`
+            if value.__name__ in BUILT:  # which asks its builder for an operation
+                return getattr(self._spaces[id(_TLX)], BUILT[value.__name__])
             return self.function(value.__wrapped__)
         return value.value if type(value).__name__ == "constexpr" else value
 

@@ -40,6 +40,13 @@ FORMS: dict[str, dict[str, Any]] = {
     },
     "few": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True},
     "few_fp32": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True, "problem.c.dtype": "fp32"},
+    "few_narrow": {**LAST, "tile": {"m": 16, "n": 64, "k": 32}, "tasks.mma.exchange": True},
+    "few_narrow_whole": {
+        "tile": {"m": 8, "n": 64, "k": 64},
+        "tasks.mma.exchange": True,
+        "rings.ab.stages": 3,
+        "cluster.n": 8,
+    },
     "few_whole": {"tile": {"m": 64, "n": 128, "k": 64}, "tasks.mma.exchange": True, "rings.ab.stages": 2},
     "few_pipelined": {
         "tile": {"m": 32, "n": 64, "k": 32},
@@ -113,6 +120,8 @@ CASES = [
     ("few", (17, 136, 328), 6),
     ("few", (33, 200, 512), 16),
     ("few_fp32", (5, 72, 200), 4),
+    ("few_narrow", (21, 136, 328), 3),
+    ("few_narrow_whole", (5, 520, 200), 0),
     ("few_whole", (65, 264, 200), 0),
     ("few_pipelined", (40, 72, 200), 0),
     ("few_direct", (33, 65, 200), 0),

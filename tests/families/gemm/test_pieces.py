@@ -89,6 +89,13 @@ def test_widths_of_one_form_share_a_source_and_those_of_others_do_not(tmp_path: 
     }
 
 
+def test_tiles_of_few_rows_share_a_source_of_their_own(tmp_path: Path) -> None:
+    few = {"tile": {"n": 64, "k": 64}, "tasks.mma.exchange": True, "variants.axes": {"tile.m": [8, 16, 32, 64]}}
+    kernels = kernels_of(spec_of("rows", few), tmp_path)
+    heights = {s.name: [v.values["tile.m"] for v in s.variants] for s in kernels.structures}
+    assert heights == {"rows": [32, 64], "rows_narrow": [8, 16]}
+
+
 def test_a_baked_width_is_a_structure_of_its_own(tmp_path: Path) -> None:
     values = {**PAIR, "bake": ["tile.n"], "variants.axes": {"tile.n": [96, 192]}}
     kernels = kernels_of(spec_of("widths", values), tmp_path)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tlxgen.families.kit import Axis
-from tlxgen.plan.pieces import form
+from tlxgen.plan.pieces import form, narrow
 
 AXES = (
-    Axis("tile.m", "BLOCK_M", "rows of a tile of C", blame=("wgmma-m", "tcgen05-m")),
+    Axis("tile.m", "BLOCK_M", "rows of a tile of C", blame=("wgmma-m", "tcgen05-m"), form=narrow),
     Axis(
         *("tile.n", "BLOCK_N", "columns of a tile of C"),
         blame=("accumulator", "instruction", "wgmma-n", "tcgen05-n"),

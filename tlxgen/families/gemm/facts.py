@@ -8,7 +8,7 @@ from typing import Literal
 
 from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
-from tlxgen.plan.pieces import Piece
+from tlxgen.plan.pieces import Piece, narrow
 
 from .groups import Groups
 from .model import MOST_HELD, MOST_PARTS, MOST_ROUNDS
@@ -246,6 +246,11 @@ class GemmFacts:
     def part_of_k(self) -> bool:
         """Whether a work item may be a part of K only, and begin at `first_k`."""
         return bool(self.cut) or self.cut_tail
+
+    @property
+    def narrow(self) -> bool:
+        """Whether A's rows are the columns of an instruction, and so few that `tlx.async_dot` does not take them."""
+        return self.exchange and bool(narrow(self.rows.value))
 
     @property
     def accumulators(self) -> tuple[str, ...]:

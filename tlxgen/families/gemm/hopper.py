@@ -151,8 +151,13 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         rows, n, kind = n, rows, "columns"
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
-    wide = between(n, arch.wgmma_n_min, arch.wgmma_n_max)
-    yield Rule("wgmma-n", wide, f"{n.text} = {n.value}, ", f"wgmma takes {arch.wgmma_n_min} to {arch.wgmma_n_max}")
+    least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min
+    yield Rule(
+        "wgmma-n",
+        between(n, least, arch.wgmma_n_max),
+        f"{n.text} = {n.value}, ",
+        f"wgmma takes {least} to {arch.wgmma_n_max}",
+    )
     if len(facts.pieces) > 1:
         units = sizes["BLOCK_N"].value // n.value
         whole = multiple_of(sizes["BLOCK_N"], units)

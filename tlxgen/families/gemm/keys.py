@@ -63,10 +63,10 @@ class Problem(SpecModel):
 class TileShape(SpecModel):
     m: int = Field(
         128,
-        ge=32,
+        ge=8,
         le=256,
         description="Rows of C a tile (a pingpong replica owns a whole tile). Elements. 64 or more, unless "
-        "tasks.mma.exchange makes them the columns of an instruction; 32 by default then.",
+        "tasks.mma.exchange makes them the columns of an instruction: 8 or more, 32 by default then.",
     )
     n: int = Field(
         256,
@@ -155,8 +155,8 @@ class MmaTask(SpecModel):
             {
                 False: "A's rows do: a tile has at least 64 rows of C.",
                 True: "B's columns do, and A's rows are the columns of the instruction (CUTLASS says swap AB): "
-                "C^T = B^T A^T, turned when it is stored. Choose it for few rows, whose tile is then 32 high, so that "
-                "the ring holds weights. One consumer, no cluster, subtiles 1.",
+                "C^T = B^T A^T, turned when it is stored. Choose it for few rows, whose tile is then 8 to 32 high, so "
+                "that the ring holds weights. One consumer, subtiles 1.",
             }
         ),
     )
@@ -323,7 +323,7 @@ class Cluster(SpecModel):
         description="CTAs of a cluster along M; they share a tile of B. sm100: 2 at most, by multiplying together "
         "(2-CTA MMA).",
     )
-    n: Literal[1, 2, 4] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
+    n: Literal[1, 2, 4, 8] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
     k: Literal[1, 2, 4, 8] = Field(
         1,
         description="CTAs of a cluster along K (sm90): each multiplies a part of K, and they add up their sums through "

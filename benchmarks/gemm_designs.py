@@ -1,0 +1,389 @@
+"""Designs of GEMM kernels that hopper_matmul might ship, beside what it ships and cuBLAS, on shapes where it is behind.
+
+    python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
+
+Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
+kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
+with another kernel between two launches, whose time is taken off, on inputs that are not in L2. The file has groups as
+benchmarks/fit_gemm.py reads them, with the name of the design of each kernel. Needs a GPU; `--dry` builds and lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import functools
+import json
+import math
+import multiprocessing
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gemm_random import PACKAGE, function
+from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, group, operands, write
+from tlxgen.families.gemm.model import Gpu, Kernel, Types
+
+TURNS = 5
+SHOWN = 6  # designs of a shape that are printed
+LIKELY, MOST = 1.25, 3  # of the shipped kernels: those estimated to take so many times the best, and how many of them
+HELD = 8.0  # microseconds below which the chains themselves are compared
+
+# Shapes of `benchmarks/gemm_random.py`, seeds 15 to 17, on which hopper_matmul was behind, and others of their kind.
+SHAPES: tuple[tuple[Shape, str], ...] = (
+    ((8, 6512, 1712), "col row"), ((316, 1856, 6848), "row col"), ((4, 4096, 4096), "row col"),
+    ((8, 3584, 3584), "col row"), ((1371, 3288, 3584), "row row"), ((278, 6144, 4096), "row col"),
+    ((1, 512, 1152), "row col"), ((136, 5120, 27648), "row col"), ((16, 1152, 2048), "col row"),
+    ((256, 4608, 3584), "row col"), ((81, 8192, 8192), "row col"), ((2, 8512, 896), "row col"),
+    ((43, 3584, 18944), "row col"), ((24, 1792, 9568), "col row"), ((383, 7168, 2048), "row col"),
+    ((16, 4608, 3584), "row col"), ((543, 1088, 1920), "row col"), ((3, 8064, 3328), "row col"),
+    ((2510, 512, 4736), "row row"), ((128, 384, 9888), "row col"), ((8, 24576, 1536), "col row"),
+    ((303, 5120, 5120), "row col"), ((4, 4288, 256), "row col"), ((107, 3584, 18944), "row col"),
+    ((1001, 2072, 4096), "row row"), ((40, 1536, 512), "row col"), ((946, 5120, 13824), "row col"),
+    ((47, 5120, 5120), "row col"), ((12, 2816, 576), "row col"), ((700, 3072, 3072), "row col"),
+    ((250, 272, 7424), "row col"), ((8, 1920, 6912), "col row"), ((887, 6144, 2944), "row row"),
+    ((99, 1920, 2032), "row col"), ((128, 3584, 3584), "row col"), ((7, 24576, 1536), "row col"),
+)  # fmt: skip
+
+COMMON: dict[str, Any] = {
+    "cache.c": "evict_first",
+    "rings.ab.empty": "warp",
+    "rings.c.stages": 2,
+    "schedule": {"pdl": True, "prefetch": 2},
+    "tasks.mma.registers": None,
+    "epilogue.subtiles": 4,
+}
+FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles": 1, "rings.c.stages": 1}
+LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
+PLAIN = {
+    **FEW,
+    "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
+    "schedule": {"pdl": True, "kind": "grid"},
+}
+TURNS_OF_TWO = {"tasks.mma.split": "pingpong"}
+
+
+def cluster(axis: str, ctas: int) -> dict[str, Any]:
+    return {"cluster": {axis: ctas}, "rings.ab.empty": "leader"}
+
+
+Where = Callable[[int, int, int, str], bool]  # by M, N, K and the layout of A
+
+
+class Design(NamedTuple):
+    values: dict[str, Any]
+    tiles: tuple[tuple[int, int, int, int], ...]  # rows, columns, extent along K, slots
+    where: Where
+
+
+def rows(least: int, most: int, k: int = 1 << 30) -> Where:
+    return lambda m, n, depth, a: least <= m <= most and depth <= k
+
+
+DESIGNS: dict[str, Design] = {
+    # Few rows: tiles of 8 and 16, whole and cut, alone and in clusters; un-specialised.
+    "narrow8": Design(FEW, ((8, 64, 128, 12),), lambda m, n, k, a: m <= 8 and a == "row"),
+    "narrow8_last": Design({**FEW, **LAST}, ((8, 64, 128, 11),), lambda m, n, k, a: m <= 8 and a == "row"),
+    "narrow16": Design(FEW, ((16, 64, 128, 10), (16, 128, 64, 11)), rows(1, 16)),
+    "narrow16_last": Design({**FEW, **LAST}, ((16, 64, 128, 10),), rows(1, 16)),
+    "narrow16_n4": Design({**FEW, **cluster("n", 4)}, ((16, 64, 128, 10),), rows(1, 16)),
+    "narrow16_n8": Design({**FEW, **cluster("n", 8)}, ((16, 64, 128, 10),), rows(1, 16)),
+    "narrow16_copies": Design(
+        {**FEW, **LAST, "tasks.load.by": "pointers_a", "rings.ab.full": "separate"},
+        ((16, 64, 128, 10), (16, 128, 64, 11)),
+        lambda m, n, k, a: m <= 16 and a == "col",
+    ),
+    "plain16": Design(PLAIN, ((16, 64, 128, 4),), rows(1, 16, 2100)),
+    "plain32": Design(PLAIN, ((32, 64, 128, 4),), rows(17, 128, 2100)),
+    # Clusters whose consumers send one arrival each.
+    "few_n4_32": Design({**FEW, **cluster("n", 4)}, ((32, 64, 128, 8),), rows(1, 43)),
+    "few_n4": Design({**FEW, **cluster("n", 4)}, ((64, 64, 128, 6),), rows(33, 400)),
+    "few_n8": Design({**FEW, **cluster("n", 8)}, ((64, 64, 128, 6),), rows(33, 128)),
+    "few_m2": Design({**FEW, **cluster("m", 2)}, ((64, 64, 128, 6), (64, 128, 64, 8)), rows(65, 700)),
+    "pair_n2": Design(cluster("n", 2), ((128, 128, 64, 6), (128, 256, 64, 4)), rows(65, 3000)),
+    "pair_m2": Design(cluster("m", 2), ((128, 128, 64, 6), (128, 256, 64, 4)), rows(129, 3000)),
+    "pair_m4": Design(cluster("m", 4), ((128, 128, 64, 6),), rows(300, 3000)),
+    "thirds_m2": Design(cluster("m", 2), ((128, 96, 64, 6), (128, 192, 64, 4)), rows(129, 3000)),
+    "fifths_m2": Design(cluster("m", 2), ((128, 160, 64, 5),), rows(129, 3000)),
+    "turns_m2": Design({**cluster("m", 2), **TURNS_OF_TWO}, ((128, 128, 64, 6),), rows(200, 3000)),
+    "turns_n2": Design({**cluster("n", 2), **TURNS_OF_TWO}, ((128, 128, 64, 6),), rows(200, 3000)),
+    "three_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 3}, ((192, 128, 64, 5),), rows(129, 3000)),
+    "three_m2": Design({**cluster("m", 2), "tasks.mma.replicate": 3}, ((192, 192, 64, 4),), rows(193, 3000)),
+    "single_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 1}, ((64, 128, 64, 7),), rows(33, 400)),
+}
+
+
+def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
+    """The spec of a design for some layouts of A and B."""
+    design = DESIGNS[name]
+    spec: dict[str, Any] = {"kernel": "gemm", "name": f"design_{name}", "arch": "sm90"}
+    for path, value in (*COMMON.items(), *design.values.items()):
+        at = spec
+        *parents, last = path.split(".")
+        for parent in parents:
+            at = at.setdefault(parent, {})
+        at[last] = copy.deepcopy(value)
+    wanted = (f"[tile.m, tile.n, tile.k, rings.ab.stages] in {[list(t) for t in design.tiles]}",)
+    a_of, b_of = ([*dict.fromkeys(x.split()[i] for x in layouts)] for i in (0, 1))
+    kept = " or ".join(
+        f"(problem.a.layout == '{a}' and problem.b.layout == '{b}')" for a, b in (x.split() for x in layouts)
+    )
+    m, n, k, stages = ([*dict.fromkeys(column)] for column in zip(*design.tiles, strict=True))
+    axes = {"problem.a.layout": a_of, "problem.b.layout": b_of, "tile.m": m, "tile.n": n, "tile.k": k}
+    spec["variants"] = {"axes": {**axes, "rings.ab.stages": stages}, "require": [*wanted, kept]}
+    return spec
+
+
+def wanted(shape: Shape, layout: str) -> list[str]:
+    return [name for name, design in DESIGNS.items() if design.where(*shape, layout.split()[0])]
+
+
+def build(folder: Path, shapes: Sequence[tuple[Shape, str]]) -> None:
+    """The packages of all designs below `folder`, for the layouts that their shapes have."""
+    (folder / "specs").mkdir(parents=True)
+    layouts: dict[str, dict[str, None]] = defaultdict(dict)
+    for shape, layout in shapes:
+        for name in wanted(shape, layout):
+            layouts[name][layout] = None
+    for name, some in layouts.items():
+        (folder / "specs" / f"design_{name}.yaml").write_text(json.dumps(spec_of(name, [*some])))
+    with multiprocessing.get_context("spawn").Pool(min(12, (os.cpu_count() or 2) // 2)) as pool:
+        for text in pool.imap_unordered(_built, sorted((folder / "specs").glob("*.yaml"))):
+            if text:
+                print(text, flush=True)
+
+
+def _built(path: Path) -> str:
+    from tlxgen.build import build as build_spec
+
+    try:
+        build_spec(path)
+    except Exception as error:
+        return f"{path.stem}: {type(error).__name__}: {error}"
+    return ""
+
+
+class Found(NamedTuple):
+    name: str
+    candidate: Candidate
+
+
+def label(kernel: Kernel) -> str:
+    m, n = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
+    return f"{m}x{n}x{kernel.tile[2]}s{kernel.stages}"
+
+
+def designs(folder: Path) -> dict[str, dict[Types, list[Candidate]]]:
+    """The kernels of each design by the layout of operands."""
+    found: dict[str, dict[Types, list[Candidate]]] = {}
+    for name in DESIGNS:
+        at = folder / "generated" / f"design_{name}"
+        by_types = found.setdefault(name, {})
+        for candidate in candidates(sorted(at.glob("[!_]*.py"))) if at.exists() else ():
+            by_types.setdefault(candidate.module.TIMES.types, []).append(candidate)
+    return found
+
+
+def types_of(layout: str) -> Types:
+    a, b = layout.split()
+    return Types(2, 2, 2, a == "row", b == "col")
+
+
+def shipped(shape: Shape, layout: str) -> Iterator[Candidate]:
+    """Of the kernels of hopper_matmul those that the model puts first, and with few rows all of few rows."""
+    from tlxgen.families.gemm.model import Times
+
+    types, gpu = types_of(layout), Gpu("", 132)
+    (m, n, k), (a, b) = shape, layout.split()
+    pitches = float(2 * (k if a == "row" else m)), float(2 * (n if b == "row" else k))
+    known = [c for c in _shipped() if c.module.TIMES.types == types]
+    times = Times([c.kernel for c in known], types, known[0].module.RATES)(shape, gpu, pitches)
+    order = sorted(range(len(known)), key=times.__getitem__)
+    likely = [i for i in order if times[i] <= LIKELY * times[order[0]]][:MOST]
+    if a == "col" and m <= 32:
+        apart = [i for i in order if times[i] < math.inf and i not in likely]
+        likely += [i for i in apart if known[i].kernel.load_by == "pointers_a" or known[i].kernel.cluster[1] == 4]
+    yield from (known[i] for i in likely)
+
+
+@functools.cache
+def _shipped() -> tuple[Candidate, ...]:
+    return tuple(candidates(sorted(PACKAGE.glob("[!_]*.py"))))
+
+
+def of_shape(shape: Shape, layout: str, made: Mapping[str, Mapping[Types, Sequence[Candidate]]]) -> list[Found]:
+    found = [Found(f"ships {label(c.kernel)}{'' if c.kernel.tail == 'whole' else ' ' + c.kernel.tail}"
+                   f"{' n4' if c.kernel.cluster[1] == 4 else ''}{' copies' if c.kernel.load_by != 'tma' else ''}", c)
+             for c in shipped(shape, layout)]  # fmt: skip
+    for name in wanted(shape, layout):
+        found += [Found(f"{name} {label(c.kernel)}", c) for c in made[name].get(types_of(layout), ())]
+    return found
+
+
+def compile_ahead(jobs: Mapping[tuple[Path, Shape], set[int]], seconds: float) -> None:
+    """Has child processes launch configs of modules on small problems of the kinds of their shapes."""
+    order = list(jobs.items())
+    random.Random(0).shuffle(order)
+    with multiprocessing.get_context("spawn").Pool(min(15, os.cpu_count() or 2)) as pool:
+        waiting = [pool.apply_async(_launched, (path, kind, sorted(which))) for (path, kind), which in order]
+        end = time.monotonic() + seconds
+        for one in waiting:
+            try:
+                if text := one.get(max(0.1, end - time.monotonic())):
+                    print(text, flush=True)
+            except multiprocessing.TimeoutError:
+                print("compiling ahead took too long", flush=True)
+                return
+
+
+def _launched(path: Path, kind: Shape, which: Sequence[int]) -> str:
+    import torch
+
+    try:
+        found = [*candidates([path])]
+        for i in which:
+            found[i].host(*operands(kind, found[i].module.TIMES.types), config=found[i].config)
+        torch.cuda.synchronize()
+    except Exception as error:
+        return f"{path.stem} {kind}: {type(error).__name__}: {error}"[:300]
+    return ""
+
+
+def jobs_of(plan: Sequence[tuple[Shape, str, list[Found]]]) -> dict[tuple[Path, Shape], set[int]]:
+    jobs: dict[tuple[Path, Shape], set[int]] = defaultdict(set)
+    for shape, _, found in plan:
+        for _, candidate in found:
+            index = candidate.module.CONFIGS.index(candidate.config)
+            jobs[Path(candidate.module.__file__), kind_of(shape)].add(index)
+    return jobs
+
+
+def kind_of(shape: Shape) -> Shape:
+    """A small shape for which Triton compiles the same kernels, with rows that TMA can address."""
+    m, n, k = (x if x == 1 else 16 if x % 16 == 0 else 24 for x in shape)
+    return m, n, k
+
+
+def timed(
+    shape: Shape, layout: str, found: Sequence[Found], host: Any, gpu: Any
+) -> tuple[dict[str, float], float, Any]:
+    """Microseconds in the chain of each design, of the function's own pick, and of torch; the link's; the operands."""
+    import torch
+
+    from tlxgen.bench.timing import interleave
+
+    m, n, k = shape
+    types = types_of(layout)
+    inputs = [operands(shape, types) for _ in range(gpu.sets(2.0 * (m * k + k * n)))]
+    out = torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
+    right = torch.mm(*inputs[0]).float()
+    norm = float(right.norm())
+    calls: dict[str, Any] = {"picked": functools.partial(host, out=out)}
+    calls |= {name: functools.partial(c.host, config=c.config, out=out) for name, c in found}
+    timers = {}
+    for name, call in calls.items():
+        out.fill_(float("nan"))
+        try:
+            call(*inputs[0])
+        except Exception as error:
+            print(f"{name} on {shape} {layout}: {type(error).__name__}: {error}"[:200], flush=True)
+            continue
+        off = float((out.float() - right).norm()) / norm
+        if not off < WRONG:
+            print(f"WRONG numbers: {name} on {shape} {layout}: {off:.1e}", flush=True)
+            continue
+        runs = [functools.partial(call, a, b) for a, b in inputs]
+        timers[name] = gpu.chain(runs, max(5.0, gpu.roughly(runs[0])))
+    for name in ("torch", "again"):
+        runs = [functools.partial(torch.mm, a, b, out=out) for a, b in inputs]
+        timers[name] = gpu.chain(runs, max(5.0, gpu.roughly(runs[0])))
+    timers["link"] = gpu.link()
+    figures = {name: figure.us for name, figure in interleave(timers, turns=TURNS).items()}
+    link = figures.pop("link")
+    operand = inputs[0]
+    del timers
+    gpu.release()
+    return figures, link, operand
+
+
+def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: float) -> None:
+    from tlxgen.bench.gpu import Gpu as Bench
+
+    gpu, host = Bench(), function(PACKAGE.resolve())
+    groups: list[dict[str, Any]] = []
+    ratios: dict[str, list[float]] = {"picked": [], "best of all": []}
+    for shape, layout, found in plan:
+        if time.monotonic() > end:
+            print("no time is left", flush=True)
+            break
+        figures, link, operand = timed(shape, layout, found, host, gpu)
+        of_name = {name: c for name, c in found if name in figures}
+        if not of_name:
+            continue
+        module = next(iter(of_name.values())).module
+        pitches, types = module.pitches_of(*operand), types_of(layout)
+        us = {name: figures[name] - link for name in figures}
+        entry = group("gemm_designs.py", module.TIMES, shape, pitches, {c.kernel: 0.0 for c in of_name.values()})
+        rows_of = []
+        for name, candidate in of_name.items():
+            one = group("", module.TIMES, shape, pitches, {candidate.kernel: us[name]})["kernels"][0]
+            if candidate.kernel.tail == "last":
+                times = candidate.module.TIMES
+                cut = times.cut(
+                    candidate.module.CONFIGS.index(candidate.config), shape, Gpu(gpu.name, gpu.sms), pitches
+                )
+                one["cut"] = list(cut)
+            plain = {} if "plain" not in name else {"specialized": False}
+            rows_of.append({"design": name, **plain, **one})
+        assert types == module.TIMES.types
+        entry |= {"kernels": rows_of, "torch_us": us["torch"], "again_us": us["again"], "picked_us": us["picked"]}
+        groups.append({k: round(v, 3) if isinstance(v, float) else v for k, v in entry.items()})
+        write(file, gpu.name, groups)
+        off = link if us["torch"] < HELD else 0.0
+        ratio = {name: (us["torch"] + off) / (value + off) for name, value in us.items()}
+        best = sorted(of_name, key=us.__getitem__)
+        ratios["picked"].append(ratio["picked"])
+        ratios["best of all"].append(max(ratio[best[0]], ratio["picked"]))
+        shown = ", ".join(f"{name} {us[name]:.2f}" for name in best[:SHOWN])
+        told = f"torch {us['torch']:.2f} ({us['again']:.2f}) picked {us['picked']:.2f} ({ratio['picked']:.2f})"
+        print(f"{'x'.join(map(str, shape))} {layout}: {told} best {ratio[best[0]]:.2f}: {shown}", flush=True)
+    for what, values in ratios.items():
+        if values:
+            print(f"{what}: geometric mean {statistics.geometric_mean(values):.3f}, least {min(values):.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, default=Path("gemm_designs.json"))
+    parser.add_argument("--seconds", type=float, default=190)
+    parser.add_argument("--shapes", type=int, default=len(SHAPES), help="only the first so many")
+    parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
+    given = parser.parse_args()
+    begin = time.monotonic()
+    shapes = SHAPES[: given.shapes]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build(folder, shapes)
+        made = designs(folder)
+        plan = [(shape, layout, of_shape(shape, layout, made)) for shape, layout in shapes]
+        jobs = jobs_of(plan)
+        count = sum(len(found) for _, _, found in plan)
+        print(f"{len(plan)} shapes, {count} times, {len(jobs)} modules to compile, built after "
+              f"{time.monotonic() - begin:.0f} s", flush=True)  # fmt: skip
+        if given.dry:
+            for shape, layout, found in plan:
+                print(shape, layout, ", ".join(name for name, _ in found))
+            return
+        compile_ahead(jobs, given.seconds / 2)
+        print(f"compiled after {time.monotonic() - begin:.0f} s", flush=True)
+        measured(plan, given.json, begin + given.seconds)
+
+
+if __name__ == "__main__":
+    main()
