@@ -76,7 +76,7 @@ def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
     """Clocks of a step: the slower of tensor cores and SMEM, and what neither covers."""
-    d, queries, keys = facts.head_dim, facts.queries, facts.keys
+    d, queries, keys = facts.columns, facts.queries, facts.keys
     multiply = (2 + len(facts.gradients)) * queries * keys * d / Sm90.products
     kept = len(facts.keep) if facts.keep != "none" else 0
     read = 4 * facts.replicas * queries * d + (2 - kept) * keys * d * facts.parts  # right operands, then left ones
