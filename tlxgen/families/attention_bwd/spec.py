@@ -400,9 +400,7 @@ class KeysSpec(BackwardSpec):
     def kept_rows(self) -> str:
         """Whose rows stay in registers."""
         mma = self.tasks.mma
-        return mma.keep or (
-            "v" if self.columns == 64 and mma.meet == "mbarrier" and not self.ahead else "none"
-        )
+        return mma.keep or ("v" if self.columns == 64 and mma.meet == "mbarrier" and not self.ahead else "none")
 
     @property
     def dq_stages(self) -> int:

@@ -115,13 +115,14 @@ def _rings(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Ring, ...]:
     one, block, columns = Size.literal(1), Size.literal(BLOCK), Size.literal(facts.columns)
     keys, stages = kit.sizes(AXES, spec).values()
     loads, drains = Fill("load", "tma"), (Drain("mma", replicas=facts.replicas),)
+    columns_v = Size.literal(facts.columns_v)
     held = [
-        Ring(name, (Tile(name, (block, columns), facts.dtype),), one, loads, (), banks=facts.replicas, item=True)
-        for name in ("q", "do")
+        Ring(name, (Tile(name, (block, width), facts.dtype),), one, loads, (), banks=facts.replicas, item=True)
+        for name, width in (("q", columns), ("do", columns_v))
     ]
     walked = [
-        Ring(name, (Tile(name, (keys, columns), facts.dtype),), stages, loads, drains, spec.rings.empty)
-        for name in ("k", "v")
+        Ring(name, (Tile(name, (keys, width), facts.dtype),), stages, loads, drains, spec.rings.empty)
+        for name, width in (("k", columns), ("v", columns_v))
     ]
     dq = Tile("dq", (block, columns), facts.dtype)
     return (*held, *walked, Ring("dq", (dq,), one, Fill("mma", "store"), (), banks=facts.replicas, alias="q"))
@@ -143,8 +144,12 @@ def _launches(spec: AttentionBwdDqSpec, facts: DqFacts, parameters: tuple[Parame
 
 def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
     yield arguments.matrix("q", "q", facts, BLOCK)
-    yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
-    yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
+    yield arguments.matrix("k", "k", facts, keys)
+    yield arguments.matrix("v", "v", facts, keys, facts.columns_v)
+    yield from (
+        arguments.matrix("do", "dout", facts, BLOCK, facts.columns_v),
+        arguments.matrix("dq", "dq", facts, BLOCK),
+    )
     yield from arguments.numbers()
     yield from forward.addresses(facts)
     yield from arguments.scales(facts)

@@ -78,7 +78,9 @@ def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:
     shape = sizes["BLOCK_N"], Size.literal(spec.problem.head_dim)
     for name in "kv":
         tile = Tile(name, shape, spec.dtype)
-        yield Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma", replicas=spec.replicas),), "warp")
+        yield Ring(
+            name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma", replicas=spec.replicas),), "warp"
+        )
 
 
 def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:

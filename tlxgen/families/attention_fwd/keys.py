@@ -27,8 +27,11 @@ class Problem(SpecModel):
         "On sm100 e4m3 has MX scales.",
         json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
     )
-    head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K, a multiple of 8. A tile "
-        "has 64, 128 or 256 columns, so that 96 takes as long as 128. sm100 and e4m3: 64, 128 or 256.")
+    head_dim: HeadDim = Field(
+        128,
+        description="D: elements of a row of Q and K, a multiple of 8. A tile "
+        "has 64, 128 or 256 columns, so that 96 takes as long as 128. sm100 and e4m3: 64, 128 or 256.",
+    )
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
         "dense",
