@@ -90,7 +90,7 @@ def test_the_work_of_a_narrow_v_is_its_own() -> None:
     assert cost.bytes_moved(both, shape) == 2 * rows + 4 * 64
 
 
-def right(kernel: str, lines: str, shape: tuple[int, ...], folder: Path, order: str = "random") -> None:
+def right(kernel: str, lines: str, shape: tuple[int, ...], folder: Path, order: Any = "random") -> None:
     """Builds a spec with these problem keys and holds a launch on NaN against the reference."""
     path = folder / "some.yaml"
     path.write_text(f"kernel: {kernel}\nname: some\narch: sm90\n{lines}\n", encoding="utf-8")

@@ -299,7 +299,7 @@ class BackwardSpec(CommonSpec):
 
     @property
     def by_columns(self) -> bool:
-        """Whether consumers share out columns of dK and dV: of all columns a consumer's registers do not hold two sums."""
+        """Whether consumers share out columns of dK and dV: registers do not hold two sums of all columns."""
         return self.columns > 128
 
     @property
@@ -356,9 +356,10 @@ class KeysSpec(BackwardSpec):
             return data
         problem = data.get("problem")
         if data.get("arch") != "sm100":
-            d = problem.get("head_dim") if isinstance(problem, Mapping) else None
+            given = problem if isinstance(problem, Mapping) else {}
+            d, dv = given.get("head_dim"), given.get("head_dim_v")
+            narrow = isinstance(dv, int) and dv <= 128
             wide = isinstance(d, int) and d > 128
-            narrow = wide and isinstance(problem.get("head_dim_v"), int) and problem["head_dim_v"] <= 128
             return filled(data, SM90_NARROW_V if narrow else SM90_WIDE) if wide else data
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
         cluster = data.get("cluster")
@@ -468,7 +469,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
 
 
-# What sm90 has other defaults for, where consumers share out columns: all have the same 64 keys, and shared memory is full.
+# What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.
 SM90_NARROW_V: Mapping[str, Any] = {"tile": {"n": 64}}
 SM90_WIDE: Mapping[str, Any] = {"tile": {"n": 64}, "rings": {"do": {"stages": 1}}}
 

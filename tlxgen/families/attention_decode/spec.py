@@ -58,8 +58,8 @@ class LoadTask(SpecModel):
 class MmaTask(SpecModel):
     replicate: Literal[1, 2] = Field(
         1,
-        description="Consumers, of 64 rows each, that read the same tiles of K and V. Rows are the queries of all heads "
-        "that share a head of K and V.",
+        description="Consumers, of 64 rows each, that read the same tiles of K and V. Rows are the queries of all "
+        "heads that share a head of K and V.",
         json_schema_extra=choices(
             {
                 1: "A tile of 128 keys takes a consumer some 3,000 clocks, less than DRAM does. For up to 64 rows.",
