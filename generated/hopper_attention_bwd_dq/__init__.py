@@ -11,29 +11,51 @@ from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
     from .hopper_attention_bwd_dq_none_head_dim64 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim64
+    from .hopper_attention_bwd_dq_none_head_dim96 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim96
     from .hopper_attention_bwd_dq_none_head_dim128 import hopper_attention_bwd_dq as hopper_attention_bwd_dq
     from .hopper_attention_bwd_dq_none_head_dim128 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim128
     from .hopper_attention_bwd_dq_none_head_dim128 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_none
+    from .hopper_attention_bwd_dq_none_head_dim256 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim256
     from .hopper_attention_bwd_dq_causal_head_dim64 import (
         hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim64_causal,
     )
+    from .hopper_attention_bwd_dq_causal_head_dim96 import (
+        hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim96_causal,
+    )
     from .hopper_attention_bwd_dq_causal_head_dim128 import hopper_attention_bwd_dq as hopper_attention_bwd_dq_causal
+    from .hopper_attention_bwd_dq_causal_head_dim256 import (
+        hopper_attention_bwd_dq as hopper_attention_bwd_dq_head_dim256_causal,
+    )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # problem.head_dim=64, mask.kind=none
     "hopper_attention_bwd_dq_head_dim64": ("hopper_attention_bwd_dq_none_head_dim64", "hopper_attention_bwd_dq"),
+    # problem.head_dim=96, mask.kind=none
+    "hopper_attention_bwd_dq_head_dim96": ("hopper_attention_bwd_dq_none_head_dim96", "hopper_attention_bwd_dq"),
     # problem.head_dim=128, mask.kind=none
     "hopper_attention_bwd_dq": ("hopper_attention_bwd_dq_none_head_dim128", "hopper_attention_bwd_dq"),
     "hopper_attention_bwd_dq_head_dim128": ("hopper_attention_bwd_dq_none_head_dim128", "hopper_attention_bwd_dq"),
     "hopper_attention_bwd_dq_none": ("hopper_attention_bwd_dq_none_head_dim128", "hopper_attention_bwd_dq"),
+    # problem.head_dim=256, mask.kind=none
+    "hopper_attention_bwd_dq_head_dim256": ("hopper_attention_bwd_dq_none_head_dim256", "hopper_attention_bwd_dq"),
     # problem.head_dim=64, mask.kind=causal
     "hopper_attention_bwd_dq_head_dim64_causal": (
         "hopper_attention_bwd_dq_causal_head_dim64",
         "hopper_attention_bwd_dq",
     ),
+    # problem.head_dim=96, mask.kind=causal
+    "hopper_attention_bwd_dq_head_dim96_causal": (
+        "hopper_attention_bwd_dq_causal_head_dim96",
+        "hopper_attention_bwd_dq",
+    ),
     # problem.head_dim=128, mask.kind=causal
     "hopper_attention_bwd_dq_causal": ("hopper_attention_bwd_dq_causal_head_dim128", "hopper_attention_bwd_dq"),
+    # problem.head_dim=256, mask.kind=causal
+    "hopper_attention_bwd_dq_head_dim256_causal": (
+        "hopper_attention_bwd_dq_causal_head_dim256",
+        "hopper_attention_bwd_dq",
+    ),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -12,24 +12,39 @@ from ._host import Package
 if TYPE_CHECKING:  # what editors read; below is what runs
     from .hopper_attention_bwd_kv_none_head_dim64 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim64
     from .hopper_attention_bwd_kv_none_head_dim64 import attention as attention_head_dim64
+    from .hopper_attention_bwd_kv_none_head_dim96 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim96
+    from .hopper_attention_bwd_kv_none_head_dim96 import attention as attention_head_dim96
     from .hopper_attention_bwd_kv_none_head_dim128 import hopper_attention_bwd_kv as hopper_attention_bwd_kv
     from .hopper_attention_bwd_kv_none_head_dim128 import attention as attention
     from .hopper_attention_bwd_kv_none_head_dim128 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim128
     from .hopper_attention_bwd_kv_none_head_dim128 import attention as attention_head_dim128
     from .hopper_attention_bwd_kv_none_head_dim128 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_none
     from .hopper_attention_bwd_kv_none_head_dim128 import attention as attention_none
+    from .hopper_attention_bwd_kv_none_head_dim256 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim256
+    from .hopper_attention_bwd_kv_none_head_dim256 import attention as attention_head_dim256
     from .hopper_attention_bwd_kv_causal_head_dim64 import (
         hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim64_causal,
     )
     from .hopper_attention_bwd_kv_causal_head_dim64 import attention as attention_head_dim64_causal
+    from .hopper_attention_bwd_kv_causal_head_dim96 import (
+        hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim96_causal,
+    )
+    from .hopper_attention_bwd_kv_causal_head_dim96 import attention as attention_head_dim96_causal
     from .hopper_attention_bwd_kv_causal_head_dim128 import hopper_attention_bwd_kv as hopper_attention_bwd_kv_causal
     from .hopper_attention_bwd_kv_causal_head_dim128 import attention as attention_causal
+    from .hopper_attention_bwd_kv_causal_head_dim256 import (
+        hopper_attention_bwd_kv as hopper_attention_bwd_kv_head_dim256_causal,
+    )
+    from .hopper_attention_bwd_kv_causal_head_dim256 import attention as attention_head_dim256_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # problem.head_dim=64, mask.kind=none
     "hopper_attention_bwd_kv_head_dim64": ("hopper_attention_bwd_kv_none_head_dim64", "hopper_attention_bwd_kv"),
     "attention_head_dim64": ("hopper_attention_bwd_kv_none_head_dim64", "attention"),
+    # problem.head_dim=96, mask.kind=none
+    "hopper_attention_bwd_kv_head_dim96": ("hopper_attention_bwd_kv_none_head_dim96", "hopper_attention_bwd_kv"),
+    "attention_head_dim96": ("hopper_attention_bwd_kv_none_head_dim96", "attention"),
     # problem.head_dim=128, mask.kind=none
     "hopper_attention_bwd_kv": ("hopper_attention_bwd_kv_none_head_dim128", "hopper_attention_bwd_kv"),
     "attention": ("hopper_attention_bwd_kv_none_head_dim128", "attention"),
@@ -37,15 +52,30 @@ FUNCTIONS = {
     "attention_head_dim128": ("hopper_attention_bwd_kv_none_head_dim128", "attention"),
     "hopper_attention_bwd_kv_none": ("hopper_attention_bwd_kv_none_head_dim128", "hopper_attention_bwd_kv"),
     "attention_none": ("hopper_attention_bwd_kv_none_head_dim128", "attention"),
+    # problem.head_dim=256, mask.kind=none
+    "hopper_attention_bwd_kv_head_dim256": ("hopper_attention_bwd_kv_none_head_dim256", "hopper_attention_bwd_kv"),
+    "attention_head_dim256": ("hopper_attention_bwd_kv_none_head_dim256", "attention"),
     # problem.head_dim=64, mask.kind=causal
     "hopper_attention_bwd_kv_head_dim64_causal": (
         "hopper_attention_bwd_kv_causal_head_dim64",
         "hopper_attention_bwd_kv",
     ),
     "attention_head_dim64_causal": ("hopper_attention_bwd_kv_causal_head_dim64", "attention"),
+    # problem.head_dim=96, mask.kind=causal
+    "hopper_attention_bwd_kv_head_dim96_causal": (
+        "hopper_attention_bwd_kv_causal_head_dim96",
+        "hopper_attention_bwd_kv",
+    ),
+    "attention_head_dim96_causal": ("hopper_attention_bwd_kv_causal_head_dim96", "attention"),
     # problem.head_dim=128, mask.kind=causal
     "hopper_attention_bwd_kv_causal": ("hopper_attention_bwd_kv_causal_head_dim128", "hopper_attention_bwd_kv"),
     "attention_causal": ("hopper_attention_bwd_kv_causal_head_dim128", "attention"),
+    # problem.head_dim=256, mask.kind=causal
+    "hopper_attention_bwd_kv_head_dim256_causal": (
+        "hopper_attention_bwd_kv_causal_head_dim256",
+        "hopper_attention_bwd_kv",
+    ),
+    "attention_head_dim256_causal": ("hopper_attention_bwd_kv_causal_head_dim256", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

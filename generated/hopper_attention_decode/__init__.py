@@ -10,37 +10,35 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_decode_lengths import hopper_attention_decode as hopper_attention_decode
-    from .hopper_attention_decode_lengths import hopper_attention_decode as hopper_attention_decode_lengths
-    from .hopper_attention_decode_lengths_fp16 import hopper_attention_decode as hopper_attention_decode_fp16
-    from .hopper_attention_decode_lengths_head_dim64 import (
-        hopper_attention_decode as hopper_attention_decode_head_dim64,
-    )
-    from .hopper_attention_decode_lengths_no_causal import hopper_attention_decode as hopper_attention_decode_no_causal
-    from .hopper_attention_decode_dense import hopper_attention_decode as hopper_attention_decode_dense
-    from .hopper_attention_decode_paged import hopper_attention_decode as hopper_attention_decode_paged
-    from .hopper_attention_decode_paged_fp16_head_dim64 import (
+    from ._hopper_attention_decode import hopper_attention_decode as hopper_attention_decode
+    from ._hopper_attention_decode import hopper_attention_decode as hopper_attention_decode_lengths
+    from ._hopper_attention_decode_fp16 import hopper_attention_decode as hopper_attention_decode_fp16
+    from ._hopper_attention_decode_head_dim64 import hopper_attention_decode as hopper_attention_decode_head_dim64
+    from ._hopper_attention_decode_no_causal import hopper_attention_decode as hopper_attention_decode_no_causal
+    from ._hopper_attention_decode_dense import hopper_attention_decode as hopper_attention_decode_dense
+    from ._hopper_attention_decode_paged import hopper_attention_decode as hopper_attention_decode_paged
+    from ._hopper_attention_decode_fp16_head_dim64_paged import (
         hopper_attention_decode as hopper_attention_decode_fp16_head_dim64_paged,
     )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # problem.keys=lengths
-    "hopper_attention_decode": ("hopper_attention_decode_lengths", "hopper_attention_decode"),
-    "hopper_attention_decode_lengths": ("hopper_attention_decode_lengths", "hopper_attention_decode"),
+    "hopper_attention_decode": ("_hopper_attention_decode", "hopper_attention_decode"),
+    "hopper_attention_decode_lengths": ("_hopper_attention_decode", "hopper_attention_decode"),
     # problem.dtype=fp16, problem.keys=lengths
-    "hopper_attention_decode_fp16": ("hopper_attention_decode_lengths_fp16", "hopper_attention_decode"),
+    "hopper_attention_decode_fp16": ("_hopper_attention_decode_fp16", "hopper_attention_decode"),
     # problem.head_dim=64, problem.keys=lengths
-    "hopper_attention_decode_head_dim64": ("hopper_attention_decode_lengths_head_dim64", "hopper_attention_decode"),
+    "hopper_attention_decode_head_dim64": ("_hopper_attention_decode_head_dim64", "hopper_attention_decode"),
     # problem.keys=lengths, problem.causal=False
-    "hopper_attention_decode_no_causal": ("hopper_attention_decode_lengths_no_causal", "hopper_attention_decode"),
+    "hopper_attention_decode_no_causal": ("_hopper_attention_decode_no_causal", "hopper_attention_decode"),
     # problem.keys=dense
-    "hopper_attention_decode_dense": ("hopper_attention_decode_dense", "hopper_attention_decode"),
+    "hopper_attention_decode_dense": ("_hopper_attention_decode_dense", "hopper_attention_decode"),
     # problem.keys=paged
-    "hopper_attention_decode_paged": ("hopper_attention_decode_paged", "hopper_attention_decode"),
+    "hopper_attention_decode_paged": ("_hopper_attention_decode_paged", "hopper_attention_decode"),
     # problem.dtype=fp16, problem.head_dim=64, problem.keys=paged
     "hopper_attention_decode_fp16_head_dim64_paged": (
-        "hopper_attention_decode_paged_fp16_head_dim64",
+        "_hopper_attention_decode_fp16_head_dim64_paged",
         "hopper_attention_decode",
     ),
 }

@@ -46,7 +46,8 @@ def test_a_step_has_the_queries_that_make_a_part_of_dq_for_each_consumer(head_di
         ("attention_bwd", {"tasks.mma.replicate": 1}, "two consumers share the keys of a CTA; remove the key"),
         ("attention_bwd", {"name": "attention"}, "the module needs the name attention"),
         ("attention_bwd", {"guards.LOAD": True}, "no task of this family has a guard"),
-        ("attention_bwd", {"problem.head_dim": 256}, "64 or 128"),
+        ("attention_bwd", {"problem.head_dim": 100}, "multiple of 8"),
+        ("attention_bwd", {"problem.head_dim": 264}, "less than or equal to 256"),
         ("attention_bwd_dq", {"problem.gradients": "kv"}, "Extra inputs are not permitted"),
         ("attention_bwd_dq", {"tile.n": 96}, "a tile of keys is a power of two, not 96"),
         ("attention_bwd_dq", {"tasks.mma.registers": 248}, "a multiple of 8 in 24..240, not 248"),
@@ -59,7 +60,7 @@ def test_what_cannot_be_is_refused_with_its_reason(kernel: str, values: dict[str
 
 AXES: dict[str, set[Any]] = {
     "problem.dtype": {"fp16", "bf16"},
-    "problem.head_dim": {64, 128},
+    "problem.head_dim": {64, 96, 128, 192, 256},
     "problem.gradients": {"qkv", "kv"},
     "problem.lengths": {"dense", "keys", "packed"},
     "mask.kind": {"none", "causal", "window"},
@@ -69,7 +70,7 @@ AXES: dict[str, set[Any]] = {
     "rings.q.stages": {1, 2, 3},
     "rings.do.stages": {1, 2},
     "rings.empty": {"warp", "leader"},
-    "tile.n": {64, 128},
+    "tile.n": {32, 64, 128},
 }
 
 

@@ -12,8 +12,10 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
-AT = "hopper_attention_decode/hopper_attention_decode_lengths"
-PAGED = "hopper_attention_decode/hopper_attention_decode_paged"
+AT = "hopper_attention_decode/hopper_attention_decode_lengths_replicate1"
+PAGED = "hopper_attention_decode/hopper_attention_decode_paged_replicate1"
+BOTH = "hopper_attention_decode/hopper_attention_decode_lengths_replicate2"
+RELEASE = "tlx.barrier_arrive(k_empty[k_slot])"
 SPLIT = 0, (2, 4, 1, 2, 1500)  # two sequences, one without keys, and parts of theirs
 LONG = 0, (1, 2, 1, 3, 3400)  # slots go round
 
@@ -30,6 +32,8 @@ FAULTS = (
     Mutant("parts of splits without keys", AT, "splits < used", "splits < SPLITS", *SPLIT),
     Mutant("parts not weighed", AT, "weight[:, None] * tl.load", "tl.load", *SPLIT),
     Mutant("rows of another head", AT, "rows // N_Q", "rows // (N_Q + 1)", *SPLIT),
+    Mutant("rows of the other consumer", BOTH, "row + replica * 64", "row", 0, (1, 2, 1, 40, 300)),
+    Mutant("released by one consumer", BOTH, RELEASE, f"if replica == 0:\n{' ' * 24}{RELEASE}", 0, (1, 4, 1, 20, 3400)),
     Mutant("the page of another sequence", PAGED, "batch * PAGES + key", "key", 0, (3, 2, 1, 1, 300)),
     Mutant("the first tile of a page twice", PAGED, "key % PAGE", "0", 0, (1, 2, 1, 1, 300)),
 )  # fmt: skip

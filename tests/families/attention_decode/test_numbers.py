@@ -21,8 +21,8 @@ STRUCTURES = {s.name: s for s in families.kernels_of(ROOT / f"specs/{NAME}.yaml"
 
 
 def loaded(kind: str) -> tuple[Any, Any]:
-    """The module of a structure, and its spec."""
-    name = f"{NAME}_{kind}"
+    """The module of a structure, of one consumer where it says nothing, and its spec."""
+    name = f"{NAME}_{kind}" if "replicate" in kind else f"{NAME}_{kind}_replicate1"
     return load_module(ROOT / "generated" / NAME / f"{name}.py"), STRUCTURES[name].variants[0].spec
 
 
@@ -94,6 +94,17 @@ def test_bits_are_the_same_whatever_the_order() -> None:
                 tensors = problem.inputs(spec, (2, 4, 1, 2, 900), DEVICE)
             found.append(module.__dict__[NAME](**tensors))
     assert all(torch.equal(x, y) for one in found[1:] for x, y in zip(one, found[0], strict=True))
+
+
+def test_two_consumers_are_for_more_than_64_rows() -> None:
+    """One would read all keys twice; for up to 64 rows both take as long, and the first is taken."""
+    package = load_module(ROOT / "generated" / NAME / f"_{NAME}.py")
+    one, two = (loaded(f"lengths_replicate{n}")[0] for n in (1, 2))
+    for shape in ((1, 32, 4, 16, 131072), (2, 64, 8, 16, 32768), (1, 8, 1, 9, 65536)):
+        assert 1.6 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 2.1
+    for shape in ((16, 32, 4, 1, 32768), (4, 64, 8, 8, 65536)):
+        assert one.clocks(one.CONFIGS[0], *shape, 132) == two.clocks(two.CONFIGS[0], *shape, 132)
+    assert tuple(f"{NAME}_lengths_replicate{n}" for n in (1, 2)) == package.MODULES
 
 
 def test_the_host_splits_keys_so_that_the_sms_are_busy_and_no_more() -> None:

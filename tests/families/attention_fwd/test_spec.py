@@ -65,7 +65,7 @@ AXES: dict[str, dict[str, set[Any]]] = {
     "hopper": BOTH
     | {
         "problem.dtype": {"fp16", "bf16", "e4m3"},
-        "problem.head_dim": {64, 128, 256},
+        "problem.head_dim": {64, 96, 128, 192, 256},
         "tasks.mma.replicate": {2, 3},
         "tasks.mma.turns": {"none", "named", "mbarrier"},
         "rings.kv.empty": {"leader", "warp"},

@@ -25,6 +25,8 @@ SHAPES: tuple[Shape, ...] = (
     (2, 32, 32, 16384, 16384),
 )
 
+COLUMNS = (64, 128, 256)  # of a tile of a head: powers of two, as Triton's blocks are
+
 ITEM_START = 2000  # clocks of a CTA from its start to its first product, and from its last to its end
 WORKING_REGISTERS = 32  # a thread, beside scores and accumulators: statistics, addresses, counters (ptxas reports)
 
@@ -36,6 +38,11 @@ def pairs(n: int, m: int, *, mask: str, bottom_right: bool, window: tuple[int, i
     shift = m - n if bottom_right else 0
     left, right = window if mask == "window" else (n + m, 0)
     return sum(max(0, min(m, i + shift + right + 1) - max(0, i + shift - left)) for i in range(n))
+
+
+def columns_of(head_dim: int) -> int:
+    """Columns of the tiles of a head dimension: TMA fills those past the head's with zeros, and stores none of them."""
+    return min(c for c in COLUMNS if c >= head_dim)
 
 
 def rounds(items: float, sms: int) -> int:

@@ -25,7 +25,9 @@ class Facts(Protocol):
     @property
     def dtype(self) -> DType: ...
     @property
-    def head_dim(self) -> int: ...
+    def columns(self) -> int: ...
+    @property
+    def columns_v(self) -> int: ...
     @property
     def gradients(self) -> tuple[str, ...]: ...
     @property
@@ -46,8 +48,9 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield matrix("q", "q", facts, facts.own)
-    yield from (matrix(name, name, facts, facts.keys) for name in "kv")
-    yield matrix("do", "dout", facts, facts.own)
+    yield matrix("k", "k", facts, facts.keys)
+    yield matrix("v", "v", facts, facts.keys, facts.columns_v)
+    yield matrix("do", "dout", facts, facts.own, facts.columns_v)
     if facts.pair:  # of both CTAs, for the products that add up over them, each the columns that it multiplies by
         half = facts.head_dim // facts.ctas
         for name, of, rows in (("q", "q", facts.queries), ("k", "k", facts.keys), ("do", "dout", facts.queries)):
@@ -72,9 +75,9 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
 
 
-def matrix(name: str, of: str, facts: Facts, rows: Size | int) -> KernelArgument:
+def matrix(name: str, of: str, facts: Facts, rows: Size | int, columns: int = 0) -> KernelArgument:
     """The descriptor of a tensor (B, H, N, D), or (T, H, D) of sequences: a box has so many rows of one head."""
-    return _box(name, facts.dtype.signature, (rows, facts.head_dim), of, facts.packed)
+    return _box(name, facts.dtype.signature, (rows, columns or facts.columns), of, facts.packed)
 
 
 def _box(name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool) -> KernelArgument:
@@ -169,33 +172,38 @@ def host(facts: GradientFacts) -> Host:
 
 
 def _host(facts: GradientFacts) -> Iterator[HostArgument]:
-    d, kind, packed = facts.head_dim, (facts.dtype.torch,), facts.packed
-    queries, keys = f"(batches, heads, n_q, {d})", f"(batches, kv_heads, n_k, {d})"
+    d, dv, kind, packed = facts.head_dim, facts.head_dim_v, (facts.dtype.torch,), facts.packed
+    lead_q, lead_kv = "batches, heads, n_q", "batches, kv_heads, n_k"
     lead, lead_k, rows = "B, H, Nq", "B, Hkv, Nk", "(batches, heads, n_q)"
     if packed:
-        queries, keys = f"(len(q), heads, {d})", f"(len(k), kv_heads, {d})"
+        lead_q, lead_kv = "len(q), heads", "len(k), kv_heads"
         lead, lead_k, rows = "Tq, H", "Tk, Hkv", "(heads, len(q))"
+    shapes = {"q": f"({lead_q}, {d})", "k": f"({lead_kv}, {d})"}
+    shapes |= {"v": f"({lead_kv}, {dv})", "dout": f"({lead_q}, {dv})"}
     alike = "as out and dout are" if facts.softmax else "as dout is"
+    if d != dv:
+        alike += f", but for {dv} columns"
     meaning = f"({lead}, {d}) {kind[0]}, {alike}{', sequences end to end' * packed}; Hkv divides H. "
     meaning += "Rows are contiguous, all other strides multiples of 16 bytes."
-    yield HostArgument("q", meaning, shape=queries, dtypes=kind)
-    yield HostArgument("k", f"({lead_k}, {d}) {kind[0]}, as v is, likewise.", shape=keys, dtypes=kind)
-    yield HostArgument("v", shape=keys, dtypes=kind)
+    yield HostArgument("q", meaning, shape=shapes["q"], dtypes=kind)
+    as_v = "as v is" if d == dv else f"as v is, but for {dv} columns"
+    yield HostArgument("k", f"({lead_k}, {d}) {kind[0]}, {as_v}, likewise.", shape=shapes["k"], dtypes=kind)
+    yield HostArgument("v", shape=shapes["v"], dtypes=kind)
     if facts.softmax:
-        yield HostArgument("out", "what the forward has returned.", shape=queries, dtypes=kind, wants="rows")
+        yield HostArgument("out", "what the forward has returned.", shape=shapes["dout"], dtypes=kind, wants="rows")
         meaning = f"({'H, Tq' if packed else lead}) float32, contiguous: the log of the sum of exp(score), "
         meaning += "-inf for a query that sees no key."
         yield HostArgument("lse", meaning, shape=rows, dtypes=("float32",), wants="contiguous")
     meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
     wants: Literal["", "rows"] = "rows" if facts.softmax else ""
-    yield HostArgument("dout", meaning, shape=queries, dtypes=kind, wants=wants, decoded=taken)
+    yield HostArgument("dout", meaning, shape=shapes["dout"], dtypes=kind, wants=wants, decoded=taken)
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
     yield from forward.row(facts, d)
     meaning = f"where {'gradients go' if len(facts.gradients) > 1 else 'it goes'}; allocated when absent."
     for i, name in enumerate(facts.gradients):
-        shape = queries if name == "dq" else keys
+        shape = shapes[name[1]]
         yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, kind, "rows", result=True)
     if facts.sink:
         shape, fp32 = "(heads,)", ("float32",)

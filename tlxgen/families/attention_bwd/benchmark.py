@@ -84,7 +84,7 @@ def peers(spec: SoftmaxBackwardSpec, shape: Shape, tensors: Tensors) -> Mapping[
     if _unknown(spec) or spec.lengths == "keys":
         return {}
     found: dict[str, Callable[[], Outputs]] = {}
-    if (n == m and spec.lengths == "dense") or _placed_last(spec):
+    if ((n == m and spec.lengths == "dense") or _placed_last(spec)) and spec.problem.head_dim == spec.head_dim_v:
         found["flash"] = lambda: _named(spec, _flash(spec, tensors)())
     if (
         spec.lengths == "dense"

@@ -28,14 +28,18 @@ def flops(spec: BackwardSpec, shape: Shape) -> int:
     b, h, _, n, m = shape
     bottom_right = spec.mask.align == "bottom_right"
     seen = pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=window_of(h))
-    return (2 + len(spec.gradients)) * 2 * b * h * seen * spec.problem.head_dim
+    by_v = 1 + ("dv" in spec.gradients)  # dP and dV have the columns of V, the others those of Q
+    columns = (2 + len(spec.gradients) - by_v) * spec.problem.head_dim + by_v * spec.head_dim_v
+    return 2 * b * h * seen * columns
 
 
 def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
     """Bytes of Q, K, V, O, dO, the log-sum-exp and the gradients, each once."""
     b, h, kv, n, m = shape
-    rows = h * n * (3 + ("dq" in spec.gradients)) + kv * m * (2 + len({"dk", "dv"} & set(spec.gradients)))
-    return float(b * rows * spec.problem.head_dim * DTYPES[spec.problem.dtype].bytes + 4 * b * h * n)
+    of_q = h * n * (1 + ("dq" in spec.gradients)) + kv * m * (1 + ("dk" in spec.gradients))
+    of_v = h * n * 2 + kv * m * (1 + ("dv" in spec.gradients))  # O and dO among them
+    elements = b * (of_q * spec.problem.head_dim + of_v * spec.head_dim_v)
+    return float(elements * DTYPES[spec.problem.dtype].bytes + 4 * b * h * n)
 
 
 def clocks(plan: Plan, shape: Shape, sms: int) -> float:
@@ -76,7 +80,7 @@ def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:
     """Clocks of a step: the slower of tensor cores and SMEM, and what neither covers."""
-    d, queries, keys = facts.head_dim, facts.queries, facts.keys
+    d, queries, keys = facts.columns, facts.queries, facts.keys
     multiply = (2 + len(facts.gradients)) * queries * keys * d / Sm90.products
     kept = len(facts.keep) if facts.keep != "none" else 0
     read = 4 * facts.replicas * queries * d + (2 - kept) * keys * d * facts.parts  # right operands, then left ones

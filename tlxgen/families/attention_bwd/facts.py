@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tlxgen.arch import DType
+from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Order
 
 from .steps import Round
 
 ROWS = 64
+
+
+def pieces(name: str, count: int) -> tuple[str, ...]:
+    """What a value in so many parts is called."""
+    return (name,) if count == 1 else tuple(f"{name}_{i}" for i in range(count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +30,7 @@ class GradientFacts(Weights):
 
     dtype: DType
     head_dim: int
+    head_dim_v: int
     queries: int  # of a step, or a CTA
     gradients: tuple[str, ...]
     scores: tuple[int, int]  # keys and queries of the scores that are worked on at a time
@@ -37,8 +44,14 @@ class GradientFacts(Weights):
         return ROWS
 
     @property
-    def head_dim_v(self) -> int:
-        return self.head_dim
+    def columns(self) -> int:
+        """Of a tile of Q or K."""
+        return columns_of(self.head_dim)
+
+    @property
+    def columns_v(self) -> int:
+        """Of a tile of V or dO."""
+        return columns_of(self.head_dim_v)
 
     @property
     def pair(self) -> bool:
@@ -67,6 +80,7 @@ class BackwardFacts(GradientFacts):
     parts: int = 1  # of the queries of a step
     dq_slots: int = 0  # buffers a consumer for its parts of dQ
     grads: int = 0  # that the tiles of dK and dV leave through at the end
+    by_columns: bool = False  # consumers share out columns of dK, dV and dQ, not keys
     meet: str = "none"
     ahead: bool = False
     keep: str = "none"
@@ -79,6 +93,21 @@ class BackwardFacts(GradientFacts):
     @property
     def dq(self) -> bool:
         return "dq" in self.gradients
+
+    @property
+    def piece(self) -> int:
+        """By columns: those of an accumulator, a consumer's of dV."""
+        return self.columns_v // self.replicas
+
+    @property
+    def dks(self) -> tuple[str, ...]:
+        """By columns: a consumer's accumulators of dK."""
+        return pieces("dk", self.columns // self.columns_v)
+
+    @property
+    def dqs(self) -> tuple[str, ...]:
+        """By columns: a consumer's parts of dQ."""
+        return pieces("dq", self.columns // self.replicas // self.part[1]) if self.dq else ()
 
     @property
     def dq_reuse(self) -> bool:

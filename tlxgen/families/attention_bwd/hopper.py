@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
-from tlxgen.families.attention.common import WORKING_REGISTERS
+from tlxgen.families.attention.common import WORKING_REGISTERS, columns_of
 from tlxgen.plan import Drain, Fill, Holds, Meeting, Reason, Ring, Role, Rule, Size, Tile
 from tlxgen.plan.rule import at_least
 
@@ -24,7 +24,9 @@ BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and c
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
     """The facts that sm100 has otherwise."""
-    d, element, dq = spec.problem.head_dim, DTYPES[spec.problem.dtype].bytes, "dq" in spec.gradients
+    d, element, dq = spec.columns, DTYPES[spec.problem.dtype].bytes, "dq" in spec.gradients
+    if spec.by_columns:
+        return _by_columns(spec, dq)
     return {
         "part": (BLOCK, BLOCK),
         "grad": (BLOCK, d),
@@ -40,11 +42,30 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
     }
 
 
+def _by_columns(spec: KeysSpec, dq: bool) -> dict[str, Any]:
+    """The same where consumers share out columns: each has the scores of some queries, and leaves by its columns."""
+    replicas = spec.tasks.mma.replicate
+    piece, element = columns_of(spec.head_dim_v) // replicas, DTYPES[spec.problem.dtype].bytes
+    return {
+        "part": (BLOCK, BLOCK),
+        "grad": (BLOCK, piece),
+        "scores": (spec.tile.n, spec.queries // replicas),
+        "block": BLOCK,
+        "replicas": replicas,
+        "by_columns": True,
+        "dq_slots": spec.dq_stages,
+        "grads": spec.dq_stages * BLOCK * DTYPES["fp32"].bytes // (piece * element) if dq else 1,
+        "meet": spec.tasks.mma.meet,
+        "ahead": spec.ahead,
+        "keep": "none",
+    }
+
+
 def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
     """What the plan says of wgmma: meetings, the widest instruction, and what must be in the SASS."""
     return {
         "meetings": (Meeting("ds_meeting", "mma", facts.replicas),) if facts.meet == "named" else (),
-        "instruction_registers": Sm90.wgmma_registers(facts.head_dim),
+        "instruction_registers": Sm90.wgmma_registers(facts.piece if facts.by_columns else facts.columns),
         "expected_opcodes": ("HGMMA", "UTMALDG", "UTMASTG", *(["UTMAREDG"] if facts.dq else [])),
     }
 
@@ -55,7 +76,7 @@ def smem(spec: KeysSpec) -> int:
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
-    mma, consumer = spec.tasks.mma, steps.Consumer(facts).steps()
+    mma, consumer = spec.tasks.mma, (steps.ColumnsConsumer if facts.by_columns else steps.Consumer)(facts).steps()
     return (
         Role("load", 4, steps.load(facts), default=True),
         Role(
@@ -73,16 +94,19 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     """K, V: filled once. Q, dO: with a number for each of their rows. dS: met over. dQ, dK, dV: on their way out."""
     fp32, empty, drains = DTYPES["fp32"], spec.rings.empty, (Drain("mma", replicas=facts.replicas),)
     one, block = Size.literal(1), Size.literal(BLOCK)
-    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.head_dim))
+    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.columns))
+    columns_v = Size.literal(facts.columns_v)
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
-    whole = {name: Tile(name, (keys, columns), facts.dtype) for name in ("k", "v")}
+    whole = {name: Tile(name, (keys, width), facts.dtype) for name, width in (("k", columns), ("v", columns_v))}
     q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype),)
-    do: tuple[Tile, ...] = (Tile("do", (queries, columns), facts.dtype),)
+    do: tuple[Tile, ...] = (Tile("do", (queries, columns_v), facts.dtype),)
     if facts.softmax:
         # One row, not one dimension: stock Triton's TMA copies have tiles of two.
         q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
-    ds = Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q")
-    grad = Tile("grad", (block, columns), facts.dtype, of="dk")
+    ds: tuple[Tile, ...] = (Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q"),)
+    if facts.by_columns:  # a row is a query, of which a consumer has some
+        ds = tuple(Tile(name, (queries, keys), facts.dtype, of="q") for name in ("p", "ds"))
+    grad = Tile("grad", (block, Size.literal(facts.grad[1])), facts.dtype, of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
     made = [
         Ring("k", (whole["k"],), one, loads, (), item=True),
@@ -90,12 +114,12 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
         Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
         Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
     ]
+    parts = stores if facts.meet == "named" else Fill("mma", "parts")
+    met = Ring("ds", ds, Size.literal(Meeting.SLOTS), parts, (), empty)
     if not facts.dq:
-        return (*made, out)
+        return (*made, met, out) if facts.by_columns else (*made, out)
     part = Tile("dq", (block, block), fp32)
     dq = Ring("dq", (part,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
-    parts = stores if facts.meet == "named" else Fill("mma", "parts")
-    met = Ring("ds", (ds,), Size.literal(Meeting.SLOTS), parts, (), empty)
     return (*made, met, dq, replace(out, alias="dq", reshaped=True))
 
 
@@ -110,9 +134,13 @@ def _accumulators(facts: BackwardFacts) -> int:
     that stay.
     """
     threads = Sm90.warpgroup_threads
-    sums = 2 * BLOCK * facts.head_dim // threads
+    if facts.by_columns:
+        tile = facts.scores[0] * facts.scores[1] // threads
+        part = facts.part[0] * facts.part[1] // threads if facts.dq else 0
+        return (len(facts.dks) + 1) * facts.keys * facts.piece // threads + tile + max(2 * tile, part)
+    sums = 2 * BLOCK * facts.columns // threads
     tile = BLOCK * BLOCK // threads
-    kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.head_dim // 2 // threads
+    kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.columns // 2 // threads
     return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1) + kept
 
 
@@ -124,16 +152,29 @@ def _q_slots(stages: int) -> Rule:
 def reasons(facts: BackwardFacts) -> list[Reason]:
     """What wgmma and the way of sharing dQ out ask of the numbers. Sums over the plan are in `plan`."""
     found = list[Reason]()
+    if facts.by_columns:
+        return _columns_reasons(facts)
     if facts.keys != BLOCK * facts.replicas:
         text = f"{facts.keys} keys for {facts.replicas} consumers; a warpgroup's wgmma has {BLOCK} rows"
         found.append(Reason("wgmma-m", text))
-    parts = facts.queries * facts.head_dim // BLOCK**2
+    parts = facts.queries * facts.columns // BLOCK**2
     if facts.queries % BLOCK:
         found.append(Reason("queries", f"{facts.queries} queries of a step, not a multiple of {BLOCK}"))
     elif facts.dq and parts != facts.replicas:
         text = (
-            f"dQ of a step is {facts.queries} x {facts.head_dim}, {parts} parts of {BLOCK} x {BLOCK}; "
+            f"dQ of a step is {facts.queries} x {facts.columns}, {parts} parts of {BLOCK} x {BLOCK}; "
             f"each of {facts.replicas} consumers takes one"
         )
         found.append(Reason("dq-parts", text))
+    return found
+
+
+def _columns_reasons(facts: BackwardFacts) -> list[Reason]:
+    """All consumers have the same keys, and each the scores of a part of the queries."""
+    found = list[Reason]()
+    if facts.keys != BLOCK:
+        text = f"{facts.keys} keys of scores for each consumer; a warpgroup's wgmma has {BLOCK} rows"
+        found.append(Reason("wgmma-m", text))
+    if facts.queries != BLOCK:
+        found.append(Reason("queries", f"{facts.queries} queries of a step; dQ of a consumer has {BLOCK} rows"))
     return found

@@ -53,6 +53,7 @@ def facts_of(spec: KeysSpec) -> BackwardFacts:
     return BackwardFacts(
         dtype=DTYPES[spec.problem.dtype],
         head_dim=spec.problem.head_dim,
+        head_dim_v=spec.head_dim_v,
         queries=spec.queries,
         keys=spec.tile.n,
         gradients=spec.gradients,

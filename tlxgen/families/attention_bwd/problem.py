@@ -71,11 +71,12 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
 def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. What lies between rows is NaN."""
     b, h, kv, n, m = shape
-    d, dtype, packed = spec.problem.head_dim, getattr(torch, DTYPES[spec.problem.dtype].torch), spec.lengths == "packed"
+    d, dv, packed = spec.problem.head_dim, spec.head_dim_v, spec.lengths == "packed"
+    dtype = getattr(torch, DTYPES[spec.problem.dtype].torch)
     q_lengths, k_lengths = lengths(b, n, 0), lengths(b, m, 1)
     rows, lead = ((sum(q_lengths), sum(k_lengths)), ()) if packed else ((n, m), (b,))
-    extents = {"q": (rows[0], h), "k": (rows[1], kv), "v": (rows[1], kv), "dout": (rows[0], h)}
-    made: Tensors = {name: heads_between_rows(lead, *x, d, dtype, device) for name, x in extents.items()}
+    extents = {"q": (rows[0], h, d), "k": (rows[1], kv, d), "v": (rows[1], kv, dv), "dout": (rows[0], h, dv)}
+    made: Tensors = {name: heads_between_rows(lead, *x, dtype, device) for name, x in extents.items()}
     if packed:
         made |= {f"cu_seqlens_{x}": cumulated(y, device) for x, y in (("q", q_lengths), ("k", k_lengths))}
         made |= {"max_seqlen_q": n, "max_seqlen_k": m}
@@ -87,7 +88,7 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     if spec.weights.get("sink"):
         made["sink"] = torch.randn(h, device=device)
-    made["out"] = heads_between_rows(lead, rows[0], h, d, dtype, device)
+    made["out"] = heads_between_rows(lead, rows[0], h, dv, dtype, device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
     attend(spec, made)
     return made

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tlxgen.families import kit
+from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
@@ -41,13 +42,28 @@ class Operands(SpecModel):
         description="Element type of Q, K, V, O and of all gradients.",
         json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16"),
     )
-    head_dim: Literal[64, 128] = Field(128, description="D: elements of a row of Q, K, V and O.")
+    head_dim: int = Field(
+        128,
+        ge=8,
+        le=256,
+        multiple_of=8,
+        description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns, so that 96 "
+        "takes as long as 128. Above 128 consumers share out columns, not keys. sm100: 64 or 128.",
+    )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
 
 class Sequences(Operands):
     """What the gradients of a softmax also ask."""
 
+    head_dim_v: int | None = Field(
+        None,
+        ge=8,
+        le=256,
+        multiple_of=8,
+        description="Dv: elements of a row of V and O. Default: head_dim. sm90, where head_dim is above 128: more than "
+        "64, and no more than head_dim.",
+    )
     lengths: Literal["dense", "keys", "packed"] = Field(
         "dense",
         description="How long the sequences are.",
@@ -272,6 +288,21 @@ class BackwardSpec(CommonSpec):
     mask: Mask = Field(Mask(), description="Which keys a query sees.")
 
     @property
+    def head_dim_v(self) -> int:
+        """Elements of a row of V and O."""
+        return self.problem.head_dim
+
+    @property
+    def columns(self) -> int:
+        """Of a tile of Q or K."""
+        return columns_of(self.problem.head_dim)
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether consumers share out columns of dK and dV: registers do not hold two sums of all columns."""
+        return self.columns > 128
+
+    @property
     def gradients(self) -> tuple[str, ...]:
         """The outputs, in order."""
         raise NotImplementedError
@@ -292,6 +323,10 @@ class SoftmaxBackwardSpec(BackwardSpec):
 
     problem: Sequences = Field(Sequences(), description="Operands and results.")
     softmax: Softmax = Field(Softmax(), description="From scores to probabilities, as the forward has them.")
+
+    @property
+    def head_dim_v(self) -> int:
+        return self.problem.head_dim_v or self.problem.head_dim
 
     @property
     def lengths(self) -> str:
@@ -317,9 +352,15 @@ class KeysSpec(BackwardSpec):
     @classmethod
     def _defaults(cls, data: Any) -> Any:
         """Fills in what an architecture has other defaults for."""
-        if not isinstance(data, Mapping) or data.get("arch") != "sm100":
+        if not isinstance(data, Mapping):
             return data
         problem = data.get("problem")
+        if data.get("arch") != "sm100":
+            given = problem if isinstance(problem, Mapping) else {}
+            d, dv = given.get("head_dim"), given.get("head_dim_v")
+            narrow = isinstance(dv, int) and dv <= 128
+            wide = isinstance(d, int) and d > 128
+            return filled(data, SM90_NARROW_V if narrow else SM90_WIDE) if wide else data
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
         cluster = data.get("cluster")
         pair = isinstance(cluster, Mapping) and cluster.get("n") == 2
@@ -348,21 +389,19 @@ class KeysSpec(BackwardSpec):
     @property
     def queries(self) -> int:
         """Queries of a step."""
-        return self.tile.m or (128 if self.arch == "sm100" else 8192 // self.problem.head_dim)
+        return self.tile.m or (128 if self.arch == "sm100" else max(64, 8192 // self.columns))
 
     @property
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        return self.problem.head_dim == 128 and mma.meet == "mbarrier" if mma.ahead is None else mma.ahead
+        return self.columns >= 128 and mma.meet == "mbarrier" if mma.ahead is None else mma.ahead
 
     @property
     def kept_rows(self) -> str:
         """Whose rows stay in registers."""
         mma = self.tasks.mma
-        return mma.keep or (
-            "v" if self.problem.head_dim == 64 and mma.meet == "mbarrier" and not self.ahead else "none"
-        )
+        return mma.keep or ("v" if self.columns == 64 and mma.meet == "mbarrier" and not self.ahead else "none")
 
     @property
     def dq_stages(self) -> int:
@@ -371,7 +410,7 @@ class KeysSpec(BackwardSpec):
         if self.arch == "sm100":
             return rings.dq.stages or 2
         fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
-        return rings.dq.stages or (2 if fits and self.problem.head_dim == 128 else 1)
+        return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
     def dq_columns(self) -> int:
@@ -430,6 +469,10 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
 
 
+# What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.
+SM90_NARROW_V: Mapping[str, Any] = {"tile": {"n": 64}}
+SM90_WIDE: Mapping[str, Any] = {"tile": {"n": 64}, "rings": {"do": {"stages": 1}}}
+
 # What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.
 SM100: Mapping[str, Any] = {
     "tasks": {"load": {"default": False}, "mma": {"warps": 1, "replicate": 1, "registers": 40}},
@@ -470,7 +513,24 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
         faults.append((("tasks", "mma", "ahead"), text))
     if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
-    return faults
+    return [*faults, *_widths(spec)]
+
+
+def _widths(spec: KeysSpec) -> list[Fault]:
+    """What wide heads ask for: the tiles that consumers share out by columns."""
+    mma, d, dv = spec.tasks.mma, spec.problem.head_dim, spec.head_dim_v
+    given = isinstance(spec.problem, Sequences) and spec.problem.head_dim_v is not None
+    alike = f"tiles of V have {columns_of(dv)} columns, those of Q {spec.columns}"
+    if not spec.by_columns:
+        text = f"{alike}: up to a head_dim of 128 they are as wide"
+        return kit.faults.where(("problem.head_dim_v", given and columns_of(dv) != spec.columns, text))
+    shared = f"a consumer reads P and dS of all queries out of SMEM, for its columns of {d}"
+    return kit.faults.where(
+        ("problem.head_dim", not isinstance(spec.problem, Sequences), f"{d}: above 128 the gradients are a softmax's"),
+        ("problem.head_dim_v", given and not 64 < dv <= d, f"{alike}: a consumer has half of each, 64 at least"),
+        ("tasks.mma.meet", mma.meet == "named", f"{shared}: they meet on an mbarrier"),
+        ("tasks.mma.keep", mma.keep not in (None, "none"), f"{shared}: none is its own, to be kept"),
+    )
 
 
 def _alone(cluster: Cluster) -> list[Fault]:
@@ -504,6 +564,7 @@ def _pair(spec: AttentionBwdSpec) -> list[Fault]:
 def _blackwell(spec: KeysSpec) -> list[Fault]:
     """What sm100 does otherwise than sm90."""
     mma, consumers = spec.tasks.mma, "this is of sm90: on sm100 no consumer has sums in its registers"
+    narrow = ("problem.head_dim", spec.problem.head_dim not in (64, 128), "on sm100 it is 64 or 128")
     own = kit.faults.foreign(
         ("tasks.load.default", spec.tasks.load.default, "on sm100 the task of P and dS is the default one"),
         ("tasks.mma.replicate", mma.replicate != 1, "on sm100 one thread issues all products: 1"),
@@ -511,4 +572,4 @@ def _blackwell(spec: KeysSpec) -> list[Fault]:
         *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
     )
     alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
-    return [*own, *kit.faults.where(("problem.gradients", "dq" not in spec.gradients, alone))]
+    return [*own, *kit.faults.where(narrow, ("problem.gradients", "dq" not in spec.gradients, alone))]

@@ -5,6 +5,7 @@ A product is waited for while others are under way, which `Products` counts here
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -30,6 +31,15 @@ class Facts(Protocol):
     def meet(self) -> str: ...
     @property
     def ahead(self) -> bool: ...
+
+
+class ColumnsFacts(Facts, Protocol):
+    """What the same depends on where consumers share out columns."""
+
+    @property
+    def dks(self) -> tuple[str, ...]: ...
+    @property
+    def dqs(self) -> tuple[str, ...]: ...
 
 
 def load(facts: Facts) -> tuple[Step, ...]:
@@ -258,3 +268,59 @@ class Consumer:
     def finish(self) -> None:
         between = "store_wait" if self.facts.grads == 1 else ""
         self.do("store_wait" if self.facts.dq else "", "fence", "store dv", between, "fence", "store dk", "store_wait")
+
+
+class ColumnsConsumer(Consumer):
+    """The same where consumers share out columns: all read P and dS of all."""
+
+    def __init__(self, facts: ColumnsFacts) -> None:
+        super().__init__(facts)
+        self.columns = facts
+
+    def steps(self) -> tuple[Step, ...]:
+        self.do("wait k", "wait v")
+        self.next_scores()
+        if self.facts.ahead:
+            self.wait_for("scores")
+        self.do("wait do")
+        self.issue("dp")
+        if not self.facts.ahead:
+            self.wait_for("scores")
+        self.do(": P^T = exp(K Q^T - LSE)")
+        self.wait_for("dp")
+        self.do(": dS^T = P^T (V dO^T - delta)", "fence", "publish ds")
+        self.add_up()
+        self.finish()
+        return tuple(self.found)
+
+    def add_up(self) -> None:
+        dks, dqs = self.columns.dks, self.columns.dqs
+        if self.facts.ahead:
+            self.next_scores()
+        self.do("wait ds")
+        for name in (*dqs[:1], "dv", *dks):
+            self.issue(name)
+        if self.facts.ahead:
+            self.wait_for("scores")
+        for name, after in itertools.pairwise(dqs):
+            self.add_part(name)
+            self.issue(after)
+        self.wait_for("dv")
+        self.do("" if self.facts.dq else "fence", "release do")
+        for name in dks:
+            self.wait_for(name)
+        self.do("release q")
+        if dqs:
+            self.add_part(dqs[-1])
+
+    def add_part(self, name: str) -> None:
+        self.room_for_dq()
+        self.wait_for(name)
+        self.add_dq()
+
+    def finish(self) -> None:
+        self.do("store_wait" if self.facts.dq else "", "fence", "store dv")
+        for i, _ in enumerate(self.columns.dks):
+            slots = self.facts.grads
+            self.do(f"store_wait {slots - 1}" if i >= slots - 1 else "", "fence", "store dk")
+        self.do("store_wait")

@@ -65,7 +65,7 @@ def build(spec: AttentionBwdDqSpec, *, guards: Mapping[str, bool], baked: Mappin
             turns=(),
             parameters=parameters,
             compiler_smem=(Use("captures and alignment", Sm90.captures),),
-            instruction_registers=Sm90.wgmma_registers(max(facts.head_dim, spec.tile.n)),
+            instruction_registers=Sm90.wgmma_registers(max(facts.columns, spec.tile.n)),
             expected_opcodes=("HGMMA", "UTMALDG", "UTMASTG"),
             facts=facts,
             host=arguments.host(facts),
@@ -79,6 +79,7 @@ def _facts(spec: AttentionBwdDqSpec) -> DqFacts:
     return DqFacts(
         dtype=DTYPES[spec.problem.dtype],
         head_dim=spec.problem.head_dim,
+        head_dim_v=spec.head_dim_v,
         queries=spec.tile.m,
         block=BLOCK,
         scores=(spec.tile.n, BLOCK),
@@ -111,16 +112,17 @@ def _roles(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Role, ...]:
 
 def _rings(spec: AttentionBwdDqSpec, facts: DqFacts) -> tuple[Ring, ...]:
     """Q, dO: a bank a consumer, filled once. K, V: read by all consumers. dQ leaves through Q's buffer."""
-    one, block, columns = Size.literal(1), Size.literal(BLOCK), Size.literal(facts.head_dim)
+    one, block, columns = Size.literal(1), Size.literal(BLOCK), Size.literal(facts.columns)
     keys, stages = kit.sizes(AXES, spec).values()
     loads, drains = Fill("load", "tma"), (Drain("mma", replicas=facts.replicas),)
+    columns_v = Size.literal(facts.columns_v)
     held = [
-        Ring(name, (Tile(name, (block, columns), facts.dtype),), one, loads, (), banks=facts.replicas, item=True)
-        for name in ("q", "do")
+        Ring(name, (Tile(name, (block, width), facts.dtype),), one, loads, (), banks=facts.replicas, item=True)
+        for name, width in (("q", columns), ("do", columns_v))
     ]
     walked = [
-        Ring(name, (Tile(name, (keys, columns), facts.dtype),), stages, loads, drains, spec.rings.empty)
-        for name in ("k", "v")
+        Ring(name, (Tile(name, (keys, width), facts.dtype),), stages, loads, drains, spec.rings.empty)
+        for name, width in (("k", columns), ("v", columns_v))
     ]
     dq = Tile("dq", (block, columns), facts.dtype)
     return (*held, *walked, Ring("dq", (dq,), one, Fill("mma", "store"), (), banks=facts.replicas, alias="q"))
@@ -130,7 +132,7 @@ def _accumulators(spec: AttentionBwdDqSpec, facts: DqFacts) -> int:
     """Registers a thread for dQ, the scores of a step, and their gradients on the way into the product."""
     threads = Sm90.warpgroup_threads
     tile = BLOCK * spec.tile.n // threads
-    return BLOCK * facts.head_dim // threads + 2 * tile
+    return BLOCK * facts.columns // threads + 2 * tile
 
 
 def _launches(spec: AttentionBwdDqSpec, facts: DqFacts, parameters: tuple[Parameter, ...]) -> tuple[Launch, ...]:
@@ -142,8 +144,12 @@ def _launches(spec: AttentionBwdDqSpec, facts: DqFacts, parameters: tuple[Parame
 
 def _arguments(facts: DqFacts, keys: Size) -> Iterator[KernelArgument]:
     yield arguments.matrix("q", "q", facts, BLOCK)
-    yield from (arguments.matrix(name, name, facts, keys) for name in "kv")
-    yield from (arguments.matrix("do", "dout", facts, BLOCK), arguments.matrix("dq", "dq", facts, BLOCK))
+    yield arguments.matrix("k", "k", facts, keys)
+    yield arguments.matrix("v", "v", facts, keys, facts.columns_v)
+    yield from (
+        arguments.matrix("do", "dout", facts, BLOCK, facts.columns_v),
+        arguments.matrix("dq", "dq", facts, BLOCK),
+    )
     yield from arguments.numbers()
     yield from forward.addresses(facts)
     yield from arguments.scales(facts)

@@ -7,14 +7,11 @@ import math
 from tlxgen.arch import Arch
 from tlxgen.plan import Plan
 
-from .spec import ROWS, DecodeSpec
+from .spec import DecodeSpec
 
 MOST_SPLITS = 128  # parts of a sequence's keys, of which the second kernel has the statistics in one vector
-START, TILE, COMBINE = (
-    2500,
-    150,
-    5000,
-)  # clocks of a CTA beside tiles, of a tile beside bytes, of a second kernel
+# Clocks of a CTA beside tiles, of a tile beside bytes, of a second kernel.
+START, TILE, COMBINE = 2500, 150, 5000
 
 
 def flops(spec: DecodeSpec, shape: tuple[int, ...]) -> float:
@@ -35,7 +32,7 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     assert isinstance(spec, DecodeSpec)
     b, h, kv, n, m = shape
     tiles = math.ceil(m / spec.tile.n)
-    items = b * kv * math.ceil(h // kv * n / ROWS)
+    items = b * kv * math.ceil(h // kv * n / spec.rows)
     each = TILE + 2 * spec.tile.n * spec.problem.head_dim * spec.dtype.bytes / Arch.dram_bytes_per_clock
     return min(
         math.ceil(items * s / sms) * (math.ceil(tiles / s) * each + START) + (COMBINE if s > 1 else 0)

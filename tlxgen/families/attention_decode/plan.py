@@ -13,6 +13,7 @@ from tlxgen.plan.steps import Step, steps
 
 from .spec import AXES, ROWS, DecodeSpec
 
+REGISTERS = 240  # a thread of each of two consumers
 EXTENTS = ("batches", "heads", "kv_heads", "n_q", "n_k")
 AXES_OF = ("batch", "head", "query")  # of Q and O, and their strides
 
@@ -28,7 +29,14 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
     operands = ROWS * (d + spec.tile.n) * spec.dtype.bytes // 4 // threads
     roles = (
         Role("load", 4, _load(spec), default=True),
-        Role("mma", 4, _multiply(), holds=Holds(accumulators, operands + WORKING_REGISTERS)),
+        Role(
+            "mma",
+            spec.tasks.mma.warps,
+            _multiply(),
+            registers=REGISTERS if spec.replicas > 1 else None,  # an even split suffices for one
+            replicas=spec.replicas,
+            holds=Holds(accumulators, operands + WORKING_REGISTERS),
+        ),
     )
     return kit.one_kernel.plan(
         spec,
@@ -43,7 +51,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("layout conversion of Q, and of O", ROWS * d * 4),
+            Use("layout conversion of Q, and of O", spec.rows * d * 4),
         ),
         work=Work("grid"),
         facts=spec,
@@ -70,7 +78,9 @@ def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:
     shape = sizes["BLOCK_N"], Size.literal(spec.problem.head_dim)
     for name in "kv":
         tile = Tile(name, shape, spec.dtype)
-        yield Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma"),), "warp")
+        yield Ring(
+            name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma", replicas=spec.replicas),), "warp"
+        )
 
 
 def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:

@@ -15,7 +15,7 @@ AXES = (
     Axis("tile.box", "BOX_N", "keys of a TMA box, which lie in one page", has=lambda spec: spec.paged),
     Axis("rings.kv.stages", "KV_STAGES", "slots of the rings of K and V", blame=("smem",)),
 )
-ROWS = 64  # of a tile of queries: those of one wgmma
+ROWS = 64  # of a consumer: those of one wgmma
 
 
 class Problem(SpecModel):
@@ -49,6 +49,32 @@ class TileShape(SpecModel):
     )
 
 
+class LoadTask(SpecModel):
+    default: Literal[True] = Field(
+        True, description="The TMA producer is the default task: leftover registers suffice."
+    )
+
+
+class MmaTask(SpecModel):
+    replicate: Literal[1, 2] = Field(
+        1,
+        description="Consumers, of 64 rows each, that read the same tiles of K and V. Rows are the queries of all "
+        "heads that share a head of K and V.",
+        json_schema_extra=choices(
+            {
+                1: "A tile of 128 keys takes a consumer some 3,000 clocks, less than DRAM does. For up to 64 rows.",
+                2: "For more rows: two CTAs would read all keys twice, and each would take as long for a tile.",
+            }
+        ),
+    )
+    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
+
+
+class Tasks(SpecModel):
+    load: LoadTask = Field(LoadTask(), description="TMA producer.")
+    mma: MmaTask = Field(MmaTask(), description="Consumers.")
+
+
 class KeyValueRing(SpecModel):
     stages: int = Field(6, ge=1, le=32, description="Slots of K and of V.")
 
@@ -67,12 +93,23 @@ class DecodeSpec(CommonSpec):
     kernel: Literal["attention_decode"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="What is computed.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
+    tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles between tasks.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which keys.")
 
     @property
     def dtype(self) -> DType:
         return DTYPES[self.problem.dtype]
+
+    @property
+    def replicas(self) -> int:
+        """Consumers."""
+        return self.tasks.mma.replicate
+
+    @property
+    def rows(self) -> int:
+        """Rows of a CTA's tile of queries."""
+        return ROWS * self.replicas
 
     @property
     def has_lengths(self) -> bool:

@@ -28,9 +28,9 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
     lead = (1, 1, 1) if facts.packed else (1, 1)
     for o in facts.operands:
         element = (facts.out if o.name == "o" else facts.dtype).signature
-        of, box = "out" if o.name == "o" else o.name, (*lead, rows[o.name], o.head_dim)
+        of, box = "out" if o.name == "o" else o.name, (*lead, rows[o.name], o.columns)
         if o.name == "v" and facts.keys_last:
-            box = (*lead, o.head_dim, rows["v"])
+            box = (*lead, o.columns, rows["v"])
             yield descriptor("v_desc", element, box, "v", view="t.transpose(2, 3)", remedy=KEYS_LAST)
         else:
             how = "describe_ragged" if facts.packed else "describe"

@@ -80,7 +80,7 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
     q_tiles = (q_tile, *_scales(facts, "q", rows))
     made = [Ring("q", q_tiles, q_slots, Fill("load", "tma"), (read,) if facts.stays else (), banks=groups, item=True)]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
-        tile = Tile(name, (n, Size.literal(facts.operand(name[0]).head_dim)), facts.dtype, of=name[0])
+        tile = Tile(name, (n, Size.literal(facts.operand(name[0]).columns)), facts.dtype, of=name[0])
         made.append(Ring(name, (tile, *_scales(facts, name, n)), sizes["KV_STAGES"], Fill("load", "tma"), (used,)))
     made += _round(spec, facts, rows, n)
     o_tile = Tile("o", (rows, Size.literal(facts.head_dim_v)), facts.out)

@@ -101,9 +101,10 @@ def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:
     """Clocks of a tile of keys: the slower of tensor cores and SMEM, and what of the softmax nothing hides."""
     block_m, block_n = size["BLOCK_M"], size["BLOCK_N"]
-    multiply = block_m * block_n * (facts.head_dim + facts.head_dim_v) / (Sm90.products * 2 / facts.dtype.bytes)
-    read = facts.replicas * block_n * (facts.head_dim + facts.head_dim_v)
-    read += 0 if facts.keep_q else block_m * facts.head_dim
+    columns, columns_v = (facts.operand(name).columns for name in "kv")
+    multiply = block_m * block_n * (columns + columns_v) / (Sm90.products * 2 / facts.dtype.bytes)
+    read = facts.replicas * block_n * (columns + columns_v)
+    read += 0 if facts.keep_q else block_m * columns
     smem = read * facts.dtype.bytes / Arch.smem_bytes_per_clock
     softmax = block_m * block_n * (1 / Arch.exponentials_per_clock + SOFTMAX_INSTRUCTIONS / Arch.instructions_per_clock)
     bare = (1 if facts.overlap else 2) * (1 if plan.turns else 1.5) * PAIRED / facts.replicas

@@ -12,10 +12,10 @@ from tlxgen.plan import Size
 
 @dataclass(frozen=True)
 class Operand:
-    """Q, K, V or O as the template needs it: its head dimension, ring and cache hint."""
+    """Q, K, V or O as the template needs it: the columns of a tile, ring and cache hint."""
 
     name: str
-    head_dim: int
+    columns: int
     ring: str
     eviction: str
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlxgen.arch import Sm90, Sm100
+from tlxgen.families.attention.common import COLUMNS, columns_of
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
@@ -16,7 +17,21 @@ def of(spec: ForwardKeys) -> list[Fault]:
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
     own = [*_bias(spec), *_blocks(spec)] if isinstance(spec, AttentionKeys) else []
     narrow = _mx(spec) if spec.scaled else _fp8(spec) if spec.problem.dtype == "e4m3" else []
-    return [*_shared(spec), *tasks, *_rings(spec), *own, *narrow]
+    return [*_shared(spec), *_widths(spec), *tasks, *_rings(spec), *own, *narrow]
+
+
+def _widths(spec: ForwardKeys) -> list[Fault]:
+    """Where the head dimensions are those of tiles: TMA fills tiles with zeros on sm90, in types of two bytes."""
+    problem, whole = spec.problem, ", ".join(map(str, COLUMNS))
+    exact = spec.arch != "sm90" or problem.dtype == "e4m3"
+    why = "e4m3" if spec.arch == "sm90" else "sm100"
+    return faults.where(
+        *(
+            (f"problem.{name}", exact and d not in COLUMNS, f"{d}: in {why} it is one of {whole}")
+            for name, d in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v or problem.head_dim))
+            if name == "head_dim" or problem.head_dim_v is not None
+        )
+    )
 
 
 def _shared(spec: ForwardKeys) -> Iterator[Fault]:
@@ -139,7 +154,7 @@ def _mx(spec: ForwardKeys) -> list[Fault]:
 
 def _rings(spec: ForwardKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
-    k, v = spec.problem.head_dim, spec.head_dim_v
+    k, v = columns_of(spec.problem.head_dim), columns_of(spec.head_dim_v)
     share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]
     return [
         *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),

@@ -21,7 +21,7 @@ def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec),
-        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, facts.head_dim_v)),
+        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, facts.operand("o").columns)),
         "expected_opcodes": ("QGMMA" if facts.dtype.is_fp8 else "HGMMA", "UTMALDG", "UTMASTG"),
     }
 
@@ -56,7 +56,7 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
     """Q: a bank a consumer, filled once in a grid. K and V: read by all consumers. O: filled and stored by one."""
     dtype, kv, replicas = facts.dtype, spec.rings.kv, facts.replicas
     shape = {
-        o.name: (facts.rows if o.name in "qo" else sizes["BLOCK_N"], Size.literal(o.head_dim)) for o in facts.operands
+        o.name: (facts.rows if o.name in "qo" else sizes["BLOCK_N"], Size.literal(o.columns)) for o in facts.operands
     }
     if facts.keys_last:
         shape["v"] = shape["v"][::-1]
@@ -89,8 +89,8 @@ def _turns(spec: ForwardSpec) -> tuple[Turn, ...]:
 def _accumulators(spec: ForwardSpec, facts: AttentionFacts) -> int:
     """Registers a thread for O, scores of a tile, probabilities of another where they overlap, and Q if it is kept."""
     threads = spec.tasks.mma.warps * Sm90.warp_threads
-    q = facts.rows.value * facts.head_dim * facts.dtype.bytes // 4 // threads * facts.keep_q
-    o, scores = (facts.rows.value * columns // threads for columns in (facts.head_dim_v, spec.tile.n))
+    q = facts.rows.value * facts.operand("q").columns * facts.dtype.bytes // 4 // threads * facts.keep_q
+    o, scores = (facts.rows.value * columns // threads for columns in (facts.operand("o").columns, spec.tile.n))
     return o + scores + (scores * facts.dtype.bytes // 4 if facts.overlap else 0) + q
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from tlxgen.families.attention import weights
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
-HeadDim = Literal[64, 128, 256]
+HeadDim = Annotated[int, Field(ge=8, le=256, multiple_of=8)]
 Eviction = Literal["none", "evict_first", "evict_last"]
 
 
@@ -27,7 +27,11 @@ class Problem(SpecModel):
         "On sm100 e4m3 has MX scales.",
         json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
     )
-    head_dim: HeadDim = Field(128, description="D: elements of a row of Q and K.")
+    head_dim: HeadDim = Field(
+        128,
+        description="D: elements of a row of Q and K, a multiple of 8. A tile "
+        "has 64, 128 or 256 columns, so that 96 takes as long as 128. sm100 and e4m3: 64, 128 or 256.",
+    )
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
         "dense",

@@ -35,7 +35,8 @@ class ForwardSpec(ForwardKeys):
     def crowded(cls, data: Mapping[str, Any]) -> bool:
         """Whether registers of sm90 do not suffice for Q, too."""
         problem = data.get("problem")
-        return isinstance(problem, Mapping) and problem.get("head_dim") == 256
+        head_dim = problem.get("head_dim") if isinstance(problem, Mapping) else None
+        return isinstance(head_dim, int) and head_dim > 128
 
     def faults(self) -> list[Fault]:
         return faults.of(self)
