@@ -240,6 +240,17 @@ class PartRing(SpecModel):
     )
 
 
+    adds: Literal["any", "ordered"] = Field(
+        "any",
+        description="In which order CTAs add their parts of dQ up in global memory.",
+        json_schema_extra=choices(
+            any="As they come. The fastest; the last bits of dQ differ from run to run.",
+            ordered="In the order of their keys, by a count for each tile of queries: the same bits every time, at 5 "
+            "products. Choose it where runs must be reproducible.",
+        ),
+    )
+
+
 class GradientRing(SpecModel):
     """sm100: dS, which two products read."""
 
@@ -346,6 +357,11 @@ class KeysSpec(BackwardSpec):
         return ""
 
     @property
+    def ordered(self) -> bool:
+        """Whether CTAs add their parts of dQ in the order of their keys."""
+        return self.rings.dq.adds == "ordered"
+
+    @property
     def queries(self) -> int:
         """Queries of a step."""
         return self.tile.m or (128 if self.arch == "sm100" else 8192 // self.problem.head_dim)
@@ -389,7 +405,16 @@ class KeysSpec(BackwardSpec):
         tasks = self.tasks
         reduce = kit.faults.registers({"tasks.reduce.registers": tasks.reduce.registers})
         own = _hopper(self) if self.arch == "sm90" else _blackwell(self)
-        return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own]
+        return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own, *self._no_order()]
+
+    def _no_order(self) -> list[Fault]:
+        """Where parts of dQ have no order."""
+        history = "sequences end to end without a softmax: no kernel before this one knows their tiles"
+        softmax = isinstance(self, SoftmaxBackwardSpec)
+        return kit.faults.where(
+            ("rings.dq.adds", self.ordered and not softmax, history),
+            ("rings.dq.adds", self.ordered and "dq" not in self.gradients, "without dQ, nothing is added up"),
+        )
 
 
 class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
@@ -419,15 +444,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
     def faults(self) -> list[Fault]:
-        of_sm90 = "this is for sm90: on sm100 the backward has the causal mask, or none"
-        sm100 = self.arch == "sm100"
-        rules = (
-            ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
-            ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
-            ("softmax.sink", sm100 and self.softmax.sink, of_sm90),
-            ("problem.lengths", sm100 and self.lengths != "dense", "this is for sm90: on sm100 sequences are dense"),
-        )
-        return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
+        return [*super().faults(), *(_pair(self) if self.arch == "sm100" else _alone(self.cluster))]
 
 
 # What sm100 has other defaults for: one warp issues tcgen05, and the tensor core releases slots of Q and dO.
