@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
-from tests.sim.mutants import Mutant
-from tests.sim.support import run_case, run_mutant, source
-from tlxgen.sim import globalorder
-
+from tests.sim.mutants import Mutant  # noqa: E402
+from tests.sim.support import run_case, run_mutant, source  # noqa: E402
+from tlxgen.sim import globalorder  # noqa: E402
+from tlxgen.sim.globalmem import GlobalMemory  # noqa: E402
 
 DENSE = "blackwell_attention_bwd_ordered/blackwell_attention_bwd_ordered_head_dim128_none_dense"
 CAUSAL = "blackwell_attention_bwd_ordered/blackwell_attention_bwd_ordered_head_dim64_causal_dense"
@@ -34,8 +35,15 @@ SHAPES = {
 
 @pytest.fixture
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adds to an element conflict with adds that nothing orders them after."""
-    monkeypatch.setitem(globalorder._AGAINST, "add", ("write", "read", "add"))
+    """Adds to a number conflict with adds that nothing orders them after. Counts are numbers that may be added to."""
+    follow = GlobalMemory._follow
+
+    def judged(self: GlobalMemory, order: Any, kind: Any, flat: torch.Tensor, *rest: Any) -> None:
+        against = ("write", "read", "add") if flat.is_floating_point() else ("write", "read")
+        monkeypatch.setitem(globalorder._AGAINST, "add", against)
+        follow(self, order, kind, flat, *rest)
+
+    monkeypatch.setattr(GlobalMemory, "_follow", judged)
 
 
 @pytest.mark.usefixtures("strict")

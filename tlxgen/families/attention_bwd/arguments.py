@@ -64,13 +64,13 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
     yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
     yield from forward.addresses(facts)
+    if facts.ordered:
+        yield _adds()
     if facts.softmax:
         yield from scales(facts)
     else:
         yield from _factors(facts)
     yield from forward.extents(facts)
-    if facts.ordered:
-        yield _adds()
     yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
     if facts.by_tile:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")

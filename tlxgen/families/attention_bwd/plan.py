@@ -49,7 +49,7 @@ def build(spec: KeysSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
 
 
 def _signals(facts: BackwardFacts) -> tuple[Signal, ...]:
-    """By which CTAs add to a tile of dQ in the order of their keys: each replica its part, each of two CTAs its rows."""
+    """By which CTAs add to a tile of dQ in the order of keys: each replica its part, each of two CTAs its rows."""
     if not facts.ordered:
         return ()
     by = "reduce" if facts.tensor_memory else "mma"

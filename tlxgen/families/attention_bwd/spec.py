@@ -239,7 +239,6 @@ class PartRing(SpecModel):
         ),
     )
 
-
     adds: Literal["any", "ordered"] = Field(
         "any",
         description="In which order CTAs add their parts of dQ up in global memory.",
