@@ -156,7 +156,8 @@ def main() -> int:
         compile_one(options.compile)
         return 0
     with tempfile.TemporaryDirectory() as name:
-        folder, records = Path(name), []
+        folder = Path(name)
+        records: list[dict[str, Any]] = []
         paths = [p for c in (False, True) for p in (*modules(c, folder).values(), *two_kernels(c))]
         if options.dry:
             print(*(f"{p.parent.name}/{p.name}: {len(p.read_text())} characters" for p in paths), sep="\n")

@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
 from tests.sim.mutants import Mutant  # noqa: E402
 from tests.sim.support import run_case, run_mutant, source  # noqa: E402
+from tlxgen.families.attention_bwd import problem  # noqa: E402
 from tlxgen.sim import globalorder  # noqa: E402
 from tlxgen.sim.globalmem import GlobalMemory  # noqa: E402
+
+from .specs import plan_of, spec_of  # noqa: E402
 
 DENSE = "blackwell_attention_bwd_ordered/blackwell_attention_bwd_ordered_head_dim128_none_dense"
 CAUSAL = "blackwell_attention_bwd_ordered/blackwell_attention_bwd_ordered_head_dim64_causal_dense"
@@ -38,7 +42,7 @@ def strict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adds to a number conflict with adds that nothing orders them after. Counts are numbers that may be added to."""
     follow = GlobalMemory._follow
 
-    def judged(self: GlobalMemory, order: Any, kind: Any, flat: torch.Tensor, *rest: Any) -> None:
+    def judged(self: GlobalMemory, order: Any, kind: Any, flat: Any, *rest: Any) -> None:
         against = ("write", "read", "add") if flat.is_floating_point() else ("write", "read")
         monkeypatch.setitem(globalorder._AGAINST, "add", against)
         follow(self, order, kind, flat, *rest)
@@ -83,3 +87,21 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.name} {f.at.partition('/')[2]}".replace(" ", "_"))
 def test_a_fault_is_found(fault: Mutant, tmp_path: Path) -> None:
     assert run_mutant(fault, tmp_path).seen
+
+
+@pytest.mark.parametrize(("arch", "by", "words"), [("sm90", "mma", 2), ("sm100", "reduce", 1)])
+def test_a_signal_of_the_plan_counts_the_adds(arch: str, by: str, words: int) -> None:
+    plan = plan_of({"arch": arch, "rings.dq.adds": "ordered"})
+    (signal,) = plan.signals
+    assert (signal.by, signal.to, signal.words, signal.turns) == (by, by, words, True)
+    assert {"await adds", "signal adds"} <= {str(step) for role in plan.roles for step in role.steps}
+
+
+def test_sequences_without_a_softmax_have_no_order() -> None:
+    with pytest.raises(ValidationError, match="no kernel before this one knows their tiles"):
+        spec_of({"arch": "sm100", "rings.dq.adds": "ordered"}, "gdpa_bwd")
+
+
+def test_of_ordered_adds_every_run_gives_the_same_bits() -> None:
+    assert problem.reproducible(spec_of({"rings.dq.adds": "ordered"}), "dq")
+    assert not problem.reproducible(spec_of({}), "dq")

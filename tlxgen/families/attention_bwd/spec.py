@@ -53,9 +53,9 @@ class Sequences(Operands):
         description="How long the sequences are.",
         json_schema_extra=choices(
             dense="All sequences are as long as the tensor.",
-            keys="key_lengths (B,) says how many keys of each batch entry are there: a padded batch. sm90.",
+            keys="key_lengths (B,) says how many keys of each batch entry are there: a padded batch.",
             packed="(T, H, D) tensors of sequences end to end, with cu_seqlens for queries and keys: batches without "
-            "padding. sm90.",
+            "padding.",
         ),
     )
 
@@ -65,9 +65,9 @@ class Problem(Sequences):
         "qkv",
         description="Which gradients the kernel makes.",
         json_schema_extra=choices(
-            qkv="All three, in 5 products; the parts of dQ are added up by TMA in no fixed order. The fastest.",
+            qkv="All three, in 5 products; TMA adds the parts of dQ up, in the order that rings.dq.adds says.",
             kv="dK and dV, the same bits every time; the family attention_bwd_dq makes dQ, at 7 products in all. "
-            "Choose it where runs must be reproducible.",
+            "Choose it where dK and dV are needed alone.",
         ),
     )
 
@@ -81,7 +81,7 @@ class Mask(SpecModel):
         json_schema_extra=choices(
             none="All keys: encoders and cross-attention.",
             causal="Keys up to the query's own; tiles of which no query sees a key are skipped.",
-            window="So many keys to the query's left and right, as arguments: sliding-window attention. sm90.",
+            window="So many keys to the query's left and right, as arguments: sliding-window attention.",
         ),
     )
     align: Literal["top_left", "bottom_right"] = Field(
@@ -93,7 +93,7 @@ class Mask(SpecModel):
 
 class Softmax(SpecModel):
     softcap: bool = Field(
-        False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument. sm90."
+        False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument."
     )
 
 
@@ -101,7 +101,7 @@ class SinkSoftmax(Softmax):
     sink: bool = Field(
         False,
         description="A logit for each head has taken part in the forward's sum; its gradient is one more result, of "
-        "the kernel that makes dK and dV. sm90.",
+        "the kernel that makes dK and dV.",
     )
 
 
