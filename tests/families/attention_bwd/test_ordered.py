@@ -69,8 +69,6 @@ FAULTS = (
     # Turns that end early, or never.
     *(Mutant("a turn ends before its adds are there", at, "cp.async.bulk.wait_group 0; ", "", 0, SHAPES[at])
         for at in (DENSE, HOPPER)),
-    Mutant("no fence before the turn ends", DENSE, "fence.proxy.async; mov.b32 $0, 0;", "mov.b32 $0, 0;", 0,
-        SHAPES[DENSE], 2),
     *(Mutant("a turn never ends", at, END, "tl.atomic_add(word, 0", 0, SHAPES[at]) for at in (DENSE, HOPPER)),
     Mutant("a turn ends twice", DENSE, END, "tl.atomic_add(word, 2", 0, SHAPES[DENSE]),
     Mutant("the turn ends relaxed", DENSE, 'sem="release"', 'sem="relaxed"', 0, SHAPES[DENSE]),
