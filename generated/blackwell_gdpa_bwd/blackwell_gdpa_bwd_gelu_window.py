@@ -66,6 +66,12 @@ def sequence(cu_seqlens_ptr, batch):
 
 
 @triton.jit
+def query_stop(key, n_q, LEFT):
+    """One past the last query that sees one of the keys from `key` on."""
+    return min(n_q, key + 128 + LEFT)
+
+
+@triton.jit
 def tanh(x):
     """In one instruction, with a relative error of at most 2**-11."""
     return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
@@ -83,9 +89,9 @@ def activated(x):
 def visible(scores, row, key, n_k, LEFT, RIGHT):
     """Which of the scores (keys, queries) count; `row` and `key` are the tile's first."""
     keys = key + tl.arange(0, scores.shape[0])[:, None]
-    place = row + tl.arange(0, scores.shape[1])[None, :]  # the key at which a query stands
-    seen = (keys >= place - LEFT) & (keys <= tl.minimum(place + RIGHT, n_k - 1))
-    return seen
+    queries = tl.arange(0, scores.shape[1])[None, :]
+    at = keys - row  # the query of the tile that stands at a key
+    return (queries >= at - RIGHT) & (queries <= at + LEFT) & (keys < n_k)
 
 
 @triton.jit
@@ -184,7 +190,7 @@ def blackwell_gdpa_bwd_gelu_window_kernel(
     k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
     # From the first tile of queries that sees one of the keys to the last.
     first = max(key - RIGHT, 0) // 128 * 128
-    stop = min(n_q, key + 128 + LEFT)
+    stop = query_stop(key, n_q, LEFT)
     row = first
     # One at least, so that there are sums: queries past the end add nothing.
     steps = max(tl.cdiv(stop - first, 128), 1) * heads
@@ -219,7 +225,7 @@ def blackwell_gdpa_bwd_gelu_window_kernel(
                     tlx.fence("async_shared")  # the tensor core sees the stores, TMA may overwrite what was read
                     tlx.barrier_arrive(ds_full[0])  # publish
                     row += 128
-                    if row >= stop:
+                    if row >= query_stop(key, n_q, LEFT):
                         row = first
 
         # Reduce: adds each step's dQ up in global memory, 32 columns at a time, and stores dV and dK at last.
@@ -238,7 +244,7 @@ def blackwell_gdpa_bwd_gelu_window_kernel(
                         )
                     tlx.barrier_arrive(dq_empty[0])  # release
                     row += 128
-                    if row >= stop:
+                    if row >= query_stop(key, n_q, LEFT):
                         row = first
                         head += 1
                 tlx.barrier_wait(sums_full[0], 0)
@@ -324,7 +330,7 @@ def blackwell_gdpa_bwd_gelu_window_kernel(
                         do_desc, do_tiles[do_slot], ragged(q_start, n_q, head, row), do_full[do_slot]
                     )
                     row += 128
-                    if row >= stop:
+                    if row >= query_stop(key, n_q, LEFT):
                         row = first
                         head += 1
 

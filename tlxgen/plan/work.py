@@ -84,6 +84,9 @@ class Signal:
     A word must be zero when a kernel starts, so the kernel resets it: the only waiter subtracts the arrival, or the
     last of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no
     role waits: the CTA that arrives last continues with what all have stored, and resets the word.
+
+    Of a role that signals itself without a last one, CTAs take turns: each waits for the arrivals of all before it. The
+    kernel before makes the words zero.
     """
 
     name: str
@@ -103,8 +106,15 @@ class Signal:
         return self.expected != "1" or self.waiters != "1"
 
     @property
+    def turns(self) -> bool:
+        """Whether CTAs take turns, in an order of their own."""
+        return self.by == self.to and not self.last
+
+    @property
     def means(self) -> str:
         """A text for readers: how many arrivals of which role, which role waits, and what resets the word."""
+        if self.turns:
+            return f"an arrival of {self.by} for each turn, waited for by the next; made zero by the kernel before"
         arrivals = f"{self.expected} arrivals" if self.counted else "1 arrival"
         if self.last:
             return f"{arrivals} of {self.by}, of which the last goes on, and resets it"

@@ -26,19 +26,22 @@ from .specs import spec_of  # noqa: E402
 
 Tensor = Any
 FUSED, ALONE = "packed_head_dim128", "packed_kv"
+BLACKWELL, PAIR = "blackwell packed_head_dim128", "blackwell 2cta_packed_head_dim128"
 MASKS = ("none_top_left", "causal_bottom_right", "window_bottom_right")
 WINDOW = (9, 3)
 
 
 def attention_of(backward: str, mask: str, lengths: str = "packed") -> tuple[Session, Any, ModuleType]:
     """What a backward makes of the forward with its mask, on a simulated GPU, and its module."""
+    chip, backward = backward.split() if " " in backward else ("hopper", backward)
     names = [f"bwd_{backward}_{mask}", f"fwd_masks_{mask}_{lengths}"]
     names += [f"bwd_dq_{lengths}_{mask}"] * ("_kv" in backward)
-    modules = [load_module(path_of(f"hopper_attention_{name}")) for name in names]
-    session = Session("random", 0)
+    arch = {"hopper": "sm90", "blackwell": "sm100"}[chip]
+    modules = [load_module(path_of(f"{chip}_attention_{name}"), arch) for name in names]
+    session = Session("random", 0, arch=arch)
     for module in modules:
         simulated(module, session)
-    prefixes = ("hopper_attention_fwd_masks", f"hopper_attention_bwd_dq_{lengths}")
+    prefixes = (f"{chip}_attention_fwd_masks", f"{chip}_attention_bwd_dq_{lengths}")
     hosts = [getattr(module, name) for module, name in zip(modules[1:], prefixes, strict=False)]
     return session, modules[0].attention(*hosts), modules[0]
 
@@ -98,7 +101,7 @@ def agree(found: tuple[Tensor, ...], expected: tuple[Tensor, ...]) -> None:
 
 
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("backward", [FUSED, ALONE])
+@pytest.mark.parametrize("backward", [FUSED, ALONE, BLACKWELL, PAIR])
 def test_packed_sequences(backward: str, mask: str) -> None:
     session, attention, _ = attention_of(backward, mask)
     queries, keys = drawn(MASKS.index(mask))

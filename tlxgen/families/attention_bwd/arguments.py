@@ -31,7 +31,9 @@ class Facts(Protocol):
     @property
     def gradients(self) -> tuple[str, ...]: ...
     @property
-    def causal(self) -> bool: ...
+    def by_tile(self) -> bool: ...
+    @property
+    def ordered(self) -> bool: ...
     @property
     def packed(self) -> bool: ...
     @property
@@ -65,13 +67,15 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
     yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
     yield from forward.addresses(facts)
+    if facts.ordered:
+        yield _adds()
     if facts.softmax:
         yield from scales(facts)
     else:
         yield from _factors(facts)
     yield from forward.extents(facts)
-    yield from sizes(facts, longest=("k",) if facts.packed else ("q", "k"))
-    if facts.causal:
+    yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
+    if facts.by_tile:
         yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
 
 
@@ -109,7 +113,7 @@ def scales(facts: Weights) -> Iterator[KernelArgument]:
 
 def sizes(facts: Facts, longest: Sequence[str] = ("q", "k")) -> Iterator[KernelArgument]:
     """Of batch entries the kernel is told where it orders items by their work."""
-    if facts.causal:
+    if facts.by_tile:
         yield scalar("B", "batches")
     yield from (scalar("H", "heads"), scalar("H_KV", "kv_heads"))
     yield from (scalar(f"N_{side.upper()}", f"n_{side}", divisible=True) for side in longest)
@@ -126,6 +130,7 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments = [address("o_ptr", kind, "out"), address("do_ptr", kind, "dout"), address("lse_ptr", "fp32", "lse")]
     arguments += numbers()
     arguments += [address("sum_ptr", "fp32", "total")] * sums
+    arguments += [_adds()] * facts.ordered
     arguments += [address("sink_ptr", "fp32", "sink"), address("part_ptr", "fp32", "parts")] * facts.sink
     arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
     axes = {"h": 1, "n": 0} if packed else BHN
@@ -133,6 +138,11 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
     arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
     return Launch("prepare_kernel", (*arguments, row_stride(facts)), (), 4)
+
+
+def _adds() -> KernelArgument:
+    """The address of the counts of CTAs that have added to a tile of dQ."""
+    return address("adds_ptr", "i32", "adds")
 
 
 def _sink() -> Launch:

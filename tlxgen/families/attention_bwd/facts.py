@@ -37,6 +37,7 @@ class GradientFacts(Weights):
     block: int = 0  # sm90: keys a consumer, queries of a part of a step, rows and columns of a part of dQ
     replicas: int = 1
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
+    ordered: bool = False  # CTAs add their parts of dQ in the order of their keys
 
     @property
     def rows(self) -> int:
@@ -57,6 +58,11 @@ class GradientFacts(Weights):
     def pair(self) -> bool:
         """Whether two CTAs multiply together."""
         return self.ctas > 1
+
+    @property
+    def by_tile(self) -> bool:
+        """Whether all heads are worked on at one tile before the next: the longest walks first, or few that wait."""
+        return self.causal or self.ordered
 
     @property
     def softmax(self) -> bool:
@@ -117,6 +123,11 @@ class BackwardFacts(GradientFacts):
     def round(self) -> Round:
         """sm100: what a step's products wait for, publish and release."""
         return Round(self)
+
+    @property
+    def adders(self) -> int:
+        """Parts of a tile of dQ that are added up apart: of replicas, or of the CTAs of a cluster."""
+        return self.ctas if self.tensor_memory else self.replicas
 
     @property
     def own(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families import kit
-from tlxgen.plan import Plan, Use, complete
+from tlxgen.plan import Plan, Signal, Use, complete
 
 from . import arguments, blackwell, hopper
 from .axes import AXES
@@ -41,10 +41,19 @@ def build(spec: KeysSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
             facts=facts,
             host=arguments.host(facts),
             launches=arguments.launches(facts, parameters),
+            signals=_signals(facts),
             rules=tuple(arch.rules(spec, facts)),
             reasons=tuple(arch.reasons(facts)),
         )
     )
+
+
+def _signals(facts: BackwardFacts) -> tuple[Signal, ...]:
+    """By which CTAs add to a tile of dQ in the order of keys: each replica its part, each of two CTAs its rows."""
+    if not facts.ordered:
+        return ()
+    by = "reduce" if facts.tensor_memory else "mma"
+    return (Signal("adds", "adds_ptr", by, by, "turn", words=facts.adders),)
 
 
 def facts_of(spec: KeysSpec) -> BackwardFacts:
@@ -58,6 +67,7 @@ def facts_of(spec: KeysSpec) -> BackwardFacts:
         keys=spec.tile.n,
         gradients=spec.gradients,
         lengths=spec.lengths,
+        ordered=spec.ordered,
         **spec.weights,
         **arch.decisions(spec),
     )

@@ -69,9 +69,9 @@ class Sequences(Operands):
         description="How long the sequences are.",
         json_schema_extra=choices(
             dense="All sequences are as long as the tensor.",
-            keys="key_lengths (B,) says how many keys of each batch entry are there: a padded batch. sm90.",
+            keys="key_lengths (B,) says how many keys of each batch entry are there: a padded batch.",
             packed="(T, H, D) tensors of sequences end to end, with cu_seqlens for queries and keys: batches without "
-            "padding. sm90.",
+            "padding.",
         ),
     )
 
@@ -81,9 +81,9 @@ class Problem(Sequences):
         "qkv",
         description="Which gradients the kernel makes.",
         json_schema_extra=choices(
-            qkv="All three, in 5 products; the parts of dQ are added up by TMA in no fixed order. The fastest.",
+            qkv="All three, in 5 products; TMA adds the parts of dQ up, in the order that rings.dq.adds says.",
             kv="dK and dV, the same bits every time; the family attention_bwd_dq makes dQ, at 7 products in all. "
-            "Choose it where runs must be reproducible.",
+            "Choose it where dK and dV are needed alone.",
         ),
     )
 
@@ -97,7 +97,7 @@ class Mask(SpecModel):
         json_schema_extra=choices(
             none="All keys: encoders and cross-attention.",
             causal="Keys up to the query's own; tiles of which no query sees a key are skipped.",
-            window="So many keys to the query's left and right, as arguments: sliding-window attention. sm90.",
+            window="So many keys to the query's left and right, as arguments: sliding-window attention.",
         ),
     )
     align: Literal["top_left", "bottom_right"] = Field(
@@ -109,7 +109,7 @@ class Mask(SpecModel):
 
 class Softmax(SpecModel):
     softcap: bool = Field(
-        False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument. sm90."
+        False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument."
     )
 
 
@@ -117,7 +117,7 @@ class SinkSoftmax(Softmax):
     sink: bool = Field(
         False,
         description="A logit for each head has taken part in the forward's sum; its gradient is one more result, of "
-        "the kernel that makes dK and dV. sm90.",
+        "the kernel that makes dK and dV.",
     )
 
 
@@ -255,6 +255,16 @@ class PartRing(SpecModel):
         ),
     )
 
+    adds: Literal["any", "ordered"] = Field(
+        "any",
+        description="In which order CTAs add their parts of dQ up in global memory.",
+        json_schema_extra=choices(
+            any="As they come. The fastest; the last bits of dQ differ from run to run.",
+            ordered="In the order of their keys, by a count for each tile of queries: the same bits every time, at 5 "
+            "products. Choose it where runs must be reproducible.",
+        ),
+    )
+
 
 class GradientRing(SpecModel):
     """sm100: dS, which two products read."""
@@ -387,6 +397,11 @@ class KeysSpec(BackwardSpec):
         return ""
 
     @property
+    def ordered(self) -> bool:
+        """Whether CTAs add their parts of dQ in the order of their keys."""
+        return self.rings.dq.adds == "ordered"
+
+    @property
     def queries(self) -> int:
         """Queries of a step."""
         return self.tile.m or (128 if self.arch == "sm100" else max(64, 8192 // self.columns))
@@ -428,7 +443,17 @@ class KeysSpec(BackwardSpec):
         tasks = self.tasks
         reduce = kit.faults.registers({"tasks.reduce.registers": tasks.reduce.registers})
         own = _hopper(self) if self.arch == "sm90" else _blackwell(self)
-        return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own]
+        return [*faults_of(self, tasks.mma.registers, *self.archs), *reduce, *own, *self._no_order()]
+
+    def _no_order(self) -> list[Fault]:
+        """Where parts of dQ have no order."""
+        history = "sequences end to end without a softmax: no kernel before this one knows their tiles"
+        softmax = isinstance(self, SoftmaxBackwardSpec)
+        return kit.faults.where(
+            ("rings.dq.adds", self.ordered and not softmax, history),
+            ("rings.dq.adds", self.ordered and "dq" not in self.gradients, "without dQ, nothing is added up"),
+            ("rings.dq.adds", self.ordered and self.by_columns, "above a head_dim of 128 no turn is handed on"),
+        )
 
 
 class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
@@ -458,15 +483,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
     def faults(self) -> list[Fault]:
-        of_sm90 = "this is for sm90: on sm100 the backward has the causal mask, or none"
-        sm100 = self.arch == "sm100"
-        rules = (
-            ("mask.kind", sm100 and self.mask.kind == "window", of_sm90),
-            ("softmax.softcap", sm100 and self.softmax.softcap, of_sm90),
-            ("softmax.sink", sm100 and self.softmax.sink, of_sm90),
-            ("problem.lengths", sm100 and self.lengths != "dense", "this is for sm90: on sm100 sequences are dense"),
-        )
-        return [*super().faults(), *kit.faults.where(*rules), *(_pair(self) if sm100 else _alone(self.cluster))]
+        return [*super().faults(), *(_pair(self) if self.arch == "sm100" else _alone(self.cluster))]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.

@@ -31,6 +31,8 @@ class Facts(Protocol):
     def meet(self) -> str: ...
     @property
     def ahead(self) -> bool: ...
+    @property
+    def ordered(self) -> bool: ...
 
 
 class ColumnsFacts(Facts, Protocol):
@@ -66,6 +68,8 @@ class RoundFacts(Protocol):
     def exchange(self) -> str: ...
     @property
     def dq_slots(self) -> int: ...
+    @property
+    def ordered(self) -> bool: ...
 
 
 class Round:
@@ -157,7 +161,8 @@ class Round:
         """dQ of each step on its way out, then dV and dK."""
         free = f"store_wait {self.facts.dq_slots - 1}"
         dq_free = f"store_wait {2 * (self.facts.dq_slots - 1)}" if self.facts.pair else free
-        dq = ("wait dq", dq_free, "fence", "store dq", "release dq")
+        turn, over = ("await adds", "signal adds") if self.facts.ordered else ("", "")
+        dq = (turn, "wait dq", dq_free, "fence", "store dq", "release dq", over)
         return steps(*dq, "wait sums", *(free, "fence", "store dv"), *(free, "fence", "store dk"), "store_wait")
 
 
@@ -218,7 +223,7 @@ class Consumer:
 
     def meet_then_add(self) -> None:
         self.do("fence", "meet ds_meeting")
-        self.issue("dq")
+        self.issue_dq()
         self.take_dv()
         self.issue_dk()
         self.wait_for("dq")
@@ -238,7 +243,7 @@ class Consumer:
             self.take_dk()
         if facts.dq:
             self.do("wait ds")
-            self.issue("dq")
+            self.issue_dq()
         if facts.ahead:
             self.wait_for("scores")
         else:
@@ -246,6 +251,10 @@ class Consumer:
         if facts.dq:
             self.wait_for("dq")
             self.add_dq()
+
+    def issue_dq(self) -> None:
+        self.issue("dq")
+        self.do("await adds" if self.facts.ordered else "")
 
     def issue_dk(self) -> None:
         for _ in range(self.facts.parts):
@@ -260,14 +269,15 @@ class Consumer:
         self.do("release q")
 
     def room_for_dq(self) -> None:
-        self.do(f"store_wait {self.facts.dq_slots - 1}")
+        self.do("signal adds" if self.facts.ordered else f"store_wait {self.facts.dq_slots - 1}")
 
     def add_dq(self) -> None:
         self.do("fence", "store dq")
 
     def finish(self) -> None:
         between = "store_wait" if self.facts.grads == 1 else ""
-        self.do("store_wait" if self.facts.dq else "", "fence", "store dv", between, "fence", "store dk", "store_wait")
+        left = "signal adds" if self.facts.ordered else "store_wait" if self.facts.dq else ""
+        self.do(left, "fence", "store dv", between, "fence", "store dk", "store_wait")
 
 
 class ColumnsConsumer(Consumer):
