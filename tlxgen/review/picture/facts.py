@@ -49,7 +49,8 @@ def facts_of(plan: Any, registers: Mapping[str, int], readers: Callable[[Any, An
 def _work(work: Any) -> dict[str, Any]:
     if work is None:
         return {"kind": "", "tail": "", "cluster": 1}
-    return {"kind": work.name, "tail": work.tail, "cluster": _number(work.cluster)}
+    kind = work.name if hasattr(work, "name") else work.kind  # as older plans call it
+    return {"kind": kind, "tail": work.tail, "cluster": _number(work.cluster)}
 
 
 def _role(role: Any, registers: int | None) -> dict[str, Any]:

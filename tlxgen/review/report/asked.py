@@ -6,11 +6,14 @@ and prints {"spec\\nname": facts or null}. Attributes with other names in an old
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import importlib.util
 import json
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +61,8 @@ def _plans(path: str, structures: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         except Exception:  # its interfaces differ, so the whole spec is planned below
             missing[name] = values
     if missing:
-        kernels = families.of(document).kernels(document)
+        with _first_plans(document):
+            kernels = families.of(document).kernels(document)
         for structure in kernels.structures:
             if structure.name in missing:
                 yield structure.name, structure.variants[0].plan
@@ -74,11 +78,47 @@ def _alone(family: Any, document: Any, name: str, values: dict[str, str]) -> Any
         if won and all(path in each for each in won):
             axes[path] = [v for v in axes[path] if any(each[path] == v for each in won)]
     data = {**document.data, "variants": {**variants, "axes": axes}}
-    kernels = family.kernels(replace(document, data=data, tuned=None))
+    alone = replace(document, data=data, tuned=None)
+    with _first_plans(None if won else alone):
+        kernels = family.kernels(alone)
     found = [s for s in kernels.structures if s.values == values]
     (structure,) = found or kernels.structures  # with several it would be ambiguous
     fits = (v for v in structure.variants if not won or any(_has(v.values, each) for each in won))
     return next(fits).plan
+
+
+@contextmanager
+def _first_plans(document: Any) -> Iterator[None]:
+    """Plans a structure once, until its first variant fits: the others then have the same plan, and nobody reads it.
+
+    Does nothing without a document, for one with a tuned file, whose variants are chosen by their plans, and in an
+    older tlxgen that plans in another way.
+    """
+    from tlxgen.families.base import Family
+
+    plan = getattr(Family, "plan", None)
+    if document is None or document.tuned or plan is None:
+        yield
+        return
+    fitting: dict[int, tuple[Any, Any]] = {}
+
+    @functools.wraps(plan)
+    def once(self: Any, *given: Any, **named: Any) -> Any:
+        structure = named.get("baked")  # one object for all variants of a structure
+        if structure is None:
+            return plan(self, *given, **named)
+        if id(structure) not in fitting:
+            found = plan(self, *given, **named)
+            if found.reasons:
+                return found
+            fitting[id(structure)] = structure, found  # kept, so that no other object gets its id
+        return fitting[id(structure)][1]
+
+    Family.plan = once  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Family.plan = plan  # type: ignore[method-assign]
 
 
 def _has(values: Any, wanted: dict[str, Any]) -> bool:
@@ -119,6 +159,8 @@ def _within(value: Any, path: str) -> Any:
 def main() -> None:
     asked = json.load(sys.stdin)
     warnings.simplefilter("ignore")
+    # Each spec asks for the families that packages bring along, and reads the files of all packages.
+    importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # type: ignore[assignment]
     facts_of, readers = _facts_module(asked["facts"]).facts_of, _readers()
     found = {}
     for each in asked["specs"]:
