@@ -99,6 +99,7 @@ class Rates(NamedTuple):
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
     beyond: float  # more, of a line of a row beyond the end of an operand, which TMA fills with zeros
+    hot: float  # of a request for a line of L2 that all CTAs ask for, once for each row of a box that lies in it
 
 
 class Gpu(NamedTuple):
@@ -228,6 +229,11 @@ class Clocks:
         self.a_beyond, self.b_beyond = (
             rates.beyond * x if rows_of and not any(widths) else 0.0 for x, rows_of in zip(lines, along_k, strict=True)
         )
+        # Bytes of what lies along a line of L2 beside: rows of an operand along which K does not lie share lines of it.
+        self.a_lines, self.b_lines = (
+            LINE / x if not rows_of and not any(widths) else 0.0
+            for x, rows_of in zip((self.a, self.b), along_k, strict=True)
+        )
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -290,6 +296,9 @@ class Clocks:
         read = (self.a_read * m + self.b_read * n) * k
         down_most = self.group if self.group < tiles_m else tiles_m
         inner = ((self.multiply + fill**self.blend) ** self.root + self.barriers) ** self.mix
+        # Requests for each line of an operand by each cluster that reads it: one of each row that lies in the line.
+        a_asked, b_asked = max(1.0, self.a_lines / m) / self.cluster_n, max(1.0, self.b_lines / n) / self.cluster_m
+        a_asked, b_asked = a_asked * self.rates.hot, b_asked * self.rates.hot
         read_once = read / (tiles_m * tiles_n * self.parts * slots) if operands < self.l2_bytes else None
 
         def slot_of(at_work: int, spread: int) -> float:
@@ -303,7 +312,13 @@ class Clocks:
             if read_once is not None and read_once * at_work < unique:  # everything stays: it is read once
                 unique = read_once * at_work
             latency = self.latency + self.cold * unique / (at_work * loaded)
-            return float((inner + (unique / self.memory) ** self.mix + latency**self.mix) ** self.mix_root) + zeros
+            asked = max(across * a_asked, down * b_asked)
+            return (
+                float(
+                    (inner + (unique / self.memory) ** self.mix + latency**self.mix + asked**self.mix) ** self.mix_root
+                )
+                + zeros
+            )
 
         return m, n, tiles_m * tiles_n, slots, slot_of
 
@@ -451,4 +466,5 @@ RATES = Rates(
     pointers=4.5,
     copied=24,
     beyond=0.6973,
+    hot=2.2,
 )
