@@ -34,9 +34,10 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # memory, dynamic work, MMA of two CTAs by either protocol, groups, scales. Attention: turns with persistence and
 # causal order, softmax in one round with the dots, one ring for K and V, O in Q's place, lengths in memory; backward
 # with dQ added up and without; on sm100 each of its schedules, on either order of the dots. Norms: rows in registers,
-# read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows. Jagged attention: an activation in the
-# softmax's place, silu under a mask of targets, both ways. Decoding from pages, with sums of parts; quantised blocks.
-# Exchanged operands, loads by threads, drawn items, scales of blocks; backward of attention packed, and on sm100.
+# read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows. Jagged attention: an activation
+# in the softmax's place, silu under a mask of targets, both ways. Decoding from pages, with sums of parts; quantised
+# blocks. Exchanged operands, loads by threads, drawn items, scales of blocks; backward of attention packed, and on
+# sm100.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -77,7 +78,7 @@ GENERATED = (
     "hopper_gdpa_bwd/hopper_gdpa_bwd_hardswish_none",
     "hopper_hstu/hopper_hstu_causal_no_targets_contextual_max_attn_len_no_min_full_attn",
     "hopper_hstu_bwd/hopper_hstu_bwd_causal_no_targets_contextual_max_attn_len_no_min_full_attn",
-    "hopper_attention_decode/hopper_attention_decode_lengths",
+    "hopper_attention_decode/hopper_attention_decode_lengths_replicate1",
     "hopper_mx_quantize/hopper_mx_quantize_both",
     "hopper_gemm_any_rows/hopper_gemm_any_rows_row_row",
     "hopper_matmul/hopper_matmul_row_row_tma_cooperative_replicate1_exchange_n4_whole_after_subtiles1",
