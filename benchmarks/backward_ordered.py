@@ -102,11 +102,12 @@ def compile_all(paths: list[Path], workers: int) -> None:
 def measure(row: tuple[int, int, int, bool], folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     import torch
 
-    from benchmarks.attention_speed import _captured, _timed
+    from benchmarks.attention_speed import in_turns
+    from tlxgen.bench.gpu import Gpu
 
     batches, heads, length, causal = row
     torch.manual_seed(0)
-    given, stream = inputs_of(*row), torch.cuda.Stream()
+    given, gpu = inputs_of(*row), Gpu()
     calls: dict[str, Callable[[], Any]] = {
         n: partial(function_of(p), *given) for n, p in modules(causal, folder).items()
     }
@@ -114,15 +115,17 @@ def measure(row: tuple[int, int, int, bool], folder: Path, rounds: int) -> dict[
     calls["two kernels"] = lambda: (dq(*given), kv(*given))
     made: dict[str, dict[str, Any]] = {}
     first: Any = None
-    with torch.cuda.stream(stream):
-        for name, call in calls.items():
-            results = [call()[0] for _ in range(REPEATS)]
-            first = results[0] if first is None else first
-            error = (results[0].float() - first.float()).norm() / first.float().norm()
-            made[name] = {"bits": all(torch.equal(results[0], r) for r in results[1:]), "error": float(error)}
-        graphs = {name: _captured(call, stream) for name, call in calls.items()}
+    for name, call in calls.items():
+        results = [call()[0] for _ in range(REPEATS)]
+        first = results[0] if first is None else first
+        error = (results[0].float() - first.float()).norm() / first.float().norm()
+        made[name] = {"bits": all(torch.equal(results[0], r) for r in results[1:]), "error": float(error)}
+    timers = {name: gpu.chain([call], gpu.roughly(call)) for name, call in calls.items()} | {"link": gpu.link()}
+    us = in_turns(timers, rounds)
+    link = us.pop("link")
     flops = 10 * batches * heads * length**2 * D * (0.5 if causal else 1)
-    for name, ms in _timed(graphs, stream, rounds).items():
+    for name, found in us.items():
+        ms = (found - link) / 1e3
         made[name] |= {"ms": ms, "tflops": flops / ms / 1e9}
     return made
 
