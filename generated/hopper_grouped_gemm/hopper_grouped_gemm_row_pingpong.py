@@ -42,6 +42,7 @@ CONFIGS = [
     # fmt: off
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 256, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
