@@ -390,7 +390,7 @@ def blackwell_attention_bwd_ordered_head_dim128_none_packed_prepare_kernel(
     T_Q,
     ROW_STRIDE,
 ):
-    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up and adds are counted."""
+    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row; zeros where dQ is added up and adds counted."""
     batch, head, rows, _ = rows_at(H, N_Q)
     first = tl.program_id(0) % tl.cdiv(N_Q, 128) * 128
     count = (batch * H + head) * tl.cdiv(N_Q, 128) + first // 128

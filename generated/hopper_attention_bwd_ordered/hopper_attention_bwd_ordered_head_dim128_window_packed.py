@@ -335,7 +335,7 @@ def hopper_attention_bwd_ordered_head_dim128_window_packed_prepare_kernel(
     T_Q,
     ROW_STRIDE,
 ):
-    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up and adds are counted."""
+    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row; zeros where dQ is added up and adds counted."""
     batch, head, rows, _ = rows_at(H, N_Q)
     first = tl.program_id(0) % tl.cdiv(N_Q, 64) * 64
     count = (batch * H + head) * tl.cdiv(N_Q, 64) + first // 64

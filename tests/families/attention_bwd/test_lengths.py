@@ -222,9 +222,3 @@ def test_the_reference_is_autograds_of_the_forwards(lengths: str, mask: str) -> 
     expected = torch.autograd.grad(out, [*leaves.values()], t["dout"].double())
     for (found, _), gradient in zip(problem.reference(spec_of(values), t).values(), expected, strict=True):
         torch.testing.assert_close(found, gradient.nan_to_num())
-
-
-@pytest.mark.parametrize("lengths", ["keys", "packed"])
-def test_sm100_has_dense_rows_alone(lengths: str) -> None:
-    with pytest.raises(ValueError, match="this is for sm90: on sm100 sequences are dense"):
-        spec_of({"arch": "sm100", "problem.lengths": lengths})

@@ -100,6 +100,11 @@ def test_sequences_without_a_softmax_have_no_order() -> None:
         spec_of({"arch": "sm100", "rings.dq.adds": "ordered"}, "gdpa_bwd")
 
 
+def test_above_a_head_dim_of_128_there_is_no_order() -> None:
+    with pytest.raises(ValidationError, match="above a head_dim of 128 no turn is handed on"):
+        spec_of({"problem.head_dim": 256, "rings.dq.adds": "ordered"})
+
+
 def test_of_ordered_adds_every_run_gives_the_same_bits() -> None:
     assert problem.reproducible(spec_of({"rings.dq.adds": "ordered"}), "dq")
     assert not problem.reproducible(spec_of({}), "dq")

@@ -86,8 +86,3 @@ def test_the_reference_is_autograds_of_the_forwards(lengths: str) -> None:
 )
 def test_a_fault_is_found(old: str, new: str, tmp_path: Any) -> None:
     assert run_mutant(Mutant("sink", PACKED, old, new, 0, SEQUENCES), tmp_path).seen
-
-
-def test_sm100_has_none() -> None:
-    with pytest.raises(ValueError, match="this is for sm90"):
-        spec_of({"arch": "sm100", "softmax.sink": True})

@@ -163,8 +163,9 @@ def test_a_slot_goes_back_without_a_barrier_only_if_others_tell_the_filler(
 def test_a_spec_for_sm90_is_one_for_sm100_or_says_why_not(path: Path) -> None:
     document = load(path)
     document = replace(document, data={**document.data, "arch": "sm100"})
-    # Queries for consumers of 64 rows, four tiles of D = 256 in TMEM, fp8, and what is of sm90 alone.
-    small = {f"hopper_attention_fwd_{x}" for x in ("d64", "d256", "fp8", "fp8_d256", "bias", "blocks")}
+    # Queries for consumers of 64 rows, four tiles of D = 256 in TMEM, other head sizes, fp8, and what is of sm90 alone.
+    others = ("d64", "d96", "d192_dv128", "d256", "fp8", "fp8_d256", "bias", "blocks")
+    small = {f"hopper_attention_fwd_{x}" for x in others}
     if path.stem in small:
         with pytest.raises((SpecErrors, NoVariantError)):
             AttentionFwd().kernels(document).some()

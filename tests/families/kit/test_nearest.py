@@ -56,8 +56,8 @@ CASES: dict[str, tuple[str, str, str, str, str]] = {
         "rings.kv.stages: 2 fits; so does tile.n: 64",
     ),
     "norm_fwd, registers": (
-        *("norm_fwd", "sm90", "tasks: {reduce: {warps: 4}}", "4:25"),
-        "tasks.reduce.warps: 8 fits; so does tile.n: 4096",
+        *("norm_fwd", "sm90", "tasks: {reduce: {warps: 1}}", "4:25"),
+        "tasks.reduce.warps: 2 fits; so does tile.n: 4096",
     ),
     "norm_fwd, columns": ("norm_fwd", "sm90", "tile: {n: 65536}", "4:11", "tile.n: 32768 fits"),
 }
