@@ -460,9 +460,9 @@ def blackwell_attention_bwd_2cta_ordered_head_dim64_none_prepare_kernel(
     """rowsum(O * dO) and the log-sum-exp in units of log2 of each row; zeros where dQ is added up and adds counted."""
     batch, head, rows, inside = rows_at(H, N_Q)
     first = tl.program_id(0) % tl.cdiv(N_Q, 64) * 64
-    count = (batch * H + head) * tl.cdiv(N_Q, 128) + first // 128
+    tile = (batch * H + head) * tl.cdiv(N_Q, 128) + first // 128
     if first % 128 == 0:
-        tl.store(adds_ptr + count * 2 + tl.arange(0, 2), tl.zeros((2,), tl.int32))
+        tl.store(adds_ptr + tile * 2 + tl.arange(0, 2), tl.zeros((2,), tl.int32))
     columns = tl.arange(0, 64)[None, :]
     o_ptrs = o_ptr + batch * stride_ob + head * stride_oh + rows[:, None] * stride_on + columns
     do_ptrs = do_ptr + batch * stride_dob + head * stride_doh + rows[:, None] * stride_don + columns

@@ -323,8 +323,8 @@ def hopper_attention_bwd_ordered_head_dim128_none_packed_prepare_kernel(
     """rowsum(O * dO) and the log-sum-exp in units of log2 of each row; zeros where dQ is added up and adds counted."""
     batch, head, rows, _ = rows_at(H, N_Q)
     first = tl.program_id(0) % tl.cdiv(N_Q, 64) * 64
-    count = (batch * H + head) * tl.cdiv(N_Q, 64) + first // 64
-    tl.store(adds_ptr + count * 2 + tl.arange(0, 2), tl.zeros((2,), tl.int32))
+    tile = (batch * H + head) * tl.cdiv(N_Q, 64) + first // 64
+    tl.store(adds_ptr + tile * 2 + tl.arange(0, 2), tl.zeros((2,), tl.int32))
     columns = tl.arange(0, 128)[None, :]
     q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
     numbers = head * ROW_STRIDE + first_number(q_start, batch) + rows

@@ -25,7 +25,7 @@ from tlxgen.render import environment, module
 from tlxgen.spec import load
 
 SPECS = sorted(p for p in (Path(__file__).parents[2] / "specs").glob("*.yaml") if "tuned" not in p.name)
-PROTOCOL = ("ring", "stage", "products", "signal", "meeting", "turns", "declare", "work")
+PROTOCOL = ("ring", "stage", "products", "signal", "ordered", "meeting", "turns", "declare", "work")
 HOST = ("launch", "host", "autograd")  # not device code
 MACRO = re.compile(r"\{% macro (\w+)\(")
 OPAQUE = (

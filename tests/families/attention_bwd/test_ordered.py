@@ -77,7 +77,7 @@ FAULTS = (
     Mutant("one count for all heads", DENSE, "(batch * H + head) * tl.cdiv(N_Q, 128) + row",
         "(batch * H) * tl.cdiv(N_Q, 128) + row", 0, SHAPES[DENSE]),
     Mutant("one count for both halves of a pair", PAIR, " * 2 + cta", " * 2", 0, SHAPES[PAIR]),
-    Mutant("counts not zeroed", DENSE, "tl.store(adds_ptr + count, 0)", "pass", 0, SHAPES[DENSE]),
+    Mutant("counts not zeroed", DENSE, "tl.store(adds_ptr + tile, 0)", "pass", 0, SHAPES[DENSE]),
 )  # fmt: skip
 
 

@@ -132,6 +132,11 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     if spec.schedule.fix_up == "last" and (spec.tasks.mma.replicate == 1 or spec.tasks.mma.split == "pingpong"):
         why = "of a tile that one consumer has some row is in C"
         yield Waiver(("no-round",), r"for stripe in range\(0, end", why)
+    if spec.schedule.fix_up == "last":  # 512 elements of sums are a stripe
+        stripes = tile.m * tile.n // 512 // (spec.tasks.mma.replicate if spec.tasks.mma.split == "cooperative" else 1)
+        for step in (step for step in (2, 4) if stripes <= step):
+            why = "a tile so small is fixed up in one round"
+            yield Waiver(("second-round",), rf"for stripe in range\(0, end, {step}\)", why)
     if spec.tasks.mma.exchange and tail == "whole":
         yield Waiver(("empty",), "", "a tile is stored in one piece, of which some element is in C")
     if tail == "helped":
@@ -139,7 +144,7 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     if after:
         why = "a tile has at most 32 parts, of which 16 have been added up before"
         yield Waiver(("second-round",), r"for part in range\(16, tail_parts, 16\)", why)
-    if spec.schedule.prefetch and spec.tasks.mma.replicate > 1 and _lines_of_a_worker(spec) <= 128:
+    if spec.schedule.prefetch and _lines_of_a_worker(spec) <= 128:
         why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
         yield Waiver(("second-round",), r"for first in range\(worker \* 128, rows \* LINES", why)
 
@@ -147,9 +152,12 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
 def _lines_of_a_worker(spec: GemmSpec) -> float:
     """How many lines of an operand along K a consumer prefetches: of as many tiles as there are CTAs, at most."""
     tile, cluster, (a, b) = spec.tile, spec.cluster, (spec.problem.a, spec.problem.b)
-    rows = [tile.m / cluster.n] * (a.layout == "row") + [tile.n / cluster.m] * (b.layout == "col")
+    alone = spec.tasks.mma.replicate == 1  # a CTA asks for A or for B then: of three, one for B
+    rows = [2 * tile.m / cluster.n] * (a.layout == "row") + [(3 if alone else 2) * tile.n / cluster.m] * (
+        b.layout == "col"
+    )
     lines = math.ceil(spec.schedule.prefetch * tile.k * DTYPES[a.dtype].bytes / 128)
-    return lines * max(rows, default=0) / (spec.tasks.mma.replicate / 2)  # one half of them asks for A, the other for B
+    return lines * max(rows, default=0) / spec.tasks.mma.replicate
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
-from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import Shape, Tensors, launch, random
-from tlxgen.families.kit.unseen import GRID
 
 from .spec import NormSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
 
 MEAN = 16.0  # of x, whose squares are then far larger than its variance
 EPS = 1e-5
@@ -29,11 +27,6 @@ def simulated_shapes(spec: NormSpec, constants: Mapping[str, int], sms: int) -> 
     """Problems that a CPU runs quickly: one element; ragged rows; whole rows, as long as a config's CTAs can hold."""
     m, n = spec.tile.m, spec.most
     yield from ((1, spec.step), (3 * m - m // 2, n - 3 * spec.step), (m, n))
-
-
-def unseen(spec: NormSpec) -> Iterator[Waiver]:
-    """Waivers for what no run can exercise, with reasons."""
-    yield GRID
 
 
 def inputs(spec: NormSpec, shape: Shape, device: torch.device) -> Tensors:
