@@ -22,6 +22,9 @@ _NOTHING = object()  # stands for the value at a path that a variant does not ha
 _NEXT = re.compile(r",\s*(?=[A-Za-z_][\w.]*\s*=)")  # between two settings, as the label of a variant has them
 
 
+MOST_REJECTED = 200_000  # variants that are looked at one by one; of more, `choose` builds what was asked for
+
+
 @dataclass(frozen=True)
 class Shown:
     """A variant to show. `agree` is the number of variants of its structure (or of rejected ones) that match."""
@@ -94,6 +97,8 @@ def _agreeing(kernels: Kernels, agrees: Callable[[Variant], bool]) -> list[Shown
             found.append(Shown(some[0], structure, len(some)))
     if found:
         return found
+    if kernels.rejections > MOST_REJECTED:
+        return []
     rejected = [v for v in kernels.rejected if agrees(v)]
     first = next((v for v in rejected if v.plan), next(iter(rejected), None))
     return [Shown(planned(kernels, first), None, len(rejected))] if first else []
