@@ -13,14 +13,14 @@ KERNEL_LINES = {"hopper": 235, "blackwell": 300}  # of a module's kernels and fu
 MORE = {  # by words of a module's name
     "2cta": 115,  # two CTAs load rows and columns, exchange dS and add up dQ of both
     "softcap": 20,  # under a mask: the cap, its derivative, and which of both count
-    "window": 10,  # where a tile of keys begins and ends among the queries
-    "packed": 45,  # where sequences lie, coordinates one a line
-    "keys": 10,
+    "packed": 35,  # where sequences lie, coordinates one a line
+    "keys": 5,
     "sink": 30,  # its gradient
     "ordered": 45,  # turns of CTAs at dQ, and the counts that they wait for
-    "d192": 40,  # dV's columns are of another number than dK's, and each consumer has a part of them
+    "d192": 40,  # dV has fewer columns than dK, and each consumer multiplies a part of both
     "d256": 25,
 }
+MORE_ON_BLACKWELL = {"features": 10, "keys": 5, "packed": 20}  # the load task works out bounds of its own, too
 UNBROKEN = ("    triton.Config(", "    lambda ", "        lambda ")  # black breaks no list of a lambda's parameters
 
 
@@ -42,7 +42,8 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert {name.split(".")[0] for name in imported} - {"functools"} == {"_host", "math", "torch", "triton"}
     words = path.stem.replace("no_softcap", "").split("_")
-    more = sum(lines for word, lines in MORE.items() if word in words)
+    features = [MORE, MORE_ON_BLACKWELL] if words[0] == "blackwell" else [MORE]
+    more = sum(lines for feature in features for word, lines in feature.items() if word in words)
     assert kernel_lines(path.read_text()) <= KERNEL_LINES[words[0]] + more
     long = [line for line in path.read_text().splitlines() if len(line) > 120]
     assert [line for line in long if not line.startswith((*UNBROKEN, "roles "))] == []
