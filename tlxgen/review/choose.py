@@ -20,8 +20,6 @@ from tlxgen.spec.source import parse
 _SETTING = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*", re.DOTALL)
 _NOTHING = object()  # stands for the value at a path that a variant does not have
 _NEXT = re.compile(r",\s*(?=[A-Za-z_][\w.]*\s*=)")  # between two settings, as the label of a variant has them
-
-
 MOST_REJECTED = 200_000  # variants that are looked at one by one; of more, `choose` builds what was asked for
 
 

@@ -42,7 +42,7 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 1, 1, 40, 300
     if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
         yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
-    if getattr(spec, "ordered", False):
+    if spec.ordered:
         yield 1, 1, 1, 300, 520  # tiles of queries that several CTAs add to, under every mask
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
         yield 1, 2, 2, 40, 300

@@ -327,6 +327,11 @@ class BackwardSpec(CommonSpec):
         """Which scores count, and what their weights are, as facts."""
         raise NotImplementedError
 
+    @property
+    def ordered(self) -> bool:
+        """Whether CTAs add their parts of dQ in a fixed order. Who adds none has none."""
+        return False
+
 
 class SoftmaxBackwardSpec(BackwardSpec):
     """What the gradients of a softmax have that those of a function of each score have not."""
