@@ -73,7 +73,7 @@ def run_case(
     arch = variant.spec.arch
     module = load_module(path, arch)
     module.CONFIGS[config].kwargs.update(constants or {})
-    limits = Limits(steps=50_000)  # five times what the longest case takes: a fault that waits for ever costs no more
+    limits = Limits(steps=50_000)  # of a launch; a case of tests/sim takes 10,000 at most, in all its runs
     case = (found.family.problem(), module, variant.spec, shape, module.CONFIGS[config], numerics.compare)
     return verify_case(*case, runs, sms=sms, limits=limits, arch=arch)
 
