@@ -30,7 +30,8 @@ def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> N
         assert packaged_elsewhere == elsewhere, what
     launched = [launch for runs in seen.values() for launch in runs[0]]
     assert all(launch["stream"] == 77 and launch["parameters"] for launch in launched)
-    assert {bool(launch["attributes"]) for launch in launched} == {which == "pdl"}
+    overlapped = {bool(launch["attributes"]) for launch in launched}
+    assert overlapped == {'"launch_pdl": True' in module.read_text()} == {which in ("pdl", "layer_norm")}
 
 
 def test_what_it_says_and_refuses_alone(made: Callable[[str], Made]) -> None:
