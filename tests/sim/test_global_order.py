@@ -10,6 +10,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tests.sim import litmus_order as kernels
 from tlxgen.sim import DEVICE, RUNS, Limits, Report, Session, verify
+from tlxgen.sim.engine import FRUITLESS
 
 
 def ints(*shape: int) -> torch.Tensor:
@@ -86,8 +87,11 @@ def test_who_waits_for_nobody_is_told_of() -> None:
         flag, out = (torch.zeros(1, dtype=torch.int32, device="cuda") for _ in range(2))
         kernels.nobody_says_so[(2,)](flag, out)
 
-    found = verify(program, RUNS, limits=Limits(steps=2000))
+    found = verify(program, RUNS)
     assert found.ids == {"no-progress"}
+    assert "without a change" in found.seen[0].finding.message
+    assert found.steps < len(RUNS) * 5 * FRUITLESS  # a round of a loop and its poll, by two CTAs
+    assert verify(program, RUNS, limits=Limits(steps=100)).ids == {"no-progress"}
 
 
 def test_a_loop_that_gives_up_ends() -> None:

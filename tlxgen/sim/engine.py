@@ -23,6 +23,7 @@ from .watch import Barrier, Watch
 Schedule = Literal["random", "starved", "lazy", "eager"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 STARVED_SHARE = 0.15  # share of tasks and events that `starved` holds back until no other can run
+FRUITLESS = 1000  # rounds of polls without a change, while no other actor is left, after which a loop does not give up
 
 
 class Chooser(Protocol):
@@ -87,6 +88,7 @@ class Hub:
         self._ready: list[Task] = []
         self._events: list[Event] = []  # events that may complete now
         self._looking: list[Task] = []  # tasks that poll for a change by another task
+        self._fruitless = 0  # rounds of their polls since anything else happened
         self._hub = getcurrent()
         if watch is not None:
             watch.attach(self)
@@ -141,6 +143,7 @@ class Hub:
     def pause(self) -> None:
         """A point at which the scheduler may switch to other tasks and events."""
         self.tick()
+        self._fruitless = 0
         self._ready.append(self.current)
         self._hub.switch()
 
@@ -152,6 +155,19 @@ class Hub:
 
     def changed(self) -> None:
         """Makes tasks that poll for a change ready again."""
+        self._fruitless = 0
+        self._ready += self._looking
+        self._looking.clear()
+
+    def _poll_again(self) -> None:
+        """Makes polling tasks ready although nothing has changed, as no other actor is left: their loops may give up.
+
+        After FRUITLESS such rounds the run ends, since they would poll until the limit of steps.
+        """
+        self._fruitless += 1
+        if self._fruitless == FRUITLESS:
+            text = f"polls for what no other task is left to do, {FRUITLESS} times without a change"
+            self.findings.stop("no-progress", text, [task.place for task in self._looking][:3])
         self._ready += self._looking
         self._looking.clear()
 
@@ -188,6 +204,7 @@ class Hub:
 
     def wake(self, task: Task, barrier: Barrier | None = None) -> None:
         """Makes a blocked task ready; `barrier` is what it waited for."""
+        self._fruitless = 0
         task.blocked = None
         self._ready.append(task)
         if self.watch is not None:
@@ -216,6 +233,7 @@ class Hub:
 
     def _complete(self, event: Event) -> None:
         self.tick()
+        self._fruitless = 0
         event.run()
         event.done = True
         if self.watch is not None:
@@ -237,7 +255,7 @@ class Hub:
         try:
             while self._ready or self._events or self._looking:
                 if not self._ready and not self._events:
-                    self.changed()  # no other actor is left, so a polling loop may run until it gives up
+                    self._poll_again()
                 self.actor = chosen = self._chooser.choose(self._ready, self._events)
                 self.entered = False
                 if self.watch is not None:

@@ -60,7 +60,10 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
         'fence("async_shared") between what a task stores or loads itself and the TMA or MMA that comes after',
     ),
     "barrier-misuse": ("error", "waiters and arrivers of a barrier must agree on its kind and thread count"),
-    "no-progress": ("error", "bound the loop: the run reached its limit of steps"),
+    "no-progress": (
+        "error",
+        "end the loop: no task is left to change what it polls for, or the run reached its limit of steps",
+    ),
     "kernel-error": ("error", "the kernel's own Python raised: it would not compile either"),
 }
 
