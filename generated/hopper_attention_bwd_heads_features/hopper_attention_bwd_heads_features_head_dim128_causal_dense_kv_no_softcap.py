@@ -134,7 +134,6 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap_k
     kv_head = head // (H // H_KV)  # other heads of Q have it, too, on other CTAs
     # The first tile of queries that sees one of the keys.
     first = max(key - N_K + N_Q, 0) // 64 * 64
-    row = first
     steps = max(tl.cdiv(N_Q - first, 64), 0)
 
     with tlx.async_tasks():
@@ -145,6 +144,7 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap_k
             tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
             for count in range(steps + 1):
+                row = first + count * 64
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
@@ -156,7 +156,6 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap_k
                     tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
                     tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
                     tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
-                row += 64
 
         # MMA: dK and dV of 64 keys a replica. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -172,6 +171,7 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap_k
             scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
             scores = tlx.async_dot_wait(0, scores)
             for count in range(steps):
+                row = first + count * 64
                 q_slot = count % Q_STAGES
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
@@ -192,8 +192,11 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap_k
                 dk = tlx.async_dot_wait(1, dk)
                 tlx.barrier_arrive(q_empty[q_slot])  # release
                 scores = tlx.async_dot_wait(0, scores)
-                row += 64
 
+            # Found again, so that registers do not keep it through the loop.
+            batch, head, key = item_at(tl.program_id(0), B, H, N_K, GROUP_H)
+            kv_head = head // (H // H_KV)
+            key += replica * 64
             tlx.local_store(grad_tiles[replica], by_thread(dv))
             tlx.fence("async_shared")  # the TMA engine sees the stores
             tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0], store_reduce="add")

@@ -166,7 +166,6 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap
     numbers = first_number(q_start, batch)
     # From the first tile of queries that sees one of the keys to the last.
     first = max(key + n_q - n_k, 0) // 64 * 64
-    row = first
     steps = max(tl.cdiv(n_q - first, 64), 0)
 
     with tlx.async_tasks():
@@ -178,6 +177,7 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap
                 tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
                 tlx.async_descriptor_load(v_desc, v_tiles[0], ragged(k_start, n_k, kv_head, key), v_full[0])
                 for count in range(steps + 1):
+                    row = first + count * 64
                     q_slot, q_phase = ring_slot(count, Q_STAGES)
                     tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                     tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
@@ -193,7 +193,6 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap
                         tlx.async_descriptor_load(
                             delta_desc, delta_tiles[do_slot], [head, numbers + row], do_full[do_slot]
                         )
-                    row += 64
 
         # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -211,6 +210,7 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap
                 scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
                 scores = tlx.async_dot_wait(0, scores)
                 for count in range(steps):
+                    row = first + count * 64
                     q_slot = count % Q_STAGES
                     do_slot, do_phase = ring_slot(count, DO_STAGES)
                     tlx.barrier_wait(do_full[do_slot], do_phase)
@@ -247,7 +247,6 @@ def hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap
                         ragged(q_start, n_q, head, row, replica * 64),
                         store_reduce="add",
                     )
-                    row += 64
 
                 tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
                 # Found again, so that registers do not keep it through the loop.

@@ -130,7 +130,6 @@ def hopper_attention_bwd_heads_features_head_dim128_none_keys_qkv_no_softcap_ker
     batch, head, key = item_at(tl.program_id(0), H, N_K)
     kv_head = head // (H // H_KV)  # other heads of Q have it, too, on other CTAs
     n_k = tl.load(key_lengths_ptr + batch)
-    row = 0
     steps = tl.cdiv(N_Q, 64)
     steps = tl.where(key < n_k, steps, 0)  # keys past the end have no gradient
 
@@ -142,6 +141,7 @@ def hopper_attention_bwd_heads_features_head_dim128_none_keys_qkv_no_softcap_ker
             tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
             for count in range(steps + 1):
+                row = count * 64
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
@@ -153,7 +153,6 @@ def hopper_attention_bwd_heads_features_head_dim128_none_keys_qkv_no_softcap_ker
                     tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
                     tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
                     tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
-                row += 64
 
         # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -170,6 +169,7 @@ def hopper_attention_bwd_heads_features_head_dim128_none_keys_qkv_no_softcap_ker
             scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
             scores = tlx.async_dot_wait(0, scores)
             for count in range(steps):
+                row = count * 64
                 q_slot = count % Q_STAGES
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
@@ -202,9 +202,12 @@ def hopper_attention_bwd_heads_features_head_dim128_none_keys_qkv_no_softcap_ker
                 tlx.async_descriptor_store(
                     dq_desc, dq_tiles[replica * 2 + count % 2], [batch, head, row, replica * 64], store_reduce="add"
                 )
-                row += 64
 
             tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
+            # Found again, so that registers do not keep it through the loop.
+            batch, head, key = item_at(tl.program_id(0), H, N_K)
+            kv_head = head // (H // H_KV)
+            key += replica * 64
             tlx.local_store(grad_tiles[replica], by_thread(dv))
             tlx.fence("async_shared")  # the TMA engine sees the stores
             tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0], store_reduce="add")

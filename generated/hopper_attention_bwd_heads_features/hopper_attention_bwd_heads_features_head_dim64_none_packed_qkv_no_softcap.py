@@ -151,7 +151,6 @@ def hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap_ke
     q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
     k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
     numbers = first_number(q_start, batch)
-    row = 0
     steps = tl.cdiv(n_q, 128)
 
     with tlx.async_tasks():
@@ -163,6 +162,7 @@ def hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap_ke
                 tlx.barrier_expect_bytes(v_full[0], 128 * 64 * 2)
                 tlx.async_descriptor_load(v_desc, v_tiles[0], ragged(k_start, n_k, kv_head, key), v_full[0])
                 for count in range(steps):
+                    row = count * 128
                     q_slot, q_phase = ring_slot(count, Q_STAGES)
                     tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                     tlx.barrier_expect_bytes(q_full[q_slot], 128 * 64 * 2 + 128 * 4)
@@ -175,7 +175,6 @@ def hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap_ke
                         do_desc, do_tiles[do_slot], ragged(q_start, n_q, head, row), do_full[do_slot]
                     )
                     tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [head, numbers + row], do_full[do_slot])
-                    row += 128
 
         # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -189,6 +188,7 @@ def hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap_ke
                 k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 64])
                 v_rows = tlx.local_load(tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 64]))  # kept in registers
                 for count in range(steps):
+                    row = count * 128
                     q_slot, q_phase = ring_slot(count, Q_STAGES)
                     tlx.barrier_wait(q_full[q_slot], q_phase)
                     q_0 = tlx.local_slice(q_tiles[q_slot], [0, 0], [64, 64])
@@ -238,7 +238,6 @@ def hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap_ke
                         ragged(q_start, n_q, head, row + replica * 64, 0),
                         store_reduce="add",
                     )
-                    row += 128
 
                 tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
                 # Found again, so that registers do not keep it through the loop.

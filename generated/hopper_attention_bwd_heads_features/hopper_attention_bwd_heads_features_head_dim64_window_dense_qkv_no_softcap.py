@@ -141,7 +141,6 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
     # From the first tile of queries that sees one of the keys to the last.
     first = max(key + N_Q - N_K - RIGHT, 0) // 128 * 128
     stop = min(N_Q, key + N_Q - N_K + 128 + LEFT)
-    row = first
     steps = max(tl.cdiv(stop - first, 128), 0)
 
     with tlx.async_tasks():
@@ -152,6 +151,7 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
             tlx.barrier_expect_bytes(v_full[0], 128 * 64 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
             for count in range(steps):
+                row = first + count * 128
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
                 tlx.barrier_expect_bytes(q_full[q_slot], 128 * 64 * 2 + 128 * 4)
@@ -162,7 +162,6 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
                 tlx.barrier_expect_bytes(do_full[do_slot], 128 * 64 * 2 + 128 * 4)
                 tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
                 tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
-                row += 128
 
         # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -175,6 +174,7 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
             k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 64])
             v_rows = tlx.local_load(tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 64]))  # kept in registers
             for count in range(steps):
+                row = first + count * 128
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_full[q_slot], q_phase)
                 q_0 = tlx.local_slice(q_tiles[q_slot], [0, 0], [64, 64])
@@ -221,9 +221,12 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
                 tlx.async_descriptor_store(
                     dq_desc, dq_tiles[replica], [batch, head, row + replica * 64, 0], store_reduce="add"
                 )
-                row += 128
 
             tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
+            # Found again, so that registers do not keep it through the loop.
+            batch, head, key = item_at(tl.program_id(0), H, N_K)
+            kv_head = head // (H // H_KV)
+            key += replica * 64
             tlx.local_store(grad_tiles[replica], by_thread(dv))
             tlx.fence("async_shared")  # the TMA engine sees the stores
             tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0], store_reduce="add")
