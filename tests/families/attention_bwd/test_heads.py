@@ -47,21 +47,21 @@ FAULTS = (
     Mutant("columns as they are", APART, "by_thread(dv)", "dv", 0, SHARED),
     # Sums that do not begin at zero.
     Mutant("no zeros", APART, "tl.store(key_sum_ptrs", "(key_sum_ptrs", 0, SHARED),
-    Mutant("zeros for dK alone", APART, "            2 * batches * n_k * kv_heads", "            batches * n_k * kv_heads", 0, SHARED),
+    Mutant("zeros for dK alone", APART, "2 * batches * n_k * kv_heads", "batches * n_k * kv_heads", 0, SHARED),
     Mutant("no zeros for the last rows", APART, "tl.cdiv(KEY_SUMS, 64)", "KEY_SUMS // 64", 0, LONG),
     Mutant("zeros of a program alone", APART, "tl.cdiv(KEY_SUMS, 64), tl.num", "tl.program_id(0) + 1, tl.num", 0, LONG),
     # Whose heads they are.
     Mutant("heads mixed up", APART, "kv_head = head // (H // H_KV)", "kv_head = head % H_KV", 0, SHARED),
-    Mutant("a head of Q for each of K", APART, ") * batches * heads, 1, 1)", ") * batches * kv_heads, 1, 1)", 0, SHARED),
-    Mutant("items of heads of K", CAUSAL, "item_at(tl.program_id(0), B, H, ", "item_at(tl.program_id(0), B, H_KV, ", 0, SHARED),
+    Mutant("a head of Q for each of K", APART, "* batches * heads, 1, 1)", "* batches * kv_heads, 1, 1)", 0, SHARED),
+    Mutant("items of heads of K", CAUSAL, "program_id(0), B, H, ", "program_id(0), B, H_KV, ", 0, SHARED),
     Mutant("keys of another head", PACKED, "head // (H // H_KV)", "head % H_KV", 0, SEQUENCES, 2),
-    Mutant("found again as another", PACKED, "ragged(k_start, n_k, kv_head, key), store", "ragged(k_start, n_k, head, key), store", 0, SEQUENCES, 2),
+    Mutant("sums of a head of Q", PACKED, "kv_head, key), store", "head, key), store", 0, SEQUENCES, 2),
     # The kernel after.
     Mutant("dK not scaled", APART, "dk_ptr, scale", "dk_ptr, 1.0", 0, SHARED),
     Mutant("dV scaled", APART, "dv_ptr, 1.0", "dv_ptr, scale", 0, SHARED),
     Mutant("programs of dV as of dK", APART, "program - KEY_TILES, H_KV", "program, H_KV", 0, SHARED),
     Mutant("programs of dQ too early", APART, "program - 2 * KEY_TILES, H", "program - KEY_TILES, H", 0, SHARED),
-    Mutant("sums of dK twice", APART, '("key_sums", lambda t: t[1]), "dv"', '("key_sums", lambda t: t[0]), "dv"', 0, SHARED),
+    Mutant("dV of the sums of dK", APART, 't[1]), "dv"', 't[0]), "dv"', 0, SHARED),
 )  # fmt: skip
 
 

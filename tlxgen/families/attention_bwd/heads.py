@@ -20,8 +20,8 @@ class Schedule(SpecModel):
         "together",
         description="sm90: who walks the heads of Q that share a head of K and V.",
         json_schema_extra=choices(
-            together="The CTA of a tile of keys walks all of them: dK and dV stay in its registers to the end, with the "
-            "same bits every time. Choose it where there are tiles of keys for all SMs.",
+            together="The CTA of a tile of keys walks all of them: dK and dV stay in registers, with the same bits "
+            "every time. Choose it where there are tiles of keys for all SMs.",
             apart="Each has a CTA of its own for a tile of keys, which adds its dK and dV up in fp32, as dQ is: in no "
             "fixed order, and rounded by the kernel after. Choose it for short sequences with few heads of K and V; a "
             "function that has modules of both picks by shape.",
@@ -32,7 +32,7 @@ class Schedule(SpecModel):
 def faults_of(spec: KeysSpec) -> list[Fault]:
     """Where heads apart are not to be had."""
     held = "on sm100 the sums of dK and dV are in tensor memory until all heads have been walked"
-    order = "CTAs of their own add dK and dV as they come, and adds to dQ alone have an order: rings.dq.adds must be any"
+    order = "CTAs of their own add dK and dV as they come, only adds to dQ have an order: rings.dq.adds must be any"
     wide = "above a head_dim of 128 consumers share out columns of dK and dV, which leave in pieces"
     return kit.faults.where(
         ("schedule.heads", spec.apart and spec.arch != "sm90", held),
