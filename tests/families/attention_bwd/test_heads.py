@@ -18,8 +18,10 @@ from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
 from tlxgen.families.attention_bwd.plan import BackwardFacts  # noqa: E402
 from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
+from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
 
 from .specs import plan_of, spec_of  # noqa: E402
+from .test_autograd import operands, path_of, simulated  # noqa: E402
 
 GENERATED = Path(__file__).parents[3] / "generated"
 FOLDER = "hopper_attention_bwd_heads"
@@ -130,6 +132,23 @@ def test_a_function_picks_by_shape(name: str) -> None:
     module = load_file(GENERATED / FOLDER / f"_{FOLDER}{suffix}.py")
     for shape, heads in ((FEW, "apart"), (MANY, "together"), ((64, 16, 16, 256, 256), "together")):
         assert module.pick(shape, Gpu("H100", 132))[0].__name__.endswith(f"{name}_{heads}")
+
+
+def test_the_operator_of_heads_apart_knows_its_gradients() -> None:
+    backward = load_module(path_of(f"{FOLDER}_head_dim128_causal_apart"))
+    forward = load_module(path_of("hopper_attention_fwd_causal"))
+    session = Session("random", 0)
+    for module in (backward, forward):
+        simulated(module, session)
+    attention = backward.attention(forward.hopper_attention_fwd)
+    with session.active():
+        leaves = [x.detach().to(torch.bfloat16) for x in operands()]
+        q, k, v = (x.to(DEVICE).requires_grad_() for x in leaves)
+        found = torch.autograd.grad(attention(q, k, v, is_causal=True, enable_gqa=True).sum(), (q, k, v))
+    exact = [x.double().requires_grad_() for x in leaves]
+    expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=True, enable_gqa=True)
+    for a, b in zip(found, torch.autograd.grad(expected.sum(), exact), strict=True):
+        assert float((a.double() - b).norm() / b.norm()) < 1e-2
 
 
 def test_a_key_of_the_source_alone_leaves_proofs_of_other_specs() -> None:
