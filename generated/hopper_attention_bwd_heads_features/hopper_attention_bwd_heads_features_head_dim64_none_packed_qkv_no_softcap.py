@@ -380,9 +380,9 @@ def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries of a head. It times nothing."""
+    """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     walk = triton.cdiv(n_q, 128) * 2560
-    swept = batches * kv_heads * n_k * 64 / sms  # by the kernels before and after: zeros, and sums that are rounded
+    swept = batches * kv_heads * n_k * 64 / sms  # zeros before, sums that are rounded after
     return triton.cdiv(triton.cdiv(n_k, 128) * batches * heads, sms) * (walk + 2730) + swept
 
 

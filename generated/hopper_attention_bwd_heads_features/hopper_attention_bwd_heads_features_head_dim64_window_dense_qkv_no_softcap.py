@@ -223,10 +223,6 @@ def hopper_attention_bwd_heads_features_head_dim64_window_dense_qkv_no_softcap_k
                 )
 
             tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-            # Found again, so that registers do not keep it through the loop.
-            batch, head, key = item_at(tl.program_id(0), H, N_K)
-            kv_head = head // (H // H_KV)
-            key += replica * 64
             tlx.local_store(grad_tiles[replica], by_thread(dv))
             tlx.fence("async_shared")  # the TMA engine sees the stores
             tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0], store_reduce="add")
@@ -356,9 +352,9 @@ def shape_of(q, k, v, out, lse, dout, window, scale):
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries of a head. It times nothing."""
+    """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     walk = triton.cdiv(n_q, 128) * 2560
-    swept = batches * kv_heads * n_k * 64 / sms  # by the kernels before and after: zeros, and sums that are rounded
+    swept = batches * kv_heads * n_k * 64 / sms  # zeros before, sums that are rounded after
     return triton.cdiv(triton.cdiv(n_k, 128) * batches * heads, sms) * (walk + 2730) + swept
 
 
