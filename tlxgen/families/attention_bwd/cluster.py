@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from tlxgen.families import kit
 from tlxgen.spec import Fault, SpecModel, choices
-
-if TYPE_CHECKING:
-    from .spec import AttentionBwdSpec
 
 
 class Cluster(SpecModel):
@@ -37,9 +34,8 @@ def alone(cluster: Cluster) -> list[Fault]:
     return kit.faults.foreign(("cluster", bool(cluster.model_fields_set - {"n"}) or cluster.n > 1, why))
 
 
-def pair(spec: AttentionBwdSpec) -> list[Fault]:
-    """What two CTAs cannot do, and what one alone cannot."""
-    cluster, parts, place = spec.cluster, spec.tasks.compute.parts, spec.rings.dq.reuse
+def pair(cluster: Cluster, parts: int, place: str | None, operand: str) -> list[Fault]:
+    """What two CTAs cannot do, and what one cannot: of parts of columns, dQ's place, and where dK's product reads dS."""
     alone = cluster.n == 1
     whole = "a CTA has dS of all queries in tensor memory alone: in shared memory lies that of its own, for all keys"
     beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
@@ -49,7 +45,7 @@ def pair(spec: AttentionBwdSpec) -> list[Fault]:
         ),
         *kit.faults.where(
             ("rings.dq.reuse", alone and place == "s", beside),
-            ("rings.ds.operand", not alone and spec.rings.ds.operand == "smem", whole),
+            ("rings.ds.operand", not alone and operand == "smem", whole),
             (
                 "tasks.compute.parts",
                 not alone and parts != 2,

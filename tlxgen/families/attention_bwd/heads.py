@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from pydantic import Field
 
 from tlxgen.families import kit
 from tlxgen.spec import Fault, SpecModel, choices
-
-if TYPE_CHECKING:
-    from .spec import KeysSpec
 
 
 class Schedule(SpecModel):
@@ -29,7 +26,20 @@ class Schedule(SpecModel):
     )
 
 
-def faults_of(spec: KeysSpec) -> list[Fault]:
+class Scheduled(Protocol):
+    """What of a spec decides whether heads can be apart."""
+
+    @property
+    def arch(self) -> str: ...
+    @property
+    def apart(self) -> bool: ...
+    @property
+    def ordered(self) -> bool: ...
+    @property
+    def by_columns(self) -> bool: ...
+
+
+def faults_of(spec: Scheduled) -> list[Fault]:
     """Where heads apart are not to be had."""
     held = "on sm100 the sums of dK and dV are in tensor memory until all heads have been walked"
     order = "CTAs of their own add dK and dV as they come, only adds to dQ have an order: rings.dq.adds must be any"

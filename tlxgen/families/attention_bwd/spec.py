@@ -485,7 +485,9 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
     def faults(self) -> list[Fault]:
-        ctas = cluster.pair(self) if self.arch == "sm100" else cluster.alone(self.cluster)
+        own, rings = self.cluster, self.rings
+        of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
+        ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
         return [*super().faults(), *ctas, *heads.faults_of(self)]
 
 
