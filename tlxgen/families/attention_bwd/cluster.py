@@ -35,7 +35,7 @@ def alone(cluster: Cluster) -> list[Fault]:
 
 
 def pair(cluster: Cluster, parts: int, place: str | None, operand: str) -> list[Fault]:
-    """What two CTAs cannot do, and what one cannot: of parts of columns, dQ's place, and where dK's product reads dS."""
+    """What two CTAs cannot do, and what one cannot: of parts of columns, dQ's place, where dK's product reads dS."""
     alone = cluster.n == 1
     whole = "a CTA has dS of all queries in tensor memory alone: in shared memory lies that of its own, for all keys"
     beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
