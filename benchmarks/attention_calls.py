@@ -158,6 +158,17 @@ def ours_deterministic(inputs: Inputs, folders: Path = GENERATED) -> Run:
     return run
 
 
+def ours_heads(inputs: Inputs, folders: Path = GENERATED, *, heads: str) -> Run:
+    """The backward whose heads of Q are `together` or `apart`, whatever the package would pick."""
+    p = inputs.problem
+    if p.lengths or p.d != p.dv or p.d not in (64, 128):
+        raise LookupError("no package of both schedules")
+    name = f"hopper_attention_bwd_heads_head_dim{p.d}_{'causal' if p.causal else 'none'}_{heads}"
+    package = _package(folders, "hopper_attention_bwd_heads")
+    module = importlib.import_module(f".{name}", package.__name__)
+    return functools.partial(module.hopper_attention_bwd_heads, *_operands(inputs))
+
+
 def _function(p: Problem) -> tuple[str, str]:
     """The package, and what of the function's name follows the package's."""
     causal = "_causal" if p.causal else ""

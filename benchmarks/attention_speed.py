@@ -7,7 +7,8 @@
 Each problem is drawn once for all, and every call of it runs in turns, by CUDA-graph replay in a chain with a small
 kernel after each, on inputs that are cold in L2; times are medians, less the chain without. A call that cannot be
 captured is queued eagerly (marked `eager`). FLOPs are those of seen pairs; a ratio is the peer's time over ours. `det`
-is the deterministic backward, two kernels. Decoding stands beside copies of K and V. `--also` times the packages of
+is the deterministic backward, two kernels; `together` and `apart` are the two schedules of heads that share K and V.
+Decoding stands beside copies of K and V. `--also` times the packages of
 other folders, for candidates side by side. `--random` draws the shapes of `tlxgen bench --random`, half of them causal,
 with D 64 and 128, beside torch's kernels. Child processes compile first. A record that `--resume` names is not measured
 again. The short tables come last.
@@ -51,6 +52,13 @@ WIDE = (
     (4, 16, 16, 4096, 4096, 192, 128, True),
     (4, 32, 32, 4096, 4096, 96, 96, True),
 )
+FEW = (  # tiles of keys, of a backward: heads of Q together or apart
+    (1, 40, 5, 154, 154, 128, 128, False),
+    (1, 40, 5, 154, 154, 128, 128, True),
+    (1, 32, 4, 512, 512, 128, 128, True),
+    (2, 64, 8, 256, 256, 64, 64, False),
+    (1, 64, 8, 1024, 1024, 64, 64, True),
+)
 SHORT = ((64, 16, 16, 256, 256, 128, 128, False), (8, 16, 16, 1024, 1024, 128, 128, False))  # of a backward, unmasked
 PACKED = (8192, 128, 4096, 1024, 256, 2048, 512, 6144, 384, 3072)
 DECODE = (
@@ -62,6 +70,7 @@ DECODE = (
     (8, 32, 4, 1, 4096),
 )
 PEERS = ("fa4", "cudnn", "flash")
+HEADS = ("together", "apart")
 COPIES = ("copy", "copy by kernel")
 COMPILED = ("cudnn", "flash", *COPIES)  # ahead of time, by others
 LARGE = 512 << 20  # bytes of a problem whose next launch finds nothing of itself in L2
@@ -73,7 +82,7 @@ Run = Callable[[], Any]
 def problems() -> list[Problem]:
     """The rows whose ratios are asked for."""
     made = [Problem("forward", *row) for row in (*ANCHORS, *WIDE)]
-    made += [Problem("backward", *row) for row in (*ANCHORS, *SHORT, *WIDE)]
+    made += [Problem("backward", *row) for row in (*ANCHORS, *SHORT, *FEW, *WIDE)]
     for way, d, causal in (("forward", 128, True), ("forward", 64, True), ("backward", 128, True)):
         longest = max(PACKED)
         made.append(Problem(way, len(PACKED), 16, 16, longest, longest, d, d, causal, PACKED))
@@ -110,6 +119,8 @@ def contenders(problem: Problem, also: dict[str, Path], drawn: bool) -> dict[str
         return made | {"cudnn": calls.cudnn, "flash": calls.flash}
     if problem.way == "backward":
         made["det"] = calls.ours_deterministic
+        if problem.heads > problem.kv_heads:
+            made |= {heads: functools.partial(calls.ours_heads, heads=heads) for heads in HEADS}
         made |= {f"{name} det": _from(calls.ours_deterministic, folder) for name, folder in also.items()}
     made["fa4"] = calls.fa4
     if problem.way == "decode" or problem.lengths:

@@ -407,7 +407,7 @@ def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
     from tlxgen.families.structure import constants_of
 
     told = [
-        [v.spec.model_dump(mode="json", exclude=NOT_TOLD) if v.spec else None, constants_of(v)]
+        [v.spec.model_dump(mode="json", exclude=NOT_TOLD | v.spec.in_source) if v.spec else None, constants_of(v)]
         for v in structure.variants
     ]
     parts = [digest.of_python(module.decode()), _host_code(host), json.dumps(told, sort_keys=True)]

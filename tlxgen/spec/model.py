@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -152,7 +152,13 @@ class Check(SpecModel):
 
 
 class CommonSpec(SpecModel):
-    """The keys that the specs of all families share."""
+    """The keys that the specs of all families share.
+
+    `in_source` names a family's own keys that change the source alone: neither the inputs of a problem, nor what is
+    right. A key that is new and among them leaves the simulator's records of other specs as they are.
+    """
+
+    in_source: ClassVar[frozenset[str]] = frozenset()
 
     kernel: str = Field(description="The kernel family, such as gemm.")
     name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=60), AfterValidator(_no_keyword)] = Field(

@@ -17,6 +17,7 @@ MORE = {  # by words of a module's name
     "keys": 5,
     "sink": 30,  # its gradient
     "ordered": 45,  # turns of CTAs at dQ, and the counts that they wait for
+    "heads": 25,  # apart: sums of dK and dV, zeros for them, and all three gradients rounded
     "d192": 40,  # dV has fewer columns than dK, and each consumer multiplies a part of both
     "d256": 25,
 }

@@ -63,6 +63,7 @@ AXES: dict[str, set[Any]] = {
     "softmax.softcap": {False, True},
     "softmax.sink": {False, True},
     "rings.dq.adds": {"any", "ordered"},
+    "schedule.heads": {"together", "apart"},
     "rings.q.stages": {1, 2, 3},
     "rings.do.stages": {1, 2},
     "rings.empty": {"warp", "leader"},

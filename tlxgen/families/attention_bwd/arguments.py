@@ -35,6 +35,8 @@ class Facts(Protocol):
     @property
     def ordered(self) -> bool: ...
     @property
+    def apart(self) -> bool: ...
+    @property
     def packed(self) -> bool: ...
     @property
     def sink(self) -> bool: ...
@@ -45,7 +47,7 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = Launch("kernel", tuple(_main(facts)), kept, facts.warps, (facts.ctas, 1, 1))
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
-    return main, before, *([_finish(facts)] if facts.dq else []), *([_sink()] if facts.sink else [])
+    return main, before, *([_finish(facts)] if facts.sums else []), *([_sink()] if facts.sink else [])
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -65,7 +67,7 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     if facts.dq:
         rows, columns = facts.part
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
-    yield from (_box(name, facts.dtype.signature, facts.grad, name, facts.packed) for name in ("dk", "dv"))
+    yield from _gradients(facts)
     yield from forward.addresses(facts)
     if facts.ordered:
         yield _adds()
@@ -76,7 +78,16 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield from forward.extents(facts)
     yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
     if facts.by_tile:
-        yield scalar("GROUP_H", "heads_together(n_q, kv_heads, heads)")
+        yield scalar("GROUP_H", "heads_together(n_q)" if facts.apart else "heads_together(n_q, kv_heads, heads)")
+
+
+def _gradients(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """Of dK and dV, or of the sums that heads of Q apart add theirs to."""
+    for i, name in enumerate(("dk", "dv")):
+        if facts.apart:
+            yield _box(name, "fp32", facts.grad, "key_sums", facts.packed, view=f"t[{i}]")
+        else:
+            yield _box(name, facts.dtype.signature, facts.grad, name, facts.packed)
 
 
 def matrix(name: str, of: str, facts: Facts, rows: Size | int, columns: int = 0) -> KernelArgument:
@@ -84,10 +95,12 @@ def matrix(name: str, of: str, facts: Facts, rows: Size | int, columns: int = 0)
     return _box(name, facts.dtype.signature, (rows, columns or facts.columns), of, facts.packed)
 
 
-def _box(name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool) -> KernelArgument:
+def _box(
+    name: str, element: str, box: tuple[Size | int, int], of: str, packed: bool, view: str = "t"
+) -> KernelArgument:
     if packed:
-        return descriptor(f"{name}_desc", element, (1, 1, 1, *box), of, describe="describe_ragged")
-    return descriptor(f"{name}_desc", element, (1, 1, *box), of)
+        return descriptor(f"{name}_desc", element, (1, 1, 1, *box), of, view=view, describe="describe_ragged")
+    return descriptor(f"{name}_desc", element, (1, 1, *box), of, view=view)
 
 
 def _factors(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -130,6 +143,7 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments = [address("o_ptr", kind, "out"), address("do_ptr", kind, "dout"), address("lse_ptr", "fp32", "lse")]
     arguments += numbers()
     arguments += [address("sum_ptr", "fp32", "total")] * sums
+    arguments += [address("key_sum_ptr", "fp32", "key_sums")] * facts.apart
     arguments += [_adds()] * facts.ordered
     arguments += [address("sink_ptr", "fp32", "sink"), address("part_ptr", "fp32", "parts")] * facts.sink
     arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
@@ -137,7 +151,13 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments += [s for name, of in (("o", "out"), ("do", "dout")) for s in _strides(f"stride_{name}", of, axes)]
     arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
     arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
+    arguments += [scalar("KEY_SUMS", f"2 * {_key_rows(facts)} * kv_heads", divisible=True)] * facts.apart
     return Launch("prepare_kernel", (*arguments, row_stride(facts)), (), 4)
+
+
+def _key_rows(facts: Facts) -> str:
+    """How many keys a head of K has, of all batch entries: the host's expression."""
+    return "len(k)" if facts.packed else "batches * n_k"
 
 
 def _adds() -> KernelArgument:
@@ -164,11 +184,37 @@ def _zeros() -> Iterator[KernelArgument]:
 
 
 def _finish(facts: BackwardFacts) -> Launch:
-    """The kernel that rounds the sums of dQ. Packed sequences are to it those of one batch entry."""
-    addresses = address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.dtype.signature, "dq")
-    strides = _strides("stride_", "dq", {"b": 0, "h": 1, "n": 0} if facts.packed else BHN)
-    rest = (*strides, scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
-    return Launch("finish_kernel", (*addresses, scalar("scale", _scale(facts), "fp32"), *rest), (), 4)
+    """The kernel that rounds sums. Packed sequences are to it those of one batch entry."""
+    return Launch("finish_kernel", tuple(_finish_all(facts) if facts.apart else _finish_dq(facts)), (), 4)
+
+
+def _finish_dq(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """Of the kernel that rounds the sums of dQ."""
+    yield from (address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.dtype.signature, "dq"))
+    yield scalar("scale", _scale(facts), "fp32")
+    yield from _strides("stride_", "dq", _axes(facts))
+    yield from (scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
+
+
+def _finish_all(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """The same of all gradients that are added up: programs of dK come first, then as many of dV, then those of dQ."""
+    sums = {"dq": ("total", "t"), "dk": ("key_sums", "t[0]"), "dv": ("key_sums", "t[1]")}
+    names = [name for name in sums if name in facts.sums]
+    for name in names:
+        yield address(f"{name}_sum_ptr", "fp32", sums[name][0], view=sums[name][1])
+        yield address(f"{name}_ptr", facts.dtype.signature, name)
+    yield scalar("scale", _scale(facts), "fp32")
+    for name in names:
+        yield from _strides(f"stride_{name}_", name, _axes(facts))
+    if facts.dq:
+        yield from (scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
+    yield from (scalar("H_KV", "kv_heads"), scalar("N_K", "len(k)" if facts.packed else "n_k", divisible=True))
+    yield scalar("KEY_TILES", "key_tiles")
+
+
+def _axes(facts: BackwardFacts) -> Mapping[str, int]:
+    """Axes of a gradient: packed sequences have no batch entries, and heads between their rows."""
+    return {"b": 0, "h": 1, "n": 0} if facts.packed else BHN
 
 
 def _strides(name: str, of: str, axes: Mapping[str, int]) -> Iterator[KernelArgument]:

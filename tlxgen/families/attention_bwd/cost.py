@@ -47,11 +47,12 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     facts = cast(BackwardFacts, plan.facts)
     b, h, kv, n, m = shape
     size = {p.name: int(p.value) for p in plan.parameters}
-    items = math.ceil(m / (facts.keys * facts.ctas)) * facts.ctas * b * kv
-    steps = math.ceil(n / facts.queries) * h // kv * (0.5 if facts.causal else 1.0)
+    items = math.ceil(m / (facts.keys * facts.ctas)) * facts.ctas * b * (h if facts.apart else kv)
+    steps = math.ceil(n / facts.queries) * (1 if facts.apart else h // kv) * (0.5 if facts.causal else 1.0)
     at_a_time = max(items / sms, 1.0) if facts.causal else rounds(items, sms)
     step = _tcgen05_step if facts.tensor_memory else _step
-    return at_a_time * (steps * step(facts, size) + ITEM_START)
+    swept = b * kv * m * facts.sweeping / sms
+    return at_a_time * (steps * step(facts, size) + facts.adding + ITEM_START) + swept
 
 
 def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
@@ -68,7 +69,7 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     starts = [key for key in range(0, m, facts.keys * facts.ctas) for _ in range(facts.ctas)]
     hidden = [max(0, key - shift) if facts.mask == "causal" else 0 for key in starts]
     walked = [max(0, math.ceil(n / facts.queries) - first // facts.queries) for first in hidden]
-    return work_of(b * kv, [h // kv * steps for steps in walked])
+    return work_of(b * h, walked) if facts.apart else work_of(b * kv, [h // kv * steps for steps in walked])
 
 
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tlxgen.arch import DType
+from tlxgen.arch import DTYPES, DType
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Order
@@ -13,6 +13,8 @@ from tlxgen.plan import Order
 from .steps import Round
 
 ROWS = 64
+ADDED = 24  # bytes a clock that an SM adds to sums in L2 while all do: estimated, dQ's parts alone take 13
+SWEPT = 16  # bytes a clock and SM of kernels that write zeros and read sums: estimated
 
 
 def pieces(name: str, count: int) -> tuple[str, ...]:
@@ -38,6 +40,7 @@ class GradientFacts(Weights):
     replicas: int = 1
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
     ordered: bool = False  # CTAs add their parts of dQ in the order of their keys
+    apart: bool = False  # each head of Q has CTAs of its own, which add dK and dV up
 
     @property
     def rows(self) -> int:
@@ -136,5 +139,20 @@ class BackwardFacts(GradientFacts):
 
     @property
     def by_thread(self) -> bool:
-        """Whether sums of dQ have their columns in the order in which a thread of wgmma has them."""
-        return self.dq and not self.tensor_memory
+        """Whether sums have their columns in the order in which a thread of wgmma has them."""
+        return (self.dq or self.apart) and not self.tensor_memory
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """The gradients that are added up in fp32, and rounded by the kernel after."""
+        return tuple(name for name in self.gradients if name == "dq" or self.apart)
+
+    @property
+    def adding(self) -> int:
+        """Heads apart: clocks in which a CTA adds its dK and dV to the sums of all heads."""
+        return self.apart * 2 * self.keys * self.columns * DTYPES["fp32"].bytes // ADDED
+
+    @property
+    def sweeping(self) -> int:
+        """Likewise, of a key: clocks of an SM in which its sums are made zero, and read again."""
+        return self.apart * 4 * self.columns * DTYPES["fp32"].bytes // SWEPT

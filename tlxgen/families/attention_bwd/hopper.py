@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from tlxgen.arch import DTYPES, Sm90
+from tlxgen.arch import DTYPES, DType, Sm90
 from tlxgen.families.attention.common import WORKING_REGISTERS, columns_of
 from tlxgen.plan import Drain, Fill, Holds, Meeting, Reason, Ring, Role, Rule, Size, Tile
 from tlxgen.plan.rule import at_least
@@ -24,9 +24,11 @@ BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and c
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
     """The facts that sm100 has otherwise."""
-    d, element, dq = spec.columns, DTYPES[spec.problem.dtype].bytes, "dq" in spec.gradients
+    d, dq = spec.columns, "dq" in spec.gradients
     if spec.by_columns:
         return _by_columns(spec, dq)
+    tile = BLOCK * d * _leaving(spec).bytes  # of dK or dV on its way out
+    room = spec.dq_stages * BLOCK**2 * DTYPES["fp32"].bytes if dq else 2 * BLOCK * d * DTYPES[spec.problem.dtype].bytes
     return {
         "part": (BLOCK, BLOCK),
         "grad": (BLOCK, d),
@@ -35,11 +37,16 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
         "replicas": spec.tasks.mma.replicate,
         "parts": spec.queries // BLOCK,
         "dq_slots": spec.dq_stages,
-        "grads": spec.dq_stages * BLOCK * DTYPES["fp32"].bytes // (d * element) if dq else 2,
+        "grads": max(1, room // tile),
         "meet": spec.tasks.mma.meet if dq else "none",
         "ahead": spec.ahead,
         "keep": spec.kept_rows,
     }
+
+
+def _leaving(spec: KeysSpec) -> DType:
+    """The type of dK and dV on their way out: what is added up is so in fp32."""
+    return DTYPES["fp32" if spec.apart else spec.problem.dtype]
 
 
 def _by_columns(spec: KeysSpec, dq: bool) -> dict[str, Any]:
@@ -66,8 +73,13 @@ def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
     return {
         "meetings": (Meeting("ds_meeting", "mma", facts.replicas),) if facts.meet == "named" else (),
         "instruction_registers": Sm90.wgmma_registers(facts.piece if facts.by_columns else facts.columns),
-        "expected_opcodes": ("HGMMA", "UTMALDG", "UTMASTG", *(["UTMAREDG"] if facts.dq else [])),
+        "expected_opcodes": ("HGMMA", "UTMALDG", *_stores(facts)),
     }
+
+
+def _stores(facts: BackwardFacts) -> list[str]:
+    """The instructions by which gradients leave: those of which there are sums are added."""
+    return ["UTMASTG"] * (not facts.apart) + ["UTMAREDG"] * bool(facts.sums)
 
 
 def smem(spec: KeysSpec) -> int:
@@ -106,7 +118,7 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     ds: tuple[Tile, ...] = (Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q"),)
     if facts.by_columns:  # a row is a query, of which a consumer has some
         ds = tuple(Tile(name, (queries, keys), facts.dtype, of="q") for name in ("p", "ds"))
-    grad = Tile("grad", (block, Size.literal(facts.grad[1])), facts.dtype, of="dk")
+    grad = Tile("grad", (block, Size.literal(facts.grad[1])), _leaving(spec), of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
     made = [
         Ring("k", (whole["k"],), one, loads, (), item=True),

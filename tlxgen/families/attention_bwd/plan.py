@@ -68,6 +68,7 @@ def facts_of(spec: KeysSpec) -> BackwardFacts:
         gradients=spec.gradients,
         lengths=spec.lengths,
         ordered=spec.ordered,
+        apart=spec.apart,
         **spec.weights,
         **arch.decisions(spec),
     )

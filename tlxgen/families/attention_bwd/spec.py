@@ -12,23 +12,9 @@ from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-
-class Cluster(SpecModel):
-    """sm100: CTAs that walk the same queries."""
-
-    n: Literal[1, 2] = Field(
-        1,
-        description="CTAs that multiply together, along the keys: each has those of a tile, loads half of what both "
-        "multiply by, and adds up half of the rows of dQ.",
-    )
-    exchange: Literal["copy", "store"] = Field(
-        "copy",
-        description="How two CTAs send each other the half of dS that the other's rows of dQ need.",
-        json_schema_extra=choices(
-            copy="It is stored in shared memory, and copied from there in bulk.",
-            store="Each thread stores its registers into the other CTA: 16 KiB of SMEM less, more instructions.",
-        ),
-    )
+from . import cluster, heads
+from .cluster import Cluster
+from .heads import Schedule
 
 
 class Operands(SpecModel):
@@ -332,6 +318,11 @@ class BackwardSpec(CommonSpec):
         """Whether CTAs add their parts of dQ in a fixed order. Who adds none has none."""
         return False
 
+    @property
+    def apart(self) -> bool:
+        """Whether each head of Q has CTAs of its own, which add dK and dV up."""
+        return False
+
 
 class SoftmaxBackwardSpec(BackwardSpec):
     """What the gradients of a softmax have that those of a function of each score have not."""
@@ -465,11 +456,17 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
+    in_source = frozenset({"schedule"})
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
     softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
     cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
+    schedule: Schedule = Field(Schedule(), description="Which CTA does what.")
+
+    @property
+    def apart(self) -> bool:
+        return self.schedule.heads == "apart"
 
     @property
     def ctas(self) -> int:
@@ -488,7 +485,10 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return ("dq", "dk", "dv") if self.problem.gradients == "qkv" else ("dk", "dv")
 
     def faults(self) -> list[Fault]:
-        return [*super().faults(), *(_pair(self) if self.arch == "sm100" else _alone(self.cluster))]
+        own, rings = self.cluster, self.rings
+        of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
+        ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
+        return [*super().faults(), *ctas, *heads.faults_of(self)]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.
@@ -553,34 +553,6 @@ def _widths(spec: KeysSpec) -> list[Fault]:
         ("tasks.mma.meet", mma.meet == "named", f"{shared}: they meet on an mbarrier"),
         ("tasks.mma.keep", mma.keep not in (None, "none"), f"{shared}: none is its own, to be kept"),
     )
-
-
-def _alone(cluster: Cluster) -> list[Fault]:
-    """What a CTA on sm90 does not do."""
-    why = "this is of sm100: on sm90 a CTA adds up dQ of its keys itself"
-    return kit.faults.foreign(("cluster", bool(cluster.model_fields_set - {"n"}) or cluster.n > 1, why))
-
-
-def _pair(spec: AttentionBwdSpec) -> list[Fault]:
-    """What two CTAs cannot do, and what one alone cannot."""
-    cluster, parts, place = spec.cluster, spec.tasks.compute.parts, spec.rings.dq.reuse
-    alone = cluster.n == 1
-    whole = "a CTA has dS of all queries in tensor memory alone: in shared memory lies that of its own, for all keys"
-    beside = "beside P there is place for the dQ of two CTAs, which have half of its rows each: cluster.n is 2"
-    return [
-        *kit.faults.foreign(
-            ("cluster.exchange", alone and "exchange" in cluster.model_fields_set, "a CTA alone exchanges nothing")
-        ),
-        *kit.faults.where(
-            ("rings.dq.reuse", alone and place == "s", beside),
-            ("rings.ds.operand", not alone and spec.rings.ds.operand == "smem", whole),
-            (
-                "tasks.compute.parts",
-                not alone and parts != 2,
-                f"a part for each of 2 CTAs, which it is sent to: not {parts}",
-            ),
-        ),
-    ]
 
 
 def _blackwell(spec: KeysSpec) -> list[Fault]:
