@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("tlxgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # both read the clock
 settings.load_profile("tlxgen")
@@ -19,13 +21,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup` a file's tests stay together, as what they share is made once a process; those of
-    generated modules, which take longest, stay together by the folder of the module."""
-    for item in items:
-        name = item.callspec.params["name"] if GENERATED in item.nodeid else ""  # type: ignore[attr-defined]
-        item.add_marker(pytest.mark.xdist_group(f"{item.path.relative_to(item.config.rootpath)} {name}".strip()))
+class ByFile(LoadScopeScheduling):
+    """A file's tests stay together, as what they share is made once a process; those of generated modules, which take
+    longest, stay together by the folder of the module.
+
+    Marks of xdist_group would say the same, but xdist 3.8 does not see them under pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """The name of what is run together with a test."""
+    file, _, test = nodeid.partition("::")
+    return f"{file} {test.partition('[')[2].partition('-')[0]}" if GENERATED in nodeid else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
