@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what editors read; below is what runs
     from ._blackwell_attention_fwd_d64_polynomial import (
         blackwell_attention_fwd_d64_polynomial as blackwell_attention_fwd_d64_polynomial_none,
     )
-    from ._blackwell_attention_fwd_d64_polynomial_causal import (
+    from .blackwell_attention_fwd_d64_polynomial_causal_polynomial32 import (
         blackwell_attention_fwd_d64_polynomial as blackwell_attention_fwd_d64_polynomial_causal,
     )
 
@@ -40,7 +40,7 @@ FUNCTIONS = {
     ),
     # problem.dtype=bf16, mask.kind=causal
     "blackwell_attention_fwd_d64_polynomial_causal": (
-        "_blackwell_attention_fwd_d64_polynomial_causal",
+        "blackwell_attention_fwd_d64_polynomial_causal_polynomial32",
         "blackwell_attention_fwd_d64_polynomial",
     ),
 }

@@ -114,10 +114,10 @@ def exp2_by_polynomial(x):
 
 @triton.jit
 def exp2(x):
-    """2**x, on the FMA units for the last 16 of 64 columns, so that the exponential unit has fewer."""
+    """2**x, on the FMA units for the first 16 of 64 columns, so that the exponential unit has fewer."""
     left, right = halves(x)
-    third, last = halves(right)
-    return joined(tl.exp2(left), joined(tl.exp2(third), exp2_by_polynomial(last)))
+    first, second = halves(left)
+    return joined(joined(exp2_by_polynomial(first), tl.exp2(second)), tl.exp2(right))
 
 
 @triton.jit

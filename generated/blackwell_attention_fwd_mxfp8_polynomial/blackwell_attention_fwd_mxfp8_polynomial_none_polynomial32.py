@@ -114,9 +114,9 @@ def exp2_by_polynomial(x):
 
 @triton.jit
 def exp2(x):
-    """2**x, on the FMA units for the last 32 of 64 columns, so that the exponential unit has fewer."""
+    """2**x, on the FMA units for the first 32 of 64 columns, so that the exponential unit has fewer."""
     left, right = halves(x)
-    return joined(tl.exp2(left), exp2_by_polynomial(right))
+    return joined(exp2_by_polynomial(left), tl.exp2(right))
 
 
 @triton.jit

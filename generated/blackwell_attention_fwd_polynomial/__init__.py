@@ -10,30 +10,19 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .blackwell_attention_fwd_polynomial_none import (
+    from .blackwell_attention_fwd_polynomial import (
         blackwell_attention_fwd_polynomial as blackwell_attention_fwd_polynomial,
     )
-    from .blackwell_attention_fwd_polynomial_none import (
+    from .blackwell_attention_fwd_polynomial import (
         blackwell_attention_fwd_polynomial as blackwell_attention_fwd_polynomial_none,
-    )
-    from .blackwell_attention_fwd_polynomial_causal import (
-        blackwell_attention_fwd_polynomial as blackwell_attention_fwd_polynomial_causal,
     )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none
-    "blackwell_attention_fwd_polynomial": (
-        "blackwell_attention_fwd_polynomial_none",
-        "blackwell_attention_fwd_polynomial",
-    ),
+    "blackwell_attention_fwd_polynomial": ("blackwell_attention_fwd_polynomial", "blackwell_attention_fwd_polynomial"),
     "blackwell_attention_fwd_polynomial_none": (
-        "blackwell_attention_fwd_polynomial_none",
         "blackwell_attention_fwd_polynomial",
-    ),
-    # mask.kind=causal
-    "blackwell_attention_fwd_polynomial_causal": (
-        "blackwell_attention_fwd_polynomial_causal",
         "blackwell_attention_fwd_polynomial",
     ),
 }
