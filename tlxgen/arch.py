@@ -82,6 +82,8 @@ class Arch:
     smem_bytes_per_clock = 128
     instructions_per_clock = 128  # a thread
     exponentials_per_clock = 16  # by MUFU
+    fma_per_clock = 128  # floats multiplied, added or both
+    fma_per_instruction = 1
     alu_per_clock = 64  # comparisons, minima, maxima and selections [CUDA programming guide: throughput of arithmetic]
     l2_bytes_per_clock = 80  # an SM's share, derived from a GEMM's launch at 1024^3, with 16 slots of 64 x 128
     dram_bytes_per_clock = 18  # 4.2 TB/s
@@ -126,6 +128,7 @@ class Sm100(Arch):
     name = "sm100"
     capability = (10, 0)
     products = 4096
+    fma_per_instruction = 2  # of f32x2 [PTX: fma, target sm_100], at the same rate of floats
     dram_bytes_per_clock = 29  # 8 TB/s over 148 SMs at 1850 MHz, as announced
     tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
     mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]

@@ -66,6 +66,21 @@ def test_a_round_of_attention() -> None:
     assert launch.round.alu == scores + rows
 
 
+def test_a_polynomial_takes_work_from_the_exponential_unit() -> None:
+    """Half of the exponentials of two groups' tiles, D = 64, against none of them."""
+    shape, name = (4, 32, 32, 4096, 4096), "blackwell_attention_fwd_d64"
+    (plain,) = counted(name, f"{name}_bf16_none", shape)
+    (half,) = counted(f"{name}_polynomial", f"{name}_polynomial_none_polynomial32", shape)
+    moved = 2 * 128 * 128 / 2
+    more = half.round - plain.round
+    assert more.exponentials == -moved
+    assert more.fma == 7 * moved  # three sums of the range reduction, three of the cubic, and times 2**n
+    assert more.alu == 2 * moved  # the clamp, and the shift into the exponent
+    assert more.instructions == (7 + 2 - 1) * moved
+    issued = {u.name: u.amount for u in units(half.round, Sm100)}["instruction issue"]
+    assert issued == half.round.instructions - half.round.fma / 2  # two floats an instruction
+
+
 def test_of_two_ctas_each_reads_half_of_b() -> None:
     spec, structure = "blackwell_gemm_2cta", "blackwell_gemm_2cta_leader_persistent"
     (launch,) = counted(spec, structure, (4096, 4096, 4096))

@@ -16,6 +16,7 @@ class Counts:
     smem_bytes: float = 0.0  # read by products, TMA stores and threads, or written by threads
     tmem_bytes: float = 0.0  # likewise
     l2_bytes: float = 0.0  # to and from global memory
+    fma: float = 0.0  # floats that are multiplied, added or both; one instruction may do two
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(self.values, other.values, strict=True)))

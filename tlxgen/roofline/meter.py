@@ -26,7 +26,7 @@ from .counts import Counts
 ACCESS = 16  # bytes that a thread reads or writes by one instruction
 WGMMA_ROWS = 64  # of one wgmma, each of which reads B
 MMA_ROWS = 128  # of D that tcgen05 computes at a time: one of 64 rows takes as long, but for those of two CTAs
-REMEMBERED = 64  # results of multiplications that a sum may take
+REMEMBERED = 64  # results of multiplications that a sum may take, and bits that a shift may
 MUFU = {"exp": 1, "exp2": 1, "log": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "sin": 1, "cos": 1, "sigmoid": 2, "erf": 1,
         "tanh": 1, "fast_expf": 1, "fast_logf": 1, "fast_log2f": 1, "rcp_rn": 1, "div": 1, "fdiv": 1, "div_rn": 1,
         "fast_dividef": 1}  # fmt: skip
@@ -55,6 +55,7 @@ class Meter:
         self.launches: dict[int, Metered] = {}
         self._now = Metered("")
         self._products: OrderedDict[int, torch.Tensor] = OrderedDict()  # that no sum has taken; held, so that ids last
+        self._bits: OrderedDict[int, torch.Tensor] = OrderedDict()  # of floats, that no shift has taken
         rules: dict[str, Callable[..., None]] = {
             "async_dot": self._dot, "async_dot_scaled": self._dot, "dot": self._mma_sync,
             "local_load": self._local, "local_store": self._local, "local_gather": self._local,
@@ -66,7 +67,7 @@ class Meter:
             "mul": self._mul, "add": self._add, "sub": self._add, "fma": self._fma,
             "max": self._compared, "min": self._compared, "argmax": self._compared, "argmin": self._compared,
             "sum": self._summed, "to": self._converted, "cast": self._converted,
-            "inline_asm_elementwise": self._asm,
+            "lshift": self._shifted, "inline_asm_elementwise": self._asm,
         }  # fmt: skip
         rules |= dict.fromkeys(SELECTIONS, self._selected)
         self._rules = rules
@@ -75,6 +76,7 @@ class Meter:
     def begin(self, launch: int, kernel: str) -> None:
         self._now = self.launches[launch] = Metered(kernel)
         self._products.clear()
+        self._bits.clear()
 
     def count(self, name: str, task: Task, arguments: tuple[Any, ...], options: Mapping[str, Any], result: Any) -> None:
         if name == "call":  # of a method
@@ -95,9 +97,7 @@ class Meter:
     def _mul(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         self._arithmetic(held, result)
         if isinstance(result, torch.Tensor) and result.is_floating_point():
-            self._products[id(result)] = result
-            if len(self._products) > REMEMBERED:
-                self._products.popitem(last=False)
+            _remember(self._products, result)
 
     def _add(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         for operand in arguments:
@@ -113,6 +113,13 @@ class Meter:
         """Of floats: integers are addresses, most of which the compiler folds into accesses."""
         if isinstance(result, torch.Tensor) and result.is_floating_point():
             held.instructions += result.numel()
+            held.fma += result.numel()
+
+    def _shifted(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
+        """Of integers that are a float's bits."""
+        if self._bits.pop(id(arguments[0]), None) is not None:
+            held.instructions += result.numel()
+            held.alu += result.numel()
 
     @staticmethod
     def _selected(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
@@ -130,12 +137,16 @@ class Meter:
     def _summed(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         if isinstance(arguments[0], torch.Tensor):
             held.instructions += arguments[0].numel()
+            held.fma += arguments[0].numel() if arguments[0].is_floating_point() else 0
 
-    @staticmethod
-    def _converted(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
+    def _converted(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         """Two results fit in a register, and come from one instruction, where the type becomes narrower."""
         value = arguments[0]
-        if not isinstance(value, torch.Tensor) or value.dtype == result.dtype or options.get("bitcast"):
+        if not isinstance(value, torch.Tensor) or value.dtype == result.dtype:
+            return
+        if options.get("bitcast"):
+            if value.is_floating_point():
+                _remember(self._bits, result)
             return
         held.instructions += result.numel() / (2 if result.dtype.itemsize < value.dtype.itemsize else 1)
 
@@ -244,6 +255,12 @@ class Meter:
         value = arguments[1] if len(arguments) > 1 else options["value"]
         mask = arguments[2] if len(arguments) > 2 else options.get("mask")
         _accessed(held, value, mask, arguments[0].dtype.itemsize)
+
+
+def _remember(known: OrderedDict[int, torch.Tensor], result: torch.Tensor) -> None:
+    known[id(result)] = result
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
 
 
 def _touch(held: Counts, view: View) -> None:

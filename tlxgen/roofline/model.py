@@ -59,11 +59,13 @@ PRODUCTS = "tensor cores"
 
 def units(counts: Counts, arch: type[Arch]) -> list[Unit]:
     """What each unit of one SM needs for the counts, at the rates of the architecture."""
+    issued = counts.instructions - counts.fma * (1 - 1 / arch.fma_per_instruction)
     rows: list[tuple[str, float, str, float | None]] = [
         (PRODUCTS, counts.products, "multiply-adds", arch.products),
         ("exponential unit", counts.exponentials, "results", arch.exponentials_per_clock),
+        ("FMA units", counts.fma, "multiply-adds", arch.fma_per_clock),
         ("ALU", counts.alu, "results", arch.alu_per_clock),
-        ("instruction issue", counts.instructions, "threads' instructions", arch.instructions_per_clock),
+        ("instruction issue", issued, "threads' instructions", arch.instructions_per_clock),
         ("SMEM", counts.smem_bytes, "bytes", arch.smem_bytes_per_clock),
         ("TMEM", counts.tmem_bytes, "bytes", None),  # no rate of it is published or measured
         ("L2", counts.l2_bytes, "bytes", arch.l2_bytes_per_clock),

@@ -24,6 +24,8 @@ TUTORIALS = {
     ("persistent", True, False): (68, 108),
     ("persistent", True, True): (112, 200),
 }
+# Polynomials need registers besides, and no tutorial has them: so much more, by how many of 64 columns they make.
+POLYNOMIAL = {0: (0, 0), 16: (0, 0), 32: (0, 20), 48: (48, 84)}
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
@@ -34,7 +36,9 @@ def test_no_more_is_spilled_than_by_the_tutorial(spec: Path) -> None:
         plan = structure.variants[0].plan
         assert plan and isinstance(plan.facts, AttentionFacts)
         facts = plan.facts
-        bar = TUTORIALS["persistent" if facts.stays else "grid", facts.overlap, facts.mask != "none"]
+        tutorial = TUTORIALS["persistent" if facts.stays else "grid", facts.overlap, facts.mask != "none"]
+        more = POLYNOMIAL[facts.polynomial]
+        bar = tutorial[0] + more[0], tutorial[1] + more[1]
         for config, kernel in structures[structure.name]["compiled"]["kernels"].items():
             spilled = kernel["spill_store_bytes"], kernel["spill_load_bytes"]
             found += 1

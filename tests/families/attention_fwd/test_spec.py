@@ -81,6 +81,7 @@ AXES: dict[str, dict[str, set[Any]]] = {
         "rings.s.slices": {1, 2, 4},
         "rings.s.arrive": {"leader", "warp"},
         "softmax.rescale": {"always", "lazy"},
+        "softmax.polynomial": {0, 16, 32, 48},
         "schedule.kind": {"grid", "persistent", "clc"},
     },
 }

@@ -31,6 +31,7 @@ def decisions(spec: ForwardSpec) -> dict[str, Any]:
         "slices": spec.rings.s.slices,
         "parts": max(1, spec.head_dim_v // COLUMNS),
         "lazy": spec.lazy,
+        "polynomial": spec.polynomial,
         "store_task": spec.tasks.store is not None,
         "scaled": spec.scaled,
     }

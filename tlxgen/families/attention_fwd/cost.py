@@ -26,6 +26,7 @@ from .spec import AttentionSpec, ForwardSpec
 WINDOW = (70, 33)  # keys to the left and right that a query sees in a check: fewer than a tile has
 WIDE = (270, 133)  # those of a head that is alone: some queries see all keys of a tile
 SOFTMAX_INSTRUCTIONS = 6  # a score: maximum, scale, sum, rounding, and its share of the rescaled O
+FMAS, POLYNOMIAL = 3, 7  # multiply-adds of a score: scale, sum, its share of O; and of a polynomial in place of exp2
 LEADER_RELEASE = 60  # clocks of a release that syncs the task
 PAIRED = 0.25  # of a softmax: what stays bare when the products of another consumer, or of this one, run under it
 
@@ -106,8 +107,14 @@ def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:
     read = facts.replicas * block_n * (columns + columns_v)
     read += 0 if facts.keep_q else block_m * columns
     smem = read * facts.dtype.bytes / Arch.smem_bytes_per_clock
-    softmax = block_m * block_n * (1 / Arch.exponentials_per_clock + SOFTMAX_INSTRUCTIONS / Arch.instructions_per_clock)
+    softmax = block_m * block_n * (_exponential(facts) + SOFTMAX_INSTRUCTIONS / Arch.instructions_per_clock)
     bare = (1 if facts.overlap else 2) * (1 if plan.turns else 1.5) * PAIRED / facts.replicas
     releases = 2 * LEADER_RELEASE * any(r.empty == "leader" and r.name in "kv" for r in plan.rings)
     step = max(multiply, smem, softmax) + bare * softmax + releases
     return step + stall(size["KV_STAGES"], step)
+
+
+def _exponential(facts: AttentionFacts) -> float:
+    """Clocks of a score's exponential: of the exponential unit, or of the FMA units, whichever need more."""
+    share = facts.polynomial / 64
+    return max((1 - share) / Arch.exponentials_per_clock, (FMAS + POLYNOMIAL * share) / Arch.fma_per_clock)

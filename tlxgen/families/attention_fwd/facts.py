@@ -38,6 +38,7 @@ class AttentionFacts(Weights):
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
     parts: int = 1  # of the columns of O, of which the correction holds one at a time
     lazy: bool = False  # O is rescaled only for a maximum that has risen a lot
+    polynomial: int = 0  # of each 64 columns of scores, so many exponentials are polynomials
     store_task: bool = False
     scaled: bool = False  # Q, K and V have MX scales
 

@@ -53,6 +53,11 @@ def _hopper(spec: ForwardKeys) -> list[Fault]:
         ("tasks.store", tasks.store is not None, only_sm100),
         ("rings.s", "s" in spec.rings.model_fields_set, only_sm100),
         ("softmax.rescale", spec.lazy, only_sm100),
+        (
+            "softmax.polynomial",
+            spec.polynomial,
+            "this is of sm100: the exponential unit is not the bound on sm90, where products take twice the clocks",
+        ),
         ("schedule.kind", spec.schedule.kind == "clc", "this is of sm100: sm90 has no cluster launch control"),
         ("tasks.load.default", not tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),

@@ -123,6 +123,20 @@ class Softmax(SpecModel):
             "then exceed 1 by: fewer passes over O. Choose it for long sequences.",
         ),
     )
+    polynomial: Literal[0, 16, 32, 48] = Field(
+        0,
+        description="sm100: how many of each 64 columns of scores have their exponentials computed as polynomials on "
+        "the FMA units.",
+        json_schema_extra=choices(
+            {
+                0: "None: the exponential unit computes all, to 2**-22.",
+                16: "A quarter, to a relative error of 7.5e-5, far less than bf16 rounds by. Choose it first where "
+                "exponentials take longer than products: MXFP8, and a head_dim of 64.",
+                32: "A half: the exponential unit then has as much time to spare as the FMA units lack.",
+                48: "Three quarters, which the FMA units take longer for than the exponential unit for all of them.",
+            }
+        ),
+    )
 
 
 class TileShape(SpecModel):
@@ -321,6 +335,11 @@ class ForwardKeys(CommonSpec):
         return False
 
     @property
+    def polynomial(self) -> int:
+        """Of each 64 columns of scores, how many exponentials are polynomials."""
+        return 0
+
+    @property
     def scaled(self) -> bool:
         """Whether Q, K and V have MX scales."""
         return False
@@ -356,6 +375,10 @@ class AttentionKeys(ForwardKeys):
     @property
     def lazy(self) -> bool:
         return self.softmax.rescale == "lazy"
+
+    @property
+    def polynomial(self) -> int:
+        return self.softmax.polynomial
 
     @property
     def bias(self) -> str:
