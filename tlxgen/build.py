@@ -406,12 +406,18 @@ def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
     """
     from tlxgen.families.structure import constants_of
 
-    told = [
-        [v.spec.model_dump(mode="json", exclude=NOT_TOLD | v.spec.in_source) if v.spec else None, constants_of(v)]
-        for v in structure.variants
-    ]
+    told = [[_told(v.spec) if v.spec else None, constants_of(v)] for v in structure.variants]
     parts = [digest.of_python(module.decode()), _host_code(host), json.dumps(told, sort_keys=True)]
     return digest.of_text("\n".join(parts))
+
+
+def _told(spec: Any) -> dict[str, Any]:
+    """The values of a spec on which results depend, without those that the module's source shows."""
+    values: dict[str, Any] = spec.model_dump(mode="json", exclude=NOT_TOLD)
+    for path in spec.in_source:
+        *parents, key = path.split(".")
+        functools.reduce(dict.__getitem__, parents, values).pop(key)
+    return values
 
 
 @functools.lru_cache(maxsize=8)

@@ -154,8 +154,9 @@ class Check(SpecModel):
 class CommonSpec(SpecModel):
     """The keys that the specs of all families share.
 
-    `in_source` names a family's own keys that change the source alone: neither the inputs of a problem, nor what is
-    right. A key that is new and among them leaves the simulator's records of other specs as they are.
+    `in_source` has the paths of a family's own keys of which a module's source shows the value, and on which the inputs
+    of a problem do not depend. A key that is new and among them leaves the simulator's records of other specs as they
+    are.
     """
 
     in_source: ClassVar[frozenset[str]] = frozenset()

@@ -45,6 +45,8 @@ class ForwardSpec(ForwardKeys):
 class AttentionSpec(AttentionKeys, ForwardSpec):
     """O = softmax(scale Q K^T) V."""
 
+    in_source = frozenset({"softmax.polynomial"})
+
     @model_validator(mode="before")
     @classmethod
     def _with_bias(cls, data: Any) -> Any:
