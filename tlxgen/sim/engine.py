@@ -164,12 +164,12 @@ class Hub:
 
         After FRUITLESS such rounds the run ends, since they would poll until the limit of steps.
         """
-        self._fruitless += 1
-        if self._fruitless == FRUITLESS:
-            text = f"polls for what no other task is left to do, {FRUITLESS} times without a change"
+        rounds = self._fruitless + 1
+        if rounds == FRUITLESS:
+            text = f"polled {FRUITLESS} times without a change, and no other task is left to make one"
             self.findings.stop("no-progress", text, [task.place for task in self._looking][:3])
-        self._ready += self._looking
-        self._looking.clear()
+        self.changed()
+        self._fruitless = rounds
 
     def enter(self) -> None:
         """Marks that the actor comes to a barrier. Between two barriers of a task the scheduler may switch."""
