@@ -163,10 +163,11 @@ def ours_heads(inputs: Inputs, folders: Path = GENERATED, *, heads: str) -> Run:
     p = inputs.problem
     if p.lengths or p.d != p.dv or p.d not in (64, 128):
         raise LookupError("no package of both schedules")
-    name = f"hopper_attention_bwd_heads_head_dim{p.d}_{'causal' if p.causal else 'none'}_{heads}"
-    package = _package(folders, "hopper_attention_bwd_heads")
+    spec = "hopper_attention_bwd" + ("_d64" if p.d == 64 else "")
+    name = f"{spec}_{'causal' if p.causal else 'none'}_{heads}"
+    package = _package(folders, spec)
     module = importlib.import_module(f".{name}", package.__name__)
-    return functools.partial(module.hopper_attention_bwd_heads, *_operands(inputs))
+    return functools.partial(getattr(module, spec), *_operands(inputs))
 
 
 def _function(p: Problem) -> tuple[str, str]:

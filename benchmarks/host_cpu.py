@@ -80,8 +80,8 @@ def runs(generated: Path) -> dict[str, Run]:
     short = c[:64]
     multiply = of("hopper_gemm", "hopper_gemm_cooperative")
     forward = of("hopper_attention_fwd", "hopper_attention_fwd_causal")
-    back = of("hopper_attention_bwd", "hopper_attention_bwd_causal")
-    attend = of("hopper_attention_bwd", "hopper_attention_bwd_causal", "attention")(forward)
+    back = of("hopper_attention_bwd", "hopper_attention_bwd_causal_together")
+    attend = of("hopper_attention_bwd", "hopper_attention_bwd_causal_together", "attention")(forward)
     norm = of("hopper_layer_norm", "hopper_layer_norm_grid", "hopper_layer_norm")
     normed = of("hopper_layer_norm_bwd", "hopper_layer_norm_bwd", "norm")(norm)
     out, lse = forward(q, k, v)

@@ -61,7 +61,7 @@ def function(spec: str, module: str, name: str = "") -> Any:
 def attention() -> Any:
     """The causal operator: a generated forward with its backward."""
     forward = function("hopper_attention_fwd", "hopper_attention_fwd_causal")
-    return function("hopper_attention_bwd", "hopper_attention_bwd_causal", "attention")(forward)
+    return function("hopper_attention_bwd", "hopper_attention_bwd_causal_together", "attention")(forward)
 
 
 def layer_norm() -> Any:
@@ -89,7 +89,7 @@ def plain() -> dict[str, tuple[Run, Run]]:
     a, b, c = (tensor(1024, 1024) for _ in "abc")
     q, k, v = (tensor(2, 8, 1024, 128) for _ in "qkv")
     forward = function("hopper_attention_fwd", "hopper_attention_fwd_causal")
-    backward = function("hopper_attention_bwd", "hopper_attention_bwd_causal")
+    backward = function("hopper_attention_bwd", "hopper_attention_bwd_causal_together")
     multiply, norm, w, bias, (out, lse) = gemm(), layer_norm(), tensor(1024), tensor(1024), forward(q, k, v)
     dout = torch.randn_like(out)
     like = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, True)

@@ -32,8 +32,8 @@ COMPILED = [
     ("hopper_gemm", "hopper_gemm_pingpong"),
     ("hopper_attention_fwd", "hopper_attention_fwd_none"),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_none"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_causal"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_causal_together"),
     ("hopper_rms_norm", "hopper_rms_norm_persistent"),
     ("hopper_grouped_gemm", "hopper_grouped_gemm_row_pingpong"),
     ("blackwell_gemm", "blackwell_gemm_persistent"),
@@ -44,8 +44,8 @@ MEASURED = [
     ("hopper_gemm", "hopper_gemm_pingpong", "8192x8192x4096"),
     ("hopper_attention_fwd", "hopper_attention_fwd_none", "4x16x16x4096x4096"),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal", "4x16x16x4096x4096"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_none", "4x16x16x4096x4096"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_causal", "4x16x16x4096x4096"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together", "4x16x16x4096x4096"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_causal_together", "4x16x16x4096x4096"),
 ]
 SLOWER, SUM, TIME_S = 0.05, 0.02, 480
 

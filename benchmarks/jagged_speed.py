@@ -34,8 +34,8 @@ MODULES = {
     "hstu_bwd": f"hopper_hstu_bwd/hopper_hstu_bwd{PLAIN}",
     "softmax": "hopper_attention_fwd_masks/hopper_attention_fwd_masks_none_top_left_packed",
     "softmax causal": "hopper_attention_fwd_masks/hopper_attention_fwd_masks_causal_top_left_packed",
-    "softmax_bwd": "hopper_attention_bwd/hopper_attention_bwd_none",
-    "softmax_bwd causal": "hopper_attention_bwd/hopper_attention_bwd_causal",
+    "softmax_bwd": "hopper_attention_bwd/hopper_attention_bwd_none_together",
+    "softmax_bwd causal": "hopper_attention_bwd/hopper_attention_bwd_causal_together",
 }
 Run = Callable[[], Any]
 

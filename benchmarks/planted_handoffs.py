@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from benchmarks.planted_faults import BGEMM, CLC2, CLUSTER, COOP, PING, W_2CTA, W_BFA, W_CLC, W_FA, Fault
 
-BWD = "hopper_attention_bwd/hopper_attention_bwd_causal"
+BWD = "hopper_attention_bwd/hopper_attention_bwd_causal_together"
 BFWD_CAUSAL = "blackwell_attention_fwd/blackwell_attention_fwd_causal"
 CLUSTER_K = "hopper_gemm_cluster_k/hopper_gemm_cluster_k_k2_persistent_cooperative"
 GROUPED = "hopper_grouped_gemm/hopper_grouped_gemm_row_pingpong"

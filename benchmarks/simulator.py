@@ -42,7 +42,7 @@ Shape = tuple[int, ...]
 KERNELS: tuple[tuple[str, str, Shape], ...] = (  # spec, structure, problem
     ("hopper_gemm", "hopper_gemm_cooperative", (512, 512, 256)),
     ("hopper_attention_fwd", "hopper_attention_fwd_none", (1, 2, 2, 512, 512)),
-    ("hopper_attention_bwd", "hopper_attention_bwd_none", (1, 2, 2, 256, 256)),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together", (1, 2, 2, 256, 256)),
 )
 KINDS = ("races", "no races", "races, traced", "races, order")
 COUNTED_RUNS = 3  # whose instructions are counted

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_bwd_none import hopper_attention_bwd as hopper_attention_bwd
-    from .hopper_attention_bwd_none import attention as attention
-    from .hopper_attention_bwd_none import hopper_attention_bwd as hopper_attention_bwd_none
-    from .hopper_attention_bwd_none import attention as attention_none
-    from .hopper_attention_bwd_causal import hopper_attention_bwd as hopper_attention_bwd_causal
-    from .hopper_attention_bwd_causal import attention as attention_causal
+    from ._hopper_attention_bwd import hopper_attention_bwd as hopper_attention_bwd
+    from ._hopper_attention_bwd import attention as attention
+    from ._hopper_attention_bwd import hopper_attention_bwd as hopper_attention_bwd_none
+    from ._hopper_attention_bwd import attention as attention_none
+    from ._hopper_attention_bwd_causal import hopper_attention_bwd as hopper_attention_bwd_causal
+    from ._hopper_attention_bwd_causal import attention as attention_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none
-    "hopper_attention_bwd": ("hopper_attention_bwd_none", "hopper_attention_bwd"),
-    "attention": ("hopper_attention_bwd_none", "attention"),
-    "hopper_attention_bwd_none": ("hopper_attention_bwd_none", "hopper_attention_bwd"),
-    "attention_none": ("hopper_attention_bwd_none", "attention"),
+    "hopper_attention_bwd": ("_hopper_attention_bwd", "hopper_attention_bwd"),
+    "attention": ("_hopper_attention_bwd", "attention"),
+    "hopper_attention_bwd_none": ("_hopper_attention_bwd", "hopper_attention_bwd"),
+    "attention_none": ("_hopper_attention_bwd", "attention"),
     # mask.kind=causal
-    "hopper_attention_bwd_causal": ("hopper_attention_bwd_causal", "hopper_attention_bwd"),
-    "attention_causal": ("hopper_attention_bwd_causal", "attention"),
+    "hopper_attention_bwd_causal": ("_hopper_attention_bwd_causal", "hopper_attention_bwd"),
+    "attention_causal": ("_hopper_attention_bwd_causal", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

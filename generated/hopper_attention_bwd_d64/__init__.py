@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_bwd_d64_none import hopper_attention_bwd_d64 as hopper_attention_bwd_d64
-    from .hopper_attention_bwd_d64_none import attention as attention
-    from .hopper_attention_bwd_d64_none import hopper_attention_bwd_d64 as hopper_attention_bwd_d64_none
-    from .hopper_attention_bwd_d64_none import attention as attention_none
-    from .hopper_attention_bwd_d64_causal import hopper_attention_bwd_d64 as hopper_attention_bwd_d64_causal
-    from .hopper_attention_bwd_d64_causal import attention as attention_causal
+    from ._hopper_attention_bwd_d64 import hopper_attention_bwd_d64 as hopper_attention_bwd_d64
+    from ._hopper_attention_bwd_d64 import attention as attention
+    from ._hopper_attention_bwd_d64 import hopper_attention_bwd_d64 as hopper_attention_bwd_d64_none
+    from ._hopper_attention_bwd_d64 import attention as attention_none
+    from ._hopper_attention_bwd_d64_causal import hopper_attention_bwd_d64 as hopper_attention_bwd_d64_causal
+    from ._hopper_attention_bwd_d64_causal import attention as attention_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none
-    "hopper_attention_bwd_d64": ("hopper_attention_bwd_d64_none", "hopper_attention_bwd_d64"),
-    "attention": ("hopper_attention_bwd_d64_none", "attention"),
-    "hopper_attention_bwd_d64_none": ("hopper_attention_bwd_d64_none", "hopper_attention_bwd_d64"),
-    "attention_none": ("hopper_attention_bwd_d64_none", "attention"),
+    "hopper_attention_bwd_d64": ("_hopper_attention_bwd_d64", "hopper_attention_bwd_d64"),
+    "attention": ("_hopper_attention_bwd_d64", "attention"),
+    "hopper_attention_bwd_d64_none": ("_hopper_attention_bwd_d64", "hopper_attention_bwd_d64"),
+    "attention_none": ("_hopper_attention_bwd_d64", "attention"),
     # mask.kind=causal
-    "hopper_attention_bwd_d64_causal": ("hopper_attention_bwd_d64_causal", "hopper_attention_bwd_d64"),
-    "attention_causal": ("hopper_attention_bwd_d64_causal", "attention"),
+    "hopper_attention_bwd_d64_causal": ("_hopper_attention_bwd_d64_causal", "hopper_attention_bwd_d64"),
+    "attention_causal": ("_hopper_attention_bwd_d64_causal", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -80,7 +80,7 @@ def test_a_forward_alone_says_that_it_knows_no_gradients() -> None:
 def test_the_operator_of_a_generated_backward_gets_the_arguments_that_it_checks() -> None:
     pytest.importorskip("triton.language.extra.tlx")
     forward_of = load_file(ROOT / "generated" / "hopper_attention_fwd" / "hopper_attention_fwd_causal.py")
-    backward = load_file(ROOT / "generated" / "hopper_attention_bwd" / "hopper_attention_bwd_causal.py")
+    backward = load_file(ROOT / "generated" / "hopper_attention_bwd" / "hopper_attention_bwd_causal_together.py")
     kernel = backward.attention(forward_of.hopper_attention_fwd)
     assert options_of(kernel, True) == {"is_causal": True, "enable_gqa": True}
     register_attention(NAME, causal=kernel)

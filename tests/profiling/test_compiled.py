@@ -20,7 +20,7 @@ needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, re
 CHOSEN = [
     ("hopper_gemm", "hopper_gemm_cooperative"),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_none"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together"),
     ("hopper_rms_norm", "hopper_rms_norm_grid"),
     ("hopper_grouped_gemm", "hopper_grouped_gemm_row_pingpong"),
     ("blackwell_gemm", "blackwell_gemm_persistent"),

@@ -23,7 +23,7 @@ CHOSEN = [
     ("hopper_gemm_store_task", None),
     ("hopper_gemm_prefetch", None),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
-    ("hopper_attention_bwd", "hopper_attention_bwd_causal"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_causal_together"),
     ("hopper_attention_bwd_dq", None),
     ("hopper_rms_norm", "hopper_rms_norm_staged"),
     ("hopper_layer_norm_bwd", None),

@@ -201,7 +201,7 @@ FULL = (
     "hopper_attention_fwd/hopper_attention_fwd_causal",
     "hopper_attention_fwd_masks/hopper_attention_fwd_masks_window_top_left_dense",
     "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128",
-    "hopper_attention_bwd/hopper_attention_bwd_causal",
+    "hopper_attention_bwd/hopper_attention_bwd_causal_together",
     "hopper_rms_norm/hopper_rms_norm_grid",
     "hopper_rms_norm_residual/hopper_rms_norm_residual_staged",
     "blackwell_gemm_2cta/blackwell_gemm_2cta_leader_clc",

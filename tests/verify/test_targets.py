@@ -189,7 +189,7 @@ def test_memory_that_is_not_there_is_no_fault_of_the_kernel() -> None:
 
 def test_the_attention_operator_runs_as_it_stands() -> None:
     forward = load_module(source("hopper_attention_fwd/hopper_attention_fwd_causal"))
-    backward = load_module(source("hopper_attention_bwd/hopper_attention_bwd_causal"))
+    backward = load_module(source("hopper_attention_bwd/hopper_attention_bwd_causal_together"))
 
     def program(session: Session) -> None:
         attend = backward.attention(forward.hopper_attention_fwd)

@@ -30,7 +30,7 @@ from tests.sim.support import run_mutant
 from tlxgen.sim import DEVICE, Report, Session, diagnose, verify
 
 FWD = "hopper_attention_fwd/hopper_attention_fwd_none"
-BWD = "hopper_attention_bwd/hopper_attention_bwd_none"
+BWD = "hopper_attention_bwd/hopper_attention_bwd_none_together"
 TCGEN = "blackwell_gemm/blackwell_gemm_persistent"
 NORM = "hopper_rms_norm/hopper_rms_norm_grid"
 ATTENTION = (1, 1, 1, 200, 328)

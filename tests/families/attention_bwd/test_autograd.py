@@ -68,7 +68,7 @@ def backward(
 @pytest.fixture(scope="module")
 def module() -> Iterator[ModuleType]:
     """The generated causal backward, its launches replaced by `backward`."""
-    made = load_file(path_of("hopper_attention_bwd_causal"))
+    made = load_file(path_of("hopper_attention_bwd_causal_together"))
 
     def run(q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, dout: Tensor, scale: Any, *_: Any) -> Any:
         return backward(q, k, v, out, lse, dout, scale=q.shape[-1] ** -0.5 if scale is None else scale)
@@ -234,7 +234,7 @@ def test_gradients_of_a_forward_with_a_window() -> None:
 @pytest.mark.parametrize(
     ("backward", "more"),
     [
-        ("hopper_attention_bwd_causal", ()),
+        ("hopper_attention_bwd_causal_together", ()),
         ("hopper_attention_bwd_kv_causal_head_dim128", ("hopper_attention_bwd_dq_causal_head_dim128",)),
     ],
     ids=["dq added up", "deterministic"],

@@ -13,7 +13,7 @@ from tests.sim.support import kernels, source, written  # noqa: E402
 from tlxgen.families.attention_bwd import problem  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
-PLAIN = "hopper_attention_bwd/hopper_attention_bwd_none"
+PLAIN = "hopper_attention_bwd/hopper_attention_bwd_none_together"
 LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
 DQ = "hopper_attention_bwd_dq/hopper_attention_bwd_dq_none_head_dim128"
 PACKED = "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim128_"

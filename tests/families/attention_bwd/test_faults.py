@@ -13,10 +13,10 @@ from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
 NAMED = "hopper_attention_bwd_schedules/hopper_attention_bwd_schedules_{}_named_stages1"
-AHEAD = "hopper_attention_bwd/hopper_attention_bwd_none"
+AHEAD = "hopper_attention_bwd/hopper_attention_bwd_none_together"
 PLAIN = NAMED.format("head_dim128")
 RINGS = "hopper_attention_bwd_rings/hopper_attention_bwd_rings_head_dim128"  # the fourth config: Q has the longer ring
-CAUSAL = "hopper_attention_bwd/hopper_attention_bwd_causal"
+CAUSAL = "hopper_attention_bwd/hopper_attention_bwd_causal_together"
 SMALL = NAMED.format("head_dim64")
 LOWER = "hopper_attention_bwd_masks/hopper_attention_bwd_masks_bf16_head_dim128"
 KV = "hopper_attention_bwd_kv/hopper_attention_bwd_kv_causal_head_dim64"

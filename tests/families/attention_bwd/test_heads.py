@@ -24,11 +24,12 @@ from .specs import plan_of, spec_of  # noqa: E402
 from .test_autograd import operands, path_of, simulated  # noqa: E402
 
 GENERATED = Path(__file__).parents[3] / "generated"
-FOLDER = "hopper_attention_bwd_heads"
-APART = f"{FOLDER}/{FOLDER}_head_dim128_none_apart"
-CAUSAL = f"{FOLDER}/{FOLDER}_head_dim64_causal_apart"
-PACKED = f"{FOLDER}_features/{FOLDER}_features_head_dim128_causal_packed_qkv_no_softcap"
-KV = f"{FOLDER}_features/{FOLDER}_features_head_dim128_causal_dense_kv_no_softcap"
+FOLDER = "hopper_attention_bwd"
+APART = f"{FOLDER}/{FOLDER}_none_apart"
+CAUSAL = f"{FOLDER}_d64/{FOLDER}_d64_causal_apart"
+FEATURES = f"{FOLDER}_heads_features/{FOLDER}_heads_features"
+PACKED = f"{FEATURES}_head_dim128_causal_packed_qkv_no_softcap"
+KV = f"{FEATURES}_head_dim128_causal_dense_kv_no_softcap"
 SHARED = (1, 4, 2, 130, 200)  # heads that share K and V, ragged, a tile of keys whose sums several CTAs add to
 LONG = (1, 1, 1, 40, 300)  # more rows of sums than programs that make them zero
 SEQUENCES = (4, 4, 2, 150, 150)  # of their own lengths, the second empty
@@ -124,18 +125,16 @@ def test_few_tiles_of_keys_are_estimated_to_be_faster_apart_and_many_together() 
     assert few["together"] > 3 * few["apart"] and many["together"] < many["apart"]
 
 
-@pytest.mark.parametrize("name", ["head_dim128_none", "head_dim64_causal"])
-def test_a_function_picks_by_shape(name: str) -> None:
+@pytest.mark.parametrize(("folder", "mask"), [(FOLDER, "none"), (f"{FOLDER}_d64", "causal")])
+def test_a_function_picks_by_shape(folder: str, mask: str) -> None:
     """And so does the operator that is made of it, which is the module's own."""
-    dim, mask = name.split("_none")[0].split("_causal")[0], name.rpartition("_")[2]
-    suffix = ("" if dim == "head_dim128" else f"_{dim}") + ("" if mask == "none" else f"_{mask}")
-    module = load_file(GENERATED / FOLDER / f"_{FOLDER}{suffix}.py")
+    module = load_file(GENERATED / folder / f"_{folder}{'' if mask == 'none' else f'_{mask}'}.py")
     for shape, heads in ((FEW, "apart"), (MANY, "together"), ((64, 16, 16, 256, 256), "together")):
-        assert module.pick(shape, Gpu("H100", 132))[0].__name__.endswith(f"{name}_{heads}")
+        assert module.pick(shape, Gpu("H100", 132))[0].__name__.endswith(f"{folder}_{mask}_{heads}")
 
 
 def test_the_operator_of_heads_apart_knows_its_gradients() -> None:
-    backward = load_module(path_of(f"{FOLDER}_head_dim128_causal_apart"))
+    backward = load_module(path_of(f"{FOLDER}_causal_apart"))
     forward = load_module(path_of("hopper_attention_fwd_causal"))
     session = Session("random", 0)
     for module in (backward, forward):

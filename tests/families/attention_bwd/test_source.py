@@ -51,7 +51,7 @@ def test_a_module_is_short_and_imports_torch_and_triton_alone(path: Path) -> Non
 
 
 def test_a_kernel_has_only_what_its_spec_asks_for() -> None:
-    plain = read("hopper_attention_bwd_none")
+    plain = read("hopper_attention_bwd_none_together")
     for word in ("GROUP_H", "place =", "heads_together", "row = first"):
         assert word not in plain, word
     alone = read("hopper_attention_bwd_kv_causal_head_dim128").split("def hopper_attention_bwd_kv(")[0]
@@ -68,7 +68,7 @@ def test_a_product_stands_once_in_its_task_and_counts_of_steps_say_of_which_step
 
 
 def test_one_arrival_one_wait_and_one_fence_hand_ds_over_in_a_step() -> None:
-    for name in ("hopper_attention_bwd_causal", "hopper_attention_bwd_d64_causal"):
+    for name in ("hopper_attention_bwd_causal_together", "hopper_attention_bwd_d64_causal_together"):
         lines = [line.strip() for line in read(name).splitlines()]
         (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.barrier_arrive(ds_full["))
         assert lines[at - 1].startswith('tlx.fence("async_shared")')

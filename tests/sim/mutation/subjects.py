@@ -57,7 +57,7 @@ GENERATED = (
     "hopper_attention_fwd_schedules/hopper_attention_fwd_schedules_none_grid_no_overlap_no_turns",
     "hopper_attention_fwd_rings/hopper_attention_fwd_rings_shared_leader_q",
     "hopper_attention_fwd_masks/hopper_attention_fwd_masks_causal_bottom_right_packed",
-    "hopper_attention_bwd/hopper_attention_bwd_causal",
+    "hopper_attention_bwd/hopper_attention_bwd_causal_together",
     "hopper_attention_bwd_dq/hopper_attention_bwd_dq_none_head_dim64",
     "blackwell_gemm/blackwell_gemm_persistent",
     "blackwell_gemm_clc/blackwell_gemm_clc_warp",
