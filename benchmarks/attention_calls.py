@@ -25,7 +25,10 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """`way`: forward, backward or decode. `lengths`: of packed sequences; batch and keys are then ignored."""
+    """`way`: forward, backward or decode. `lengths`: of packed sequences; batch and keys are then ignored.
+
+    `window`: so many keys before that of its row each query sees, and none after; the last row is that of the last key.
+    """
 
     way: str
     batch: int
@@ -37,6 +40,7 @@ class Problem:
     dv: int = 128
     causal: bool = False
     lengths: tuple[int, ...] = ()
+    window: int | None = None
 
     @property
     def name(self) -> str:
@@ -46,6 +50,8 @@ class Problem:
             size = f"N{min(self.lengths)}-{max(self.lengths)} packed"
         wide = f"D{self.d}" if self.d == self.dv else f"D{self.d}/{self.dv}"
         mask = " causal" if self.causal and self.way != "decode" else ""
+        if self.window is not None:
+            mask = f" window {self.window}"
         return f"{self.way} B{self.batch} {heads} {size} {wide}{mask}"
 
     @property
@@ -54,7 +60,15 @@ class Problem:
         seen = functools.partial(pairs, mask="causal" if self.causal else "none", window=(0, 0))
         if self.lengths:
             return sum(seen(n, n, bottom_right=True) for n in self.lengths)
+        if self.window is not None:
+            return self.batch * pairs(self.n, self.keys, mask="window", bottom_right=True, window=self.sides)
         return self.batch * seen(self.n, self.keys, bottom_right=self.way == "decode")
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Keys that a query sees before and after that of its row."""
+        assert self.window is not None
+        return self.window, 0
 
     @property
     def flops(self) -> float:
@@ -73,7 +87,8 @@ class Problem:
         """What kernels are compiled for: Triton's are special for 1 and for multiples of 16."""
         sizes = (self.batch, self.heads, self.kv_heads, self.n, self.keys)
         special = tuple(1 if x == 1 else 16 if x % 16 == 0 else 0 for x in sizes)
-        return (self.way, special, self.heads // self.kv_heads, self.d, self.dv, self.causal, bool(self.lengths))
+        return (self.way, special, self.heads // self.kv_heads, self.d, self.dv, self.causal, bool(self.lengths),
+                self.window is not None)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -136,7 +151,7 @@ def ours(inputs: Inputs, folders: Path = GENERATED) -> Run:
     p = inputs.problem
     name, suffix = _function(p)
     function = _named(folders, name, suffix)
-    return functools.partial(function, *_operands(inputs))
+    return functools.partial(function, *_operands(inputs), **({} if p.window is None else {"window": p.sides}))
 
 
 def ours_deterministic(inputs: Inputs, folders: Path = GENERATED) -> Run:
@@ -185,6 +200,10 @@ def _function(p: Problem) -> tuple[str, str]:
                 return f"{base}_packed", f"_head_dim{p.d}{packed}"
             return f"{base}_masks", f"_packed{packed}"
         return f"{base}_packed", (f"_head_dim{p.d}" if p.d != 128 else "") + packed
+    if p.window is not None:
+        if p.way == "forward":
+            return f"{base}_masks", "_window_bottom_right"
+        return f"{base}_features", (f"_head_dim{p.d}" if p.d != 128 else "") + "_window_bottom_right"
     if p.d == p.dv:
         return base + ("" if p.d == 128 else f"_d{p.d}"), causal
     return f"{base}_d{p.d}_dv{p.dv}", causal
@@ -261,7 +280,7 @@ def flash_forward(inputs: Inputs) -> Run:
     v = torch.nn.functional.pad(v, (0, p.d - p.dv)) if p.dv < p.d else v
 
     def run() -> tuple[torch.Tensor, ...]:
-        found = torch.ops.aten._flash_attention_forward(q, k, v, *inputs.sums, 0.0, p.causal, False)
+        found = torch.ops.aten._flash_attention_forward(q, k, v, *inputs.sums, 0.0, p.causal, False, **_sides(p))
         out, lse = found[0][..., : p.dv], found[1]
         return (out if p.lengths else out.transpose(1, 2)), lse
 
@@ -275,21 +294,26 @@ def flash(inputs: Inputs) -> Run:
     if p.way != "backward":
         return flash_forward(inputs)
     q, k, v, out, dout = (t[x] for x in ("q", "k", "v", "out", "dout"))
-    forward = torch.ops.aten._flash_attention_forward(q, k, v, *inputs.sums, 0.0, p.causal, False)
+    forward = torch.ops.aten._flash_attention_forward(q, k, v, *inputs.sums, 0.0, p.causal, False, **_sides(p))
     fixed = (inputs.lse, *inputs.sums, 0.0, p.causal, *forward[2:4])
 
     def run() -> tuple[torch.Tensor, ...]:
-        found = torch.ops.aten._flash_attention_backward(dout, q, k, v, out, *fixed)
+        found = torch.ops.aten._flash_attention_backward(dout, q, k, v, out, *fixed, **_sides(p))
         return tuple(x if p.lengths else x.transpose(1, 2) for x in found)
 
     return run
 
 
+def _sides(p: Problem) -> dict[str, int]:
+    """FlashAttention 2's window, whose last row is that of the last key."""
+    return {} if p.window is None else dict(zip(("window_size_left", "window_size_right"), p.sides, strict=True))
+
+
 def cudnn(inputs: Inputs) -> Run:
     """cuDNN's kernel as torch calls it: with heads that share K and V if it takes them, else with copies of these."""
     p = inputs.problem
-    if p.lengths or p.way == "decode":
-        raise LookupError("torch's call of cuDNN has no packed sequences, and masks at the top left")
+    if p.lengths or p.way == "decode" or p.window is not None:
+        raise LookupError("torch's call of cuDNN has no packed sequences nor windows, and masks at the top left")
     try:
         return _cudnn(inputs, 1)
     except RuntimeError:

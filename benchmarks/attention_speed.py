@@ -1,7 +1,7 @@
 """Softmax attention of the shipped packages beside FlashAttention 4, cuDNN and FlashAttention 2, on a Hopper GPU.
 
     python -m benchmarks.attention_speed --json $OUT/attention_speed.json [--seconds 150] [--only REGEX]
-        [--random 60 --seed 0] [--also NAME=FOLDER ...] [--resume OLD.json]
+        [--random 60 --seed 0 [--mixed]] [--also NAME=FOLDER ...] [--resume OLD.json]
     python -m benchmarks.attention_speed --dry      # no GPU: ours on small problems, on the simulator
 
 Each problem is drawn once for all, and every call of it runs in turns, by CUDA-graph replay in a chain with a small
@@ -10,13 +10,14 @@ captured is queued eagerly (marked `eager`). FLOPs are those of seen pairs; a ra
 is the deterministic backward, two kernels; `together` and `apart` are the two schedules of heads that share K and V.
 Decoding stands beside copies of K and V. `--also` times the packages of
 other folders, for candidates side by side. `--random` draws the shapes of `tlxgen bench --random`, half of them causal,
-with D 64 and 128, beside torch's kernels. Child processes compile first. A record that `--resume` names is not measured
-again. The short tables come last.
+with D 64 and 128, beside torch's kernels; `--mixed` has windows, packed sequences and other head dimensions, too.
+Child processes compile first. A record that `--resume` names is not measured again. The short tables come last.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import json
 import math
@@ -89,8 +90,8 @@ def problems() -> list[Problem]:
     return made + [Problem("decode", *row, causal=True) for row in DECODE]
 
 
-def random_problems(count: int, seed: int) -> list[Problem]:
-    """`count` shapes, each in both ways."""
+def random_problems(count: int, seed: int, mixed: bool = False) -> list[Problem]:
+    """`count` shapes, each in both ways; of `mixed` ones a fifth has windows, one is packed, one of other widths."""
     from tlxgen.families.attention.drawn import drawn
 
     rng = random.Random(seed)
@@ -102,8 +103,27 @@ def random_problems(count: int, seed: int) -> list[Problem]:
         d = rng.choice((64, 128))
         causal = shape[3] == shape[4] and rng.random() < 0.5
         b, h, kv, n, keys = shape
-        found += [Problem(way, b, h, kv, n, keys, d, d, causal) for way in ("forward", "backward")]
+        one = Problem("forward", b, h, kv, n, keys, d, d, causal)
+        one = _varied(one, rng) if mixed else one
+        found += [one, dataclasses.replace(one, way="backward")]
     return found
+
+
+def _varied(one: Problem, rng: random.Random) -> Problem:
+    """The problem, or with a window, as packed sequences, or of other head dimensions."""
+    what = rng.choice(("same", "same", "window", "packed", "wide"))
+    if what == "window":  # ours of D 64 have none in the forward
+        return dataclasses.replace(
+            one, keys=max(one.n, one.keys), d=128, dv=128, causal=False, window=rng.choice((128, 512, 1024))
+        )
+    if what == "packed":
+        lengths = tuple(rng.randint(max(1, one.n // 8), one.n) for _ in range(one.batch))
+        longest = max(lengths)
+        return dataclasses.replace(one, n=longest, keys=longest, lengths=lengths, causal=rng.random() < 0.5)
+    if what == "wide":
+        d, dv = rng.choice(((96, 96), (192, 128), (256, 256)))
+        return dataclasses.replace(one, d=d, dv=dv)
+    return one
 
 
 # --- calls ----------------------------------------------------------------------------------------------------
@@ -354,6 +374,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--also", nargs="*", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--dry", action="store_true")
     return parser.parse_args()
@@ -367,7 +388,7 @@ def main() -> None:
     end = time.monotonic() + given.seconds
     also = {name: Path(folder).resolve() for name, _, folder in (text.partition("=") for text in given.also)}
     fixed = [p for p in problems() if re.search(given.only, p.name)]
-    drawn = [p for p in random_problems(given.random, given.seed) if re.search(given.only, p.name)]
+    drawn = [p for p in random_problems(given.random, given.seed, given.mixed) if re.search(given.only, p.name)]
     record = json.loads(given.resume.read_text()) if given.resume else {"rows": {}}
     for random_ones, all_ in ((False, fixed), (True, drawn)):
         todo = [p for p in all_ if p.name not in record["rows"]]
