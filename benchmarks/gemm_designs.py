@@ -1,6 +1,7 @@
 """Designs of GEMM kernels that hopper_matmul might ship, beside what it ships and cuBLAS, on shapes where it is behind.
 
     python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
+        [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--without-designs]
 
 Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
 kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dataclasses
 import functools
 import json
 import math
@@ -32,7 +34,6 @@ from tlxgen.families.gemm.model import Gpu, Kernel, Types
 
 TURNS = 5
 SHOWN = 6  # designs of a shape that are printed
-LIKELY, MOST = 1.25, 3  # of the shipped kernels: those estimated to take so many times the best, and how many of them
 HELD = 8.0  # microseconds below which the chains themselves are compared
 
 # Shapes of `benchmarks/gemm_random.py`, seeds 15 to 17, on which hopper_matmul was behind, and others of their kind.
@@ -141,6 +142,8 @@ def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
 
 
 def wanted(shape: Shape, layout: str) -> list[str]:
+    if not BEST.designs:
+        return []
     return [name for name, design in DESIGNS.items() if design.where(*shape, layout.split()[0])]
 
 
@@ -167,6 +170,29 @@ def _built(path: Path) -> str:
     except Exception as error:
         return f"{path.stem}: {type(error).__name__}: {error}"
     return ""
+
+
+@dataclasses.dataclass
+class Wanted:
+    """Which kernels are timed: of the shipped ones those estimated to take at most `likely` times the best."""
+
+    shipped: int = 3
+    likely: float = 1.25
+    designs: bool = True
+
+
+BEST = Wanted()
+
+
+def behind(record: Path, below: float, least_m: int) -> list[tuple[Shape, str]]:
+    """The shapes of a record of gemm_random, with rows that TMA can address, where a pick was behind; worst first."""
+    found = []
+    for row in json.loads(record.read_text())["rows"]:
+        (m, n, k), (a, b) = row["shape"], row["layout"].split()
+        rows_of = (k if a == "row" else m, n if b == "row" else k, n)
+        if row["ratio"] < below and m >= least_m and not any(x % 8 for x in rows_of):
+            found.append((row["ratio"], (m, n, k), row["layout"]))
+    return [(shape, layout) for _, shape, layout in sorted(found)]
 
 
 class Found(NamedTuple):
@@ -205,7 +231,7 @@ def shipped(shape: Shape, layout: str) -> Iterator[Candidate]:
     known = [c for c in _shipped() if c.module.TIMES.types == types]
     times = Times([c.kernel for c in known], types, known[0].module.RATES)(shape, gpu, pitches)
     order = sorted(range(len(known)), key=times.__getitem__)
-    likely = [i for i in order if times[i] <= LIKELY * times[order[0]]][:MOST]
+    likely = [i for i in order if times[i] <= BEST.likely * times[order[0]]][: BEST.shipped]
     if a == "col" and m <= 32:
         apart = [i for i in order if times[i] < math.inf and i not in likely]
         likely += [i for i in apart if known[i].kernel.load_by == "pointers_a" or known[i].kernel.cluster[1] == 4]
@@ -363,10 +389,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("gemm_designs.json"))
     parser.add_argument("--seconds", type=float, default=190)
     parser.add_argument("--shapes", type=int, default=len(SHAPES), help="only the first so many")
+    parser.add_argument("--behind", type=Path, help="a record of gemm_random, whose shapes are taken instead")
+    parser.add_argument("--below", type=float, default=0.93)
+    parser.add_argument("--least-m", type=int, default=1)
+    parser.add_argument("--shipped", type=int, default=3)
+    parser.add_argument("--likely", type=float, default=1.25)
+    parser.add_argument("--without-designs", action="store_true")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
     given = parser.parse_args()
     begin = time.monotonic()
-    shapes = SHAPES[: given.shapes]
+    BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, not given.without_designs
+    shapes = (behind(given.behind, given.below, given.least_m) if given.behind else [*SHAPES])[: given.shapes]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder, shapes)
