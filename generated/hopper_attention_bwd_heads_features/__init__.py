@@ -26,23 +26,11 @@ if TYPE_CHECKING:  # what editors read; below is what runs
     from .hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap import (
         attention as attention_kv_causal,
     )
-    from .hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap import (
-        hopper_attention_bwd_heads_features as hopper_attention_bwd_heads_features_packed_causal,
-    )
-    from .hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap import (
-        attention as attention_packed_causal,
-    )
     from .hopper_attention_bwd_heads_features_head_dim128_window_dense_qkv_softcap import (
         hopper_attention_bwd_heads_features as hopper_attention_bwd_heads_features_window_softcap,
     )
     from .hopper_attention_bwd_heads_features_head_dim128_window_dense_qkv_softcap import (
         attention as attention_window_softcap,
-    )
-    from .hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap import (
-        hopper_attention_bwd_heads_features as hopper_attention_bwd_heads_features_head_dim64_packed,
-    )
-    from .hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap import (
-        attention as attention_head_dim64_packed,
     )
     from .hopper_attention_bwd_heads_features_head_dim64_causal_dense_qkv_no_softcap import (
         hopper_attention_bwd_heads_features as hopper_attention_bwd_heads_features_head_dim64_causal,
@@ -83,15 +71,6 @@ FUNCTIONS = {
         "hopper_attention_bwd_heads_features",
     ),
     "attention_kv_causal": ("hopper_attention_bwd_heads_features_head_dim128_causal_dense_kv_no_softcap", "attention"),
-    # problem.head_dim=128, problem.lengths=packed, problem.gradients=qkv, mask.kind=causal, softmax.softcap=False
-    "hopper_attention_bwd_heads_features_packed_causal": (
-        "hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap",
-        "hopper_attention_bwd_heads_features",
-    ),
-    "attention_packed_causal": (
-        "hopper_attention_bwd_heads_features_head_dim128_causal_packed_qkv_no_softcap",
-        "attention",
-    ),
     # problem.head_dim=128, problem.lengths=dense, problem.gradients=qkv, mask.kind=window, softmax.softcap=True
     "hopper_attention_bwd_heads_features_window_softcap": (
         "hopper_attention_bwd_heads_features_head_dim128_window_dense_qkv_softcap",
@@ -99,15 +78,6 @@ FUNCTIONS = {
     ),
     "attention_window_softcap": (
         "hopper_attention_bwd_heads_features_head_dim128_window_dense_qkv_softcap",
-        "attention",
-    ),
-    # problem.head_dim=64, problem.lengths=packed, problem.gradients=qkv, mask.kind=none, softmax.softcap=False
-    "hopper_attention_bwd_heads_features_head_dim64_packed": (
-        "hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap",
-        "hopper_attention_bwd_heads_features",
-    ),
-    "attention_head_dim64_packed": (
-        "hopper_attention_bwd_heads_features_head_dim64_none_packed_qkv_no_softcap",
         "attention",
     ),
     # problem.head_dim=64, problem.lengths=dense, problem.gradients=qkv, mask.kind=causal, softmax.softcap=False

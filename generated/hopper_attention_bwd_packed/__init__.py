@@ -10,106 +10,91 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_bwd_packed_head_dim64_none_top_left import (
+    from ._hopper_attention_bwd_packed_head_dim64 import (
         hopper_attention_bwd_packed as hopper_attention_bwd_packed_head_dim64,
     )
-    from .hopper_attention_bwd_packed_head_dim64_none_top_left import attention as attention_head_dim64
-    from .hopper_attention_bwd_packed_head_dim64_causal_bottom_right import (
+    from ._hopper_attention_bwd_packed_head_dim64 import attention as attention_head_dim64
+    from ._hopper_attention_bwd_packed_head_dim64_causal_bottom_right import (
         hopper_attention_bwd_packed as hopper_attention_bwd_packed_head_dim64_causal_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim64_causal_bottom_right import (
+    from ._hopper_attention_bwd_packed_head_dim64_causal_bottom_right import (
         attention as attention_head_dim64_causal_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim64_window_bottom_right import (
+    from .hopper_attention_bwd_packed_head_dim64_window_bottom_right_together import (
         hopper_attention_bwd_packed as hopper_attention_bwd_packed_head_dim64_window_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim64_window_bottom_right import (
+    from .hopper_attention_bwd_packed_head_dim64_window_bottom_right_together import (
         attention as attention_head_dim64_window_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import (
-        hopper_attention_bwd_packed as hopper_attention_bwd_packed,
-    )
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import attention as attention
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import (
-        hopper_attention_bwd_packed as hopper_attention_bwd_packed_head_dim128,
-    )
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import attention as attention_head_dim128
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import (
-        hopper_attention_bwd_packed as hopper_attention_bwd_packed_none,
-    )
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import attention as attention_none
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import (
-        hopper_attention_bwd_packed as hopper_attention_bwd_packed_top_left,
-    )
-    from .hopper_attention_bwd_packed_head_dim128_none_top_left import attention as attention_top_left
-    from .hopper_attention_bwd_packed_head_dim128_causal_bottom_right import (
+    from ._hopper_attention_bwd_packed import hopper_attention_bwd_packed as hopper_attention_bwd_packed
+    from ._hopper_attention_bwd_packed import attention as attention
+    from ._hopper_attention_bwd_packed import hopper_attention_bwd_packed as hopper_attention_bwd_packed_head_dim128
+    from ._hopper_attention_bwd_packed import attention as attention_head_dim128
+    from ._hopper_attention_bwd_packed import hopper_attention_bwd_packed as hopper_attention_bwd_packed_none
+    from ._hopper_attention_bwd_packed import attention as attention_none
+    from ._hopper_attention_bwd_packed import hopper_attention_bwd_packed as hopper_attention_bwd_packed_top_left
+    from ._hopper_attention_bwd_packed import attention as attention_top_left
+    from ._hopper_attention_bwd_packed_causal_bottom_right import (
         hopper_attention_bwd_packed as hopper_attention_bwd_packed_causal_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim128_causal_bottom_right import attention as attention_causal_bottom_right
-    from .hopper_attention_bwd_packed_head_dim128_window_bottom_right import (
+    from ._hopper_attention_bwd_packed_causal_bottom_right import attention as attention_causal_bottom_right
+    from .hopper_attention_bwd_packed_head_dim128_window_bottom_right_together import (
         hopper_attention_bwd_packed as hopper_attention_bwd_packed_window_bottom_right,
     )
-    from .hopper_attention_bwd_packed_head_dim128_window_bottom_right import attention as attention_window_bottom_right
+    from .hopper_attention_bwd_packed_head_dim128_window_bottom_right_together import (
+        attention as attention_window_bottom_right,
+    )
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # problem.head_dim=64, mask.kind=none, mask.align=top_left
     "hopper_attention_bwd_packed_head_dim64": (
-        "hopper_attention_bwd_packed_head_dim64_none_top_left",
+        "_hopper_attention_bwd_packed_head_dim64",
         "hopper_attention_bwd_packed",
     ),
-    "attention_head_dim64": ("hopper_attention_bwd_packed_head_dim64_none_top_left", "attention"),
+    "attention_head_dim64": ("_hopper_attention_bwd_packed_head_dim64", "attention"),
     # problem.head_dim=64, mask.kind=causal, mask.align=bottom_right
     "hopper_attention_bwd_packed_head_dim64_causal_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim64_causal_bottom_right",
+        "_hopper_attention_bwd_packed_head_dim64_causal_bottom_right",
         "hopper_attention_bwd_packed",
     ),
     "attention_head_dim64_causal_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim64_causal_bottom_right",
+        "_hopper_attention_bwd_packed_head_dim64_causal_bottom_right",
         "attention",
     ),
     # problem.head_dim=64, mask.kind=window, mask.align=bottom_right
     "hopper_attention_bwd_packed_head_dim64_window_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim64_window_bottom_right",
+        "hopper_attention_bwd_packed_head_dim64_window_bottom_right_together",
         "hopper_attention_bwd_packed",
     ),
     "attention_head_dim64_window_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim64_window_bottom_right",
+        "hopper_attention_bwd_packed_head_dim64_window_bottom_right_together",
         "attention",
     ),
     # problem.head_dim=128, mask.kind=none, mask.align=top_left
-    "hopper_attention_bwd_packed": (
-        "hopper_attention_bwd_packed_head_dim128_none_top_left",
-        "hopper_attention_bwd_packed",
-    ),
-    "attention": ("hopper_attention_bwd_packed_head_dim128_none_top_left", "attention"),
-    "hopper_attention_bwd_packed_head_dim128": (
-        "hopper_attention_bwd_packed_head_dim128_none_top_left",
-        "hopper_attention_bwd_packed",
-    ),
-    "attention_head_dim128": ("hopper_attention_bwd_packed_head_dim128_none_top_left", "attention"),
-    "hopper_attention_bwd_packed_none": (
-        "hopper_attention_bwd_packed_head_dim128_none_top_left",
-        "hopper_attention_bwd_packed",
-    ),
-    "attention_none": ("hopper_attention_bwd_packed_head_dim128_none_top_left", "attention"),
-    "hopper_attention_bwd_packed_top_left": (
-        "hopper_attention_bwd_packed_head_dim128_none_top_left",
-        "hopper_attention_bwd_packed",
-    ),
-    "attention_top_left": ("hopper_attention_bwd_packed_head_dim128_none_top_left", "attention"),
+    "hopper_attention_bwd_packed": ("_hopper_attention_bwd_packed", "hopper_attention_bwd_packed"),
+    "attention": ("_hopper_attention_bwd_packed", "attention"),
+    "hopper_attention_bwd_packed_head_dim128": ("_hopper_attention_bwd_packed", "hopper_attention_bwd_packed"),
+    "attention_head_dim128": ("_hopper_attention_bwd_packed", "attention"),
+    "hopper_attention_bwd_packed_none": ("_hopper_attention_bwd_packed", "hopper_attention_bwd_packed"),
+    "attention_none": ("_hopper_attention_bwd_packed", "attention"),
+    "hopper_attention_bwd_packed_top_left": ("_hopper_attention_bwd_packed", "hopper_attention_bwd_packed"),
+    "attention_top_left": ("_hopper_attention_bwd_packed", "attention"),
     # problem.head_dim=128, mask.kind=causal, mask.align=bottom_right
     "hopper_attention_bwd_packed_causal_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim128_causal_bottom_right",
+        "_hopper_attention_bwd_packed_causal_bottom_right",
         "hopper_attention_bwd_packed",
     ),
-    "attention_causal_bottom_right": ("hopper_attention_bwd_packed_head_dim128_causal_bottom_right", "attention"),
+    "attention_causal_bottom_right": ("_hopper_attention_bwd_packed_causal_bottom_right", "attention"),
     # problem.head_dim=128, mask.kind=window, mask.align=bottom_right
     "hopper_attention_bwd_packed_window_bottom_right": (
-        "hopper_attention_bwd_packed_head_dim128_window_bottom_right",
+        "hopper_attention_bwd_packed_head_dim128_window_bottom_right_together",
         "hopper_attention_bwd_packed",
     ),
-    "attention_window_bottom_right": ("hopper_attention_bwd_packed_head_dim128_window_bottom_right", "attention"),
+    "attention_window_bottom_right": (
+        "hopper_attention_bwd_packed_head_dim128_window_bottom_right_together",
+        "attention",
+    ),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

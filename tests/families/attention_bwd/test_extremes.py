@@ -48,7 +48,9 @@ def test_keys_past_the_end_have_no_probability(at: str) -> None:
     assert all(error < 3e-2 for error in errors(at, source(at), (1, 1, 1, 70, 100)).values())
 
 
-@pytest.mark.parametrize("at", [f"{PACKED}none_top_left", f"{PACKED}causal_bottom_right", PACKED_DQ, KEYS])
+@pytest.mark.parametrize(
+    "at", [f"{PACKED}none_top_left_together", f"{PACKED}causal_bottom_right_together", PACKED_DQ, KEYS]
+)
 def test_keys_past_the_end_of_a_sequence_have_none(at: str) -> None:
     """Of sequences longer and shorter than a tile, and rows past the ends of their queries."""
     assert all(error < 3e-2 for error in errors(at, source(at), (4, 2, 1, 150, 100)).values())

@@ -34,7 +34,8 @@ WINDOW = (9, 3)
 def attention_of(backward: str, mask: str, lengths: str = "packed") -> tuple[Session, Any, ModuleType]:
     """What a backward makes of the forward with its mask, on a simulated GPU, and its module."""
     chip, backward = backward.split() if " " in backward else ("hopper", backward)
-    names = [f"bwd_{backward}_{mask}", f"fwd_masks_{mask}_{lengths}"]
+    together = "_together" if chip == "hopper" and backward == FUSED else ""
+    names = [f"bwd_{backward}_{mask}{together}", f"fwd_masks_{mask}_{lengths}"]
     names += [f"bwd_dq_{lengths}_{mask}"] * ("_kv" in backward)
     arch = {"hopper": "sm90", "blackwell": "sm100"}[chip]
     modules = [load_module(path_of(f"{chip}_attention_{name}"), arch) for name in names]
@@ -146,7 +147,7 @@ def test_key_lengths(backward: str, mask: str) -> None:
 
 def stood_in(mask: str) -> Any:
     """A packed backward's operator, functions of torch in the place of the kernels of both directions."""
-    module: Any = load_file(path_of(f"hopper_attention_bwd_{FUSED}_{mask}"))
+    module: Any = load_file(path_of(f"hopper_attention_bwd_{FUSED}_{mask}_together"))
 
     def attend(q: Tensor, k: Tensor, v: Tensor, of_q: Tensor, of_k: Tensor, longest: int, *rest: Any) -> Any:
         made = packed(q, k, v, of_q.diff().tolist(), of_k.diff().tolist(), mask, rest[-2])

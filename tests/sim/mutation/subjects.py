@@ -84,7 +84,7 @@ GENERATED = (
     "hopper_matmul/hopper_matmul_row_row_tma_cooperative_replicate1_exchange_n4_whole_after_subtiles1",
     "hopper_grouped_gemm_dynamic/hopper_grouped_gemm_dynamic_pingpong",
     "hopper_grouped_gemm_weights_split/hopper_grouped_gemm_weights_split",
-    "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim64_causal_bottom_right",
+    "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim64_causal_bottom_right_together",
     "blackwell_attention_bwd/blackwell_attention_bwd_causal",
     "blackwell_attention_bwd_2cta/blackwell_attention_bwd_2cta_head_dim64_none",
     "blackwell_attention_fwd_mxfp8/blackwell_attention_fwd_mxfp8_none",
