@@ -1,10 +1,11 @@
 """What instrumented kernels of this folder share: stamps of the clock, and the buffer that they go to.
 
 Written by tlxgen, the same for every folder; imports torch and triton only. Each task of each CTA has an area of its
-own in one buffer of int32: HEADER words, room for `records` records, and SLACK words more, into which a task writes
-over and over when its records are full. A record is the number of a stamp of the task in the lower 8 bits, and the
-lower 24 bits of the SM's clock above it: intervals of less than 2**24 clocks are told exactly. The numbers begin with
-1; a zero follows the last record, and after it come the global timer and the clock at the end, lower halves first.
+own in one buffer of int32: HEADER words, room for `records` words of rows, and SLACK words more, into which a task
+writes over and over when its room is full. A row is what a task executes without a branch: the number of its first
+stamp, then the lower 32 bits of the SM's clock at each of its stamps. Numbers begin with 1, and the file beside the
+module says how many stamps a row has. A zero follows the last row, and after it come the global timer and the clock at
+the end, lower halves first.
 
     with collect() as launches:
         hopper_gemm(a, b)
@@ -20,18 +21,13 @@ from pathlib import Path
 import torch
 import triton
 import triton.language as tl
+import triton.language.extra.tlx as tlx
 
-HEADER = tl.constexpr(8)  # words: 1 for a task that has begun, the SM, the global timer and the clock at the beginning
-SLACK = tl.constexpr(72)  # stamps that follow each other without a look at whether there is room, and what ends them
-RECORDS = 65536  # of a task at most, where nobody says how many
+HEADER = tl.constexpr(8)  # words: 1 + the task's first thread, the SM, the global timer and the clock at the beginning
+SLACK = tl.constexpr(72)  # the longest row, and what ends the rows
+NOBODY = tl.constexpr(-(1 << 31))  # the place of all threads of a task but its first, which is the one that stores
+RECORDS = 65536  # words of a task's rows at most, where nobody says how many
 WORDS = 1 << 26  # 256 MiB: of a buffer at most, where nobody says how many records
-
-
-@triton.jit
-def stamp(stamps_ptr, place, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
-    """Records that the clock is at the stamp `NUMBER` of a task. One thread stores, and nobody waits for that."""
-    clock = tl.inline_asm_elementwise("mov.u32 $0, %clock;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
-    tl.store(stamps_ptr + place + OFFSET, (clock << 8) + NUMBER)
 
 
 @triton.jit
@@ -46,26 +42,62 @@ def stamps_time(stamps_ptr, place, OFFSET: tl.constexpr):
 
 
 @triton.jit
-def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr):
-    """Where the first record of a task goes, and where the room for its records ends."""
+def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr, THREADS: tl.constexpr):
+    """Where the first row of a task goes, where the room for its rows ends, and a clock that nobody has read.
+
+    The first thread of a task is the one whose number THREADS divides.
+    """
     cta = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
     area = (cta * TASKS + task) * (HEADER + records + SLACK)
     sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
-    tl.store(stamps_ptr + area, 1)
+    thread = tlx.thread_id(0)
+    tl.store(stamps_ptr + area, thread + 1)
     tl.store(stamps_ptr + area + 1, sm)
     stamps_time(stamps_ptr, area, 2)
-    return area + HEADER, area + HEADER + records
+    place = tl.where(thread % THREADS == 0, area + HEADER, NOBODY)
+    return place, area + HEADER + records, 0
 
 
 @triton.jit
-def stamps_next(place, COUNT: tl.constexpr, end):
-    """Where the record after the next COUNT ones goes: from `end` on, the slack, for all that find no room."""
-    return min(place + COUNT, end)
+def stamp(stamps_ptr, place, clock, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
+    """Reads the clock at the stamp `NUMBER` of a task, the OFFSET-th of a row.
+
+    It stores what the stamp before it has read, or the number at the head of a row: a store right after the clock is
+    read would wait for it. 64 bits are read as the compiler takes %clock by a slower way.
+    """
+    return tl.inline_asm_elementwise(
+        "{.reg .u64 all; .reg .u32 high; .reg .pred own; mov.u64 all, %clock64; mov.b64 {$0, high}, all; "
+        "setp.ge.s32 own, $1, 0; @own st.global.b32 [$2+$4], $3;}",
+        "=&r,r,l,r,n",
+        [place, stamps_ptr + place, clock if OFFSET else NUMBER, OFFSET * 4],
+        dtype=tl.int32,
+        is_pure=False,
+        pack=1,
+    )
+
+
+@triton.jit
+def stamps_next(stamps_ptr, place, clock, COUNT: tl.constexpr, end):
+    """Stores the last clock of a row of COUNT stamps. Returns where the next row goes: from `end` on, the slack, for
+    all that find no room.
+
+    The comparison is another one than in a stamp: of two stores in a row under one predicate the compiler makes a
+    branch.
+    """
+    tl.inline_asm_elementwise(
+        "{.reg .pred own; setp.ge.s32 own, $1, 8; @own st.global.b32 [$2+$4], $3; mov.u32 $0, 0;}",
+        "=&r,r,l,r,n",
+        [place, stamps_ptr + place, clock, COUNT * 4],
+        dtype=tl.int32,
+        is_pure=False,
+        pack=1,
+    )
+    return min(place + (COUNT + 1), end)
 
 
 @triton.jit
 def stamps_finish(stamps_ptr, place):
-    """Ends the records of a task."""
+    """Ends the rows of a task."""
     tl.store(stamps_ptr + place, 0)
     stamps_time(stamps_ptr, place, 1)
 

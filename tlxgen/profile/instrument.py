@@ -15,30 +15,34 @@ from tlxgen.plan import Plan, Role, Step
 from tlxgen.plan.steps import Kind
 from tlxgen.profile.sites import Site, class_of, waited_for
 from tlxgen.render import steps
-from tlxgen.render.passes.stamps import Area, StampTasks
+from tlxgen.render.passes.stamps import Area, Operation, StampTasks
 
 STAMPS = "_stamps.py"  # what the twins of a folder import from beside them
 WORD = "stamp"  # in every line that a twin has and its plain module has not
-MOST = 255  # stamps of a task, which a record tells apart
+ONLY = 1024  # divides the number of a CTA's first thread alone
 _FIRST = ("wait", "product", "store", "load", "hand-off", "rest")  # of a statement that does several things
 
 
 @dataclass(frozen=True)
 class Twin:
     """An instrumented module. `tasks` names its areas in the buffer in their order, `roles` says which of the plan's
-    roles each is of, `sites` what begins at each stamp."""
+    roles each is of, `sites` what begins at each stamp. `rows` has the role, the first stamp's number and the length of
+    each row of stamps. `threads` is, for each area, what the number of its task's first thread is a multiple of."""
 
     text: str
     kernel: str
     tasks: tuple[str, ...]
     roles: tuple[int, ...]
     sites: tuple[Site, ...]
+    rows: tuple[tuple[int, int, int], ...]
+    threads: tuple[int, ...]
 
     @property
     def table(self) -> str:
         """The text of the file beside the module that says what its stamps are."""
         rows = ",\n  ".join(json.dumps(site.to_json()) for site in self.sites)
-        head = json.dumps({"kernel": self.kernel, "tasks": self.tasks, "roles": self.roles})[1:-1]
+        about = {"kernel": self.kernel, "tasks": self.tasks, "roles": self.roles, "threads": self.threads}
+        head = json.dumps(about | {"rows": self.rows})[1:-1]
         return "{" + head + f', "sites": [\n  {rows}\n]}}\n'
 
 
@@ -74,18 +78,17 @@ def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> 
     readers = [_Reader(plan, role, tree) for role in roles]
     areas, first, total = [], 0, sum(role.replicas for role in roles)
     for role in roles:
-        areas.append(Area(first, role.replicas, total))
+        threads = role.warps * 32 if plan.specialized and not role.default else ONLY
+        areas.append(Area(first, role.replicas, total, threads))
         first += role.replicas
     kernel = plan.launches[0].kernel
     stamping = StampTasks(kernel, [r.told for r in readers], areas, plan.specialized)
     text = stamping(cst.parse_module(source)).code
     lines = _lines(text)
-    for task, role in enumerate(roles):
-        if (count := sum(t == task for t, _ in stamping.opened)) > MOST:
-            raise ProfileError(f"{plan.name}: the task {role.name} needs {count} stamps; a record tells {MOST} apart")
     sites = tuple(readers[task].site(task, told, lines[n]) for n, (task, told) in enumerate(stamping.opened))
     names = tuple(f"{r.name} {i}" if r.replicas > 1 else r.name for r in roles for i in range(r.replicas))
-    return Twin(text, kernel, names, tuple(n for n, r in enumerate(roles) for _ in range(r.replicas)), sites)
+    of = tuple(n for n, r in enumerate(roles) for _ in range(r.replicas))
+    return Twin(text, kernel, names, of, sites, tuple(stamping.rows), tuple(areas[n].threads for n in of))
 
 
 def _lines(twin: str) -> list[int]:
@@ -95,7 +98,7 @@ def _lines(twin: str) -> list[int]:
     for line in twin.splitlines():
         text = line.strip()
         if WORD in line:
-            waiting += text.startswith("stamp(")
+            waiting += "= stamp(" in text
             continue
         plain += 1
         if text and not text.startswith("#"):
@@ -110,16 +113,18 @@ class _Reader:
     def __init__(self, plan: Plan, role: Role, tree: ast.Module) -> None:
         self._plan, self._role = plan, role
         self._touches = _touching(tree)
-        self._told: dict[str, str | None] = {}
+        self._told: dict[str, Operation | None] = {}
         self._sites: dict[str, Site] = {"": Site(0)}
 
-    def told(self, statement: str) -> str | None:
-        """The operation that a statement is, in the words of a step; None for one that only computes."""
+    def told(self, statement: str) -> Operation | None:
+        """The operation that a statement is, in the words of a step; None for one that only computes. A fence leads,
+        as the operation after it hands on what it makes visible."""
         if statement not in self._told:
             found = [self._site(step) for step in self._steps(ast.parse(statement.strip()))]
             first = min(found, key=lambda site: _FIRST.index(site.kind), default=None)
-            self._told[statement] = first.what if first else None
+            self._told[statement] = None
             if first:
+                self._told[statement] = Operation(first.what, first.what == "fence", first.kind == "wait")
                 self._sites[first.what] = first
         return self._told[statement]
 

@@ -95,13 +95,18 @@ def on_gpu(
         print(text, file=sys.stderr)
     us = gpu.roughly(plain)
     figures = interleave({"plain": gpu.timer([plain], us), "twin": gpu.timer([twin], us)}, turns=turns)
+    return recorded(modules[1], twin, records), Cost(figures["plain"], figures["twin"])
+
+
+def recorded(module: ModuleType, twin: Callable[[], Any], records: int | None = None) -> Recorded:
+    """What a call of `twin`, whose kernel is in `module`, records. Raises ProfileError where there is no room."""
     try:
-        with _stamps(modules[1]).collect(records) as launches:
+        with _stamps(module).collect(records) as launches:
             twin()
             torch.cuda.synchronize()
     except (ValueError, torch.OutOfMemoryError) as error:
         raise ProfileError(f"no room for the stamps: {error}", remedy="--records N asks for less") from None
-    return _recorded(launches, "clock"), Cost(figures["plain"], figures["twin"])
+    return _recorded(launches, "clock")
 
 
 def _kept(results: Any) -> list[torch.Tensor]:

@@ -251,7 +251,10 @@ def inline_asm_elementwise(
     else:
         tensors = torch.broadcast_tensors(*(_as_argument(x) for x in args)) if args else ()
     dtypes = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
-    made = [scalar(x) for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS, ops_atomic.PTX)]
+    made = [
+        scalar(x)
+        for x in ptx.elementwise(asm, constraints, tensors, dtypes, pack, _EFFECTS, (*ops_atomic.PTX, *_PLAIN))
+    ]
     return made[0] if isinstance(dtype, torch.dtype) else tuple(made)
 
 
@@ -262,6 +265,12 @@ _EFFECTS: dict[str, ptx.Effect] = {
     "fence.proxy.async": ops_memory.fence_async_shared,
     "nanosleep.u32": nothing,
 }
+
+
+# Accesses of inline PTX that are those of tl.store.
+_PLAIN: tuple[tuple[str, Any], ...] = (
+    (r"st(?:\.weak)?\.global\.[busf]32", lambda found, pointer, value: store(pointer, value)),
+)
 
 
 def _as_argument(x: Any) -> torch.Tensor:

@@ -75,9 +75,8 @@ def run(
             continue
         taken = _guard(line.guard, registers)
         if any(isinstance(x, str) and x.startswith("[") for x in line.operands):
-            if taken is not None:
-                raise _unsupported(f"a predicate on the PTX instruction {line.name}")
-            _access(line, registers, accesses)
+            if taken is None or _same(taken, line):
+                _access(line, registers, accesses)
             continue
         if line.name == "trap":
             _trap(taken)
@@ -96,12 +95,31 @@ def _access(line: Line, registers: dict[str, Register], accesses: Sequence[tuple
     for pattern, effect in accesses:
         if found := re.fullmatch(pattern, line.name):
             returns = not line.operands[0].startswith("[")
-            address, *values = (_value(x.strip("[]"), registers) for x in line.operands[returns:])
-            result = effect(found, address, *values)
+            at, *values = line.operands[returns:]
+            result = effect(found, _address(at.strip("[]"), registers), *(_value(x, registers) for x in values))
             if returns:
                 registers[line.operands[0]] = torch.as_tensor(result, dtype=torch.int32)
             return
     raise _unsupported(f"the PTX instruction {line.name}")
+
+
+def _address(text: str, registers: dict[str, Register]) -> Any:
+    """The pointer of an access: `[base]`, or `[base+bytes]`."""
+    base, _, offset = text.partition("+")
+    pointer = _value(base, registers)
+    if not offset:
+        return pointer
+    elements, rest = divmod(int(_value(offset, registers)), pointer.dtype.itemsize)
+    if rest:
+        raise KernelFault(f"inline PTX: an address within an element of {pointer.dtype}")
+    return pointer + elements
+
+
+def _same(taken: torch.Tensor, line: Line) -> bool:
+    """Whether an access with a predicate is made, which all threads agree on."""
+    if bool(taken.any()) != bool(taken.all()):
+        raise _unsupported(f"a predicate that threads differ in, on the PTX instruction {line.name}")
+    return bool(taken.any())
 
 
 def _guard(guard: str, registers: dict[str, Register]) -> torch.Tensor | None:

@@ -27,10 +27,21 @@ class Area:
     first: int
     replicas: int
     of: int  # number of areas of all tasks
+    threads: int  # which divides the number of the first thread of each replica, and that of no other
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The operation that a statement is. One that `leads` has its stamps with the operation after it, and the name of
+    that one, which must be none that `waits`."""
+
+    what: str
+    leads: bool = False
+    waits: bool = False
 
 
 # Describes the operation of a task's statement; None for a statement without one.
-Tell = Callable[[str], "str | None"]
+Tell = Callable[[str], Operation | None]
 
 
 @dataclass(eq=False)
@@ -39,7 +50,7 @@ class StampTasks:
 
     `tells` and `areas` have one entry a task. `opened` receives, for each stamp, the number of the task and the
     description of the operation that starts there, which is empty between operations. The stamps of a task are numbered
-    from 1 in the source.
+    from 1 in the source. `rows` receives, for each row, the number of the task, of its first stamp and of its stamps.
     """
 
     kernel: str
@@ -47,6 +58,7 @@ class StampTasks:
     areas: Sequence[Area]
     specialized: bool = True
     opened: list[tuple[int, str]] = field(default_factory=list)
+    rows: list[tuple[int, int, int]] = field(default_factory=list)
 
     def __call__(self, module: cst.Module) -> cst.Module:
         function = functions(module)[self.kernel]
@@ -92,7 +104,8 @@ class StampTasks:
     def _task(self, block: Any, number: int, head: int) -> Any:
         area = self.areas[number]
         task = f"{area.first} + tlx.async_task_replica_id()" if area.replicas > 1 else str(area.first)
-        begin = f"stamps_at, stamps_end = stamps_begin(stamps_ptr, stamps_records, {task}, {area.of})\n"
+        given = f"stamps_ptr, stamps_records, {task}, {area.of}, {area.threads}"
+        begin = f"stamps_at, stamps_end, stamps_clock = stamps_begin({given})\n"
         writer = _Writer(self, number)
         inside = writer.block(list(block.body[head:]), whole=True)
         finish = "stamps_finish(stamps_ptr, stamps_at)\n"
@@ -108,15 +121,16 @@ class _Writer:
 
     def block(self, statements: list[Any], whole: bool = False) -> list[Any]:
         """The statements of a block with stamps among them and, if `whole`, at its beginning and end."""
-        row = _Row(self._owner.opened, self._task)
+        row = _Row(self._owner.opened, self._owner.rows, self._task)
         if whole:
             row.stamp("")
-        for statement in statements:
+        for i, statement in enumerate(statements):
             told = self._told(statement)
             if told is not None:
-                row.begins(told)
+                row.begins(told.what)
                 row.keep(statement)
-                row.stamp("")
+                if not self._continues(told, statements[i + 1 :], row):
+                    row.stamp("")
             elif self._stamped_within(statement):
                 row.end()
                 row.keep(self._inside(statement))
@@ -127,7 +141,15 @@ class _Writer:
         row.end()
         return row.body
 
-    def _told(self, statement: Any) -> str | None:
+    def _continues(self, told: Operation, rest: list[Any], row: _Row) -> bool:
+        """Whether no stamp is needed after an operation: the next one begins where this one ends, or is one with it."""
+        after = next((s for s in rest if not is_index(s)), None)
+        found = self._told(after)
+        if found is not None and told.leads and not found.waits and after is rest[0]:
+            row.joined = True
+        return found is not None
+
+    def _told(self, statement: Any) -> Operation | None:
         if not isinstance(statement, cst.SimpleStatementLine):
             return None
         return self._tell(cst.Module([statement.with_changes(leading_lines=[])]).code)
@@ -147,20 +169,22 @@ class _Writer:
 class _Row:
     """Statements of a block, and the stamps among them since the position in the buffer was last advanced."""
 
-    def __init__(self, opened: list[tuple[int, str]], task: int) -> None:
-        self._opened, self._task = opened, task
+    def __init__(self, opened: list[tuple[int, str]], rows: list[tuple[int, int, int]], task: int) -> None:
+        self._opened, self._rows, self._task = opened, rows, task
         self.body: list[Any] = []
         self._count = 0
         self._last = -1  # index in the body of the last stamp
+        self.joined = False  # the next operation is one with that of the last stamp
 
     def keep(self, statement: Any) -> None:
         self.body.append(statement)
 
     def begins(self, told: str) -> None:
         """Starts an operation. It shares the stamp right before it, if there is one."""
-        if self._last >= 0 and self._last == len(self.body) - 1:
+        if self.joined or (self._last >= 0 and self._last == len(self.body) - 1):
+            self.joined = False
             self._opened[-1] = (self._task, told)
-            self.body[-1] = self._written(self._count - 1, told)
+            self.body[self._last] = self._written(self._count - 1, told)
         else:
             self.stamp(told)
 
@@ -174,16 +198,33 @@ class _Row:
         self.body.append(self._written(self._count, told))
         self._count += 1
 
+    def _number(self) -> int:
+        """The number of the stamp that was opened last."""
+        return sum(task == self._task for task, _ in self._opened)
+
     def _written(self, offset: int, told: str) -> Any:
         """The stamp that was opened last."""
-        number = sum(task == self._task for task, _ in self._opened)
-        return _statement(f"stamp(stamps_ptr, stamps_at, {offset}, {number})" + (f"  # {told}" if told else "") + "\n")
+        text = f"stamps_clock = stamp(stamps_ptr, stamps_at, stamps_clock, {offset}, {self._number()})"
+        return _statement(text + (f"  # {told}" if told else "") + "\n")
 
     def end(self) -> None:
         if self._count:
-            moved = _statement(f"stamps_at = stamps_next(stamps_at, {self._count}, stamps_end)\n")
-            self.body.insert(self._last + 1, moved)
+            text = f"stamps_at = stamps_next(stamps_ptr, stamps_at, stamps_clock, {self._count}, stamps_end)\n"
+            self.body.insert(self._last + 1, _statement(text))
+            self._rows.append((self._task, self._number() - self._count + 1, self._count))
         self._count, self._last = 0, -1
+
+
+def is_index(statement: Any) -> bool:
+    """Whether a statement computes a slot of a ring or counts: a few clocks, which the operation before it gets."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    match statement.body[0]:
+        case cst.AugAssign(value=cst.Integer()):
+            return True
+        case cst.Assign(value=cst.Call() as call):
+            return dotted(call.func) == "ring_slot"
+    return False
 
 
 def is_task(node: cst.With) -> bool:
