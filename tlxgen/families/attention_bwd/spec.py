@@ -12,7 +12,7 @@ from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-from . import cluster, heads
+from . import cluster, heads, mx
 from .cluster import Cluster
 from .heads import Schedule
 
@@ -63,6 +63,14 @@ class Sequences(Operands):
 
 
 class Problem(Sequences):
+    dtype: Literal["fp16", "bf16", "e4m3"] = Field(
+        "bf16",
+        description="Element type of Q, K, V, O and of all gradients; for e4m3, O and gradients are bf16.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
+    )
+    scaling: Literal["none", "mx"] = Field(
+        "none", description="What Q, K, V and dO are multiplied by.", json_schema_extra=mx.SCALING
+    )
     gradients: Literal["qkv", "kv"] = Field(
         "qkv",
         description="Which gradients the kernel makes.",
@@ -370,6 +378,7 @@ class KeysSpec(BackwardSpec):
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
         cluster = data.get("cluster")
         pair = isinstance(cluster, Mapping) and cluster.get("n") == 2
+        data = filled(data, mx.DEFAULTS) if mx.asked(problem) else data
         data = filled(data, SM100_D64) if small else filled(data, SM100_D128_PAIR) if pair else data
         return filled(filled(data, SM100_PAIR) if pair else data, SM100)
 
@@ -391,6 +400,16 @@ class KeysSpec(BackwardSpec):
     def exchange(self) -> str:
         """How two CTAs send each other dS."""
         return ""
+
+    @property
+    def scaled(self) -> bool:
+        """Whether operands have MX scales."""
+        return False
+
+    @property
+    def out_dtype(self) -> str:
+        """Element type of O and of the gradients."""
+        return "bf16" if self.scaled else self.problem.dtype
 
     @property
     def ordered(self) -> bool:
@@ -465,6 +484,10 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     schedule: Schedule = Field(Schedule(), description="Which CTA does what.")
 
     @property
+    def scaled(self) -> bool:
+        return self.problem.scaling == "mx"
+
+    @property
     def apart(self) -> bool:
         return self.schedule.heads == "apart"
 
@@ -488,7 +511,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         own, rings = self.cluster, self.rings
         of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
         ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
-        return [*super().faults(), *ctas, *heads.faults_of(self)]
+        return [*super().faults(), *ctas, *heads.faults_of(self), *mx.faults_of(self)]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.
