@@ -70,27 +70,40 @@ def probabilities(scores, lse_log2, key, N_K, scale_log2):
 
 
 @triton.jit
-def quantised(left, right):
-    """dS^T times 256 (keys, queries), in two halves of its columns, as e4m3, and the e8m0 scales of dS^T and of dS.
+def quantised(x):
+    """x (keys, queries) as e4m3, and the e8m0 scales of 2**-8 x, of each row and block of 32 x 32.
 
-    A block of 32 x 32 has one scale, so that one tile serves the products that add up over keys and over queries: the
-    least power of two by which the block is at most 448, the largest number of e4m3.
-    Scales are packed as tcgen05 takes them: byte r % 32 * 16 + r // 32 * 4 + s for scale s of row r.
+    The least power of two by which a block is at most 448, the largest number of e4m3. All of its rows have it, so that
+    one tile serves products that add up over keys and over queries.
     """
-    left = tl.reshape(left, (4, 32, 2, 32))
-    right = tl.reshape(right, (4, 32, 2, 32))
-    largest = tl.max(tl.join(tl.max(tl.abs(left), 3), tl.max(tl.abs(right), 3)), 1, keep_dims=True)
+    blocks = tl.reshape(x, (4, 32, 2, 32))
+    largest = tl.max(tl.max(tl.abs(blocks), 3, keep_dims=True), 1, keep_dims=True)
     bits = (largest * (1 / 448)).to(tl.int32, bitcast=True)
     byte = tl.minimum(tl.maximum((bits + 0x7FFFFF) >> 23, 8), 254)  # rounded up
-    left_factor, right_factor = tl.split(((254 - byte) << 23).to(tl.float32, bitcast=True))
-    left = tl.reshape(left * left_factor[:, :, :, None], (128, 64)).to(tl.float8e4nv)
-    right = tl.reshape(right * right_factor[:, :, :, None], (128, 64)).to(tl.float8e4nv)
-    whole = tl.reshape(tl.permute(tl.join(left, right), (0, 2, 1)), (128, 128))
-    # Blocks of keys, rows of a block, blocks of queries of a half, halves: each row of a block has its scale.
-    scales = tl.broadcast_to((byte - 8).to(tl.uint8), (4, 32, 2, 2))
-    by_keys = tl.reshape(tl.permute(scales, (1, 0, 3, 2)), (1, 1, 1, 2, 256))
-    by_queries = tl.reshape(tl.permute(scales, (1, 3, 2, 0)), (1, 1, 1, 2, 256))
-    return whole, by_keys, by_queries
+    numbers = tl.reshape(blocks * ((254 - byte) << 23).to(tl.float32, bitcast=True), x.shape)
+    scales = tl.broadcast_to((byte - 8).to(tl.uint8), (4, 32, 2, 1))
+    return numbers.to(tl.float8e4nv), tl.reshape(scales, (4, 32, 2))
+
+
+@triton.jit
+def difference(dp, delta):
+    """dP^T - delta (keys, queries), of dP in a layout that is given."""
+    return tl.inline_asm_elementwise("sub.f32 $0, $1, $2;", "=f,f,f", [dp, delta[None, :]], tl.float32, True, 1)
+
+
+@triton.jit
+def whole(left, right):
+    """Both halves of the columns of a tile."""
+    return tl.reshape(tl.permute(tl.join(left, right), (0, 2, 1)), (128, 128))
+
+
+@triton.jit
+def packed(left, right):
+    """Scales of both halves as tcgen05 takes them, of dS^T and of dS: scale s of row r at byte r % 32 * 16 + r // 32 * 4 + s."""
+    scales = tl.join(left, right)  # blocks of keys, rows of a block, blocks of queries in a half, halves
+    of_keys = tl.reshape(tl.permute(scales, (1, 0, 3, 2)), (1, 1, 1, 2, 256))
+    of_queries = tl.reshape(tl.permute(scales, (1, 3, 2, 0)), (1, 1, 1, 2, 256))
+    return of_keys, of_queries
 
 
 @triton.jit
@@ -254,16 +267,19 @@ def blackwell_attention_bwd_mxfp8_none_kernel(
                 tlx.barrier_wait(dp_full[0], phase)
                 dp_parts = ()
                 for i in tl.static_range(2):
-                    dp_parts = dp_parts + (tlx.local_load(tlx.local_slice(dp_tiles[0], [0, i * 64], [128, 64])),)
+                    dp_parts = dp_parts + (
+                        tlx.local_load(tlx.local_slice(dp_tiles[0], [0, i * 64], [128, 64]), layout=rows_of_threads()),
+                    )
                 tlx.barrier_arrive(sf_dp_empty[0])  # release
-                gradients = ()
+                numbers, scales = (), ()
                 for i in tl.static_range(2):
                     delta = tlx.local_load(tlx.local_slice(delta_tiles[q_slot], [i * 64], [64]))
-                    gradients = gradients + (weights[i] * (dp_parts[i] - delta[None, :]),)
-                whole, by_keys, by_queries = quantised(gradients[0], gradients[1])
-                tlx.local_store(ds_tiles[0], whole)
-                tlx.local_store(ds_scale_tiles[0], by_keys)
-                tlx.local_store(ds_turned_scale_tiles[0], by_queries)
+                    part, part_scales = quantised(weights[i] * difference(dp_parts[i], delta))
+                    numbers, scales = numbers + (part,), scales + (part_scales,)
+                tlx.local_store(ds_tiles[0], whole(numbers[0], numbers[1]))
+                of_keys, of_queries = packed(scales[0], scales[1])
+                tlx.local_store(ds_scale_tiles[0], of_keys)
+                tlx.local_store(ds_turned_scale_tiles[0], of_queries)
                 tlx.fence("async_shared")  # the tensor core sees the stores, TMA may overwrite what was read
                 tlx.barrier_arrive(ds_full[0])  # publish
                 tlx.barrier_arrive(numbers_empty[q_slot])  # release
@@ -526,6 +542,12 @@ def blackwell_attention_bwd_mxfp8_none_finish_kernel(
     dq = tl.load(sum_ptrs, mask=inside[:, None], other=0.0) * scale
     dq_ptrs = dq_ptr + batch * stride_b + head * stride_h + rows[:, None] * stride_n + columns
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None])
+
+
+@triton.constexpr_function
+def rows_of_threads():
+    """Where P lies: a thread has 32 columns of a row, in the second warpgroup those after the first's."""
+    return tlx.layout(shape=((32, 4, 2), (32,)), stride=((64, 2048, 32), (1,)))
 
 
 def like(tensor):

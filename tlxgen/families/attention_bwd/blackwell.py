@@ -28,6 +28,7 @@ from .spec import KeysSpec
 NUMBERS = 2  # slots of the numbers of rows, where Q and dO may have one
 ROWS = 128  # lanes of tensor memory: keys a CTA
 CAPTURED = 256  # bytes that tasks capture beside those of forward attention: where items lie, and alignment
+MX_CAPTURED = 512  # and with MX scales: descriptors, and buffers of 7 operands and their scales
 PAIR_CAPTURED = 144  # and of two CTAs, where both begin, and more descriptors
 ACCUMULATED = ("dv", "dk")  # from step to step
 
@@ -75,7 +76,7 @@ def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
 
 def smem(spec: KeysSpec) -> int:
     """Bytes that the compiler allocates for captures and alignment."""
-    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair
+    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair + MX_CAPTURED * spec.scaled
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:

@@ -38,7 +38,7 @@ def asked(problem: Any) -> bool:
 
 def faults_of(spec: AttentionBwdSpec) -> list[Fault]:
     """What e4m3 needs, and what MX scales do not go together with."""
-    problem, mma, parts = spec.problem, spec.tasks.mma, spec.tasks.compute.parts
+    problem, mma, parts, warps = spec.problem, spec.tasks.mma, spec.tasks.compute.parts, spec.tasks.compute.warps
     if not spec.scaled:
         text = "e4m3 needs scales: problem.scaling is mx, on sm100"
         return kit.faults.where(("problem.dtype", problem.dtype == "e4m3", text))
@@ -57,6 +57,7 @@ def faults_of(spec: AttentionBwdSpec) -> list[Fault]:
         ("softmax.sink", spec.softmax.sink, "with MX scales rows have no sink"),
         ("cluster.n", spec.pair, "scales of two CTAs would need columns that their dQ takes: 1"),
         ("tasks.mma.order", mma.order != "dk_dq_dp", "dQ takes the place of the scales for S and dK, and then of dP"),
+        ("tasks.compute.warps", warps != 8, f"a thread has 32 elements of a block's row: 8 warps, not {warps}"),
         ("tasks.compute.parts", parts != 2, f"blocks of dS are found in halves of its columns: 2 parts, not {parts}"),
         ("rings.ds.operand", spec.rings.ds.operand != "smem", read),
         ("rings.dq.reuse", spec.dq_place != "dp", "scores, dP and sums fill tensor memory: dQ takes the place of dP"),
