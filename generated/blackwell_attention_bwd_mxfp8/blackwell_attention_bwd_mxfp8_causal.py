@@ -34,7 +34,6 @@ from ._host import (
     pick,
     positive,
     prepared,
-    whole,
     writable,
 )
 
@@ -100,14 +99,17 @@ def difference(dp, delta):
 
 
 @triton.jit
-def whole(left, right):
+def side_by_side(left, right):
     """Both halves of the columns of a tile."""
     return tl.reshape(tl.permute(tl.join(left, right), (0, 2, 1)), (128, 128))
 
 
 @triton.jit
 def packed(left, right):
-    """Scales of both halves as tcgen05 takes them, of dS^T and of dS: scale s of row r at byte r % 32 * 16 + r // 32 * 4 + s."""
+    """Scales of both halves as tcgen05 takes those of dS^T, and those of dS.
+
+    Scale s of row r is byte r % 32 * 16 + r // 32 * 4 + s.
+    """
     scales = tl.join(left, right)  # blocks of keys, rows of a block, blocks of queries in a half, halves
     of_keys = tl.reshape(tl.permute(scales, (1, 0, 3, 2)), (1, 1, 1, 2, 256))
     of_queries = tl.reshape(tl.permute(scales, (1, 3, 2, 0)), (1, 1, 1, 2, 256))
@@ -289,7 +291,7 @@ def blackwell_attention_bwd_mxfp8_causal_kernel(
                     delta = tlx.local_load(tlx.local_slice(delta_tiles[q_slot], [i * 64], [64]))
                     part, part_scales = quantised(weights[i] * difference(dp_parts[i], delta))
                     numbers, scales = numbers + (part,), scales + (part_scales,)
-                tlx.local_store(ds_tiles[0], whole(numbers[0], numbers[1]))
+                tlx.local_store(ds_tiles[0], side_by_side(numbers[0], numbers[1]))
                 of_keys, of_queries = packed(scales[0], scales[1])
                 tlx.local_store(ds_scale_tiles[0], of_keys)
                 tlx.local_store(ds_turned_scale_tiles[0], of_queries)
@@ -521,15 +523,15 @@ def blackwell_attention_bwd_mxfp8_causal_prepare_kernel(
     N_Q,
     ROW_STRIDE,
 ):
-    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up."""
+    """rowsum(O * dO), dO times its scales, and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up."""
     batch, head, rows, inside = rows_at(H, N_Q)
     columns = tl.arange(0, 128)[None, :]
     o_ptrs = o_ptr + batch * stride_ob + head * stride_oh + rows[:, None] * stride_on + columns
     do_ptrs = do_ptr + batch * stride_dob + head * stride_doh + rows[:, None] * stride_don + columns
     o = tl.load(o_ptrs, mask=inside[:, None], other=0.0).to(tl.float32)
     do = tl.load(do_ptrs, mask=inside[:, None], other=0.0).to(tl.float32)
-    tiles = tl.cdiv(N_Q, 128)
-    scale_ptrs = do_scale_ptr + ((batch * H + head) * tiles + rows[:, None] // 128) * 512
+    # Blocks of 512 bytes for 128 rows, as tcgen05 takes them.
+    scale_ptrs = do_scale_ptr + ((batch * H + head) * tl.cdiv(N_Q, 128) + rows[:, None] // 128) * 512
     scale_ptrs += rows[:, None] % 32 * 16 + rows[:, None] % 128 // 32 * 4 + columns // 32
     do *= tl.exp2(tl.load(scale_ptrs, mask=inside[:, None], other=127).to(tl.float32) - 127)
     lse = tl.load(lse_ptr + (batch * H + head) * N_Q + rows, mask=inside, other=0.0)

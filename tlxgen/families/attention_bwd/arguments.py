@@ -234,8 +234,8 @@ def _strides(name: str, of: str, axes: Mapping[str, int]) -> Iterator[KernelArgu
 
 
 def host(facts: GradientFacts) -> Host:
-    """The host function's arguments; of dK and dV a module also makes the operator, but not where somebody must quantise
-    what the gradient is. n_q and n_k are of the longest."""
+    """The host function's arguments; n_q and n_k are of the longest. Of dK and dV a module also makes the operator, but
+    not of MXFP8, whose dO somebody must quantise first."""
     companions = ("attention",) * ("dk" in facts.gradients and not facts.scaled)
     return Host(tuple(_host(facts)), EXTENTS, companions=companions)
 

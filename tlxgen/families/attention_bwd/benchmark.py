@@ -12,7 +12,7 @@ from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd.benchmark import dense
 
-from .problem import LIKE, Tensors, out_dtype, results_of, scaled
+from .problem import LIKE, Tensors, out_dtype, results_of
 from .spec import SoftmaxBackwardSpec
 
 Run = Callable[[], Any]
@@ -50,7 +50,7 @@ def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
 
 def _unknown(spec: SoftmaxBackwardSpec) -> bool:
     """Whether operands or scores have what torch's kernels do not."""
-    return spec.softmax.softcap or bool(spec.weights.get("sink")) or scaled(spec)
+    return spec.softmax.softcap or bool(spec.weights.get("sink")) or spec.scaled
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:

@@ -13,14 +13,14 @@ from tlxgen.plan.arguments import descriptor
 from tlxgen.spec import Fault, choices
 
 if TYPE_CHECKING:
-    from .facts import BackwardFacts
+    from .facts import GradientFacts
     from .spec import AttentionBwdSpec
 
 SCALING = choices(
     none="Nothing.",
-    mx="sm100: a power of two for each 32 elements along the dimension that a product contracts. Q, K and dO are needed "
-    "twice, with scales along the head dimension and along the sequence; V along the head dimension. P has one scale, dS "
-    "one for 32 x 32 elements. The tensor core multiplies them in: MXFP8.",
+    mx="sm100: a power of two for each 32 elements along the dimension that a product contracts. Q, K and dO come "
+    "twice, with scales along the head dimension and along the sequence; V along the head dimension. P has one scale, dS one "
+    "for 32 x 32 elements. The tensor core multiplies them in: MXFP8.",
 )
 
 # dS is read by both products from shared memory, since scales lie where dP and dS lay in tensor memory.
@@ -49,7 +49,7 @@ def faults_of(spec: AttentionBwdSpec) -> list[Fault]:
         (
             "problem.head_dim",
             problem.head_dim != UNIT,
-            f"MX scales come in blocks of {UNIT}, which the head dimension is",
+            f"MX scales come in blocks of {UNIT}: so is the head dimension",
         ),
         ("problem.lengths", spec.lengths != "dense", "blocks of scales along a sequence do not end where it does"),
         ("mask.kind", spec.mask.kind == "window", "with MX scales a query sees all keys, or those up to its own"),
@@ -78,8 +78,8 @@ def scales_of_ds() -> tuple[Tile, ...]:
 def places(empty: Literal["leader", "warp"]) -> tuple[Ring, Ring]:
     """The MX scales in tensor memory, all of which scores, dP and sums take: where these have been read.
 
-    Those for S and dK lie in the place of dP, until dQ takes it. Those for dQ, dP and dV lie behind P. The exponentials'
-    task says when it has read dP, and when it has read S.
+    Those for S and dK lie in the place of dP, until dQ takes it. Those for dQ, dP and dV lie behind P. The task of the
+    exponentials says when it has read dP, and when it has read S.
     """
     mma, read = Fill("mma", "copy"), (Drain("compute"),)
 
@@ -122,7 +122,7 @@ def descriptors() -> Iterator[KernelArgument]:
         yield descriptor(f"{name}_scale_desc", "u8", (1, 1, 1, 2, 256), f"{of}_scale", view="t.flatten(0, 1)")
 
 
-def host_arguments(facts: BackwardFacts) -> Iterator[HostArgument]:
+def host_arguments(facts: GradientFacts) -> Iterator[HostArgument]:
     """Operands quantised along the sequence, and the scales of all, as mx_quantize makes them."""
     kind, extents = (facts.dtype.torch,), {False: "batches, heads, n_q", True: "batches, kv_heads, n_k"}
     for of, product in READ_BY.items():
@@ -134,7 +134,8 @@ def host_arguments(facts: BackwardFacts) -> Iterator[HostArgument]:
         heads, letter = letters.split()
         blocks, words = f"triton.cdiv({rows}, {UNIT})", f"{letter} / {UNIT}"
         order, said = ("1, " + blocks, "1, " + words) if turned else (blocks + ", 1", words + ", 1")
-        meaning = f"(B, {heads}, {said}, 2, 256){ALONG_D if of == 'q' else f', of {of}.mT: a scale for 32 rows.' if turned else ', likewise.'}"
+        along = f", of {of}.mT: a scale for 32 rows." if turned else ALONG_D if of == "q" else ", likewise."
+        meaning = f"(B, {heads}, {said}, 2, 256){along}"
         shape, types = f"(batches, {lead}, {order}, 2, 256)", ("float8_e8m0fnu", "uint8")
         yield HostArgument(f"{of}_scale", meaning, shape=shape, dtypes=types, wants="contiguous")
 

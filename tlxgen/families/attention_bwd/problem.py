@@ -20,7 +20,7 @@ from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, s
 from tlxgen.families.kit.unseen import SPIN
 
 from . import quantised
-from .spec import BackwardSpec, KeysSpec, SoftmaxBackwardSpec
+from .spec import BackwardSpec, SoftmaxBackwardSpec
 
 Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
@@ -94,7 +94,7 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     if spec.weights.get("sink"):
         made["sink"] = torch.randn(h, device=device)
-    if scaled(spec):
+    if spec.scaled:
         made |= quantised.inputs(made)
     made["out"] = heads_between_rows(lead, rows[0], h, dv, out_dtype(spec), device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
@@ -102,20 +102,15 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
     return made
 
 
-def scaled(spec: BackwardSpec) -> bool:
-    """Whether operands have MX scales."""
-    return isinstance(spec, KeysSpec) and spec.scaled
-
-
 def out_dtype(spec: BackwardSpec) -> torch.dtype:
     """Of O and of the gradients."""
-    name = spec.out_dtype if isinstance(spec, KeysSpec) else spec.problem.dtype
-    return getattr(torch, DTYPES[name].torch)  # type: ignore[no-any-return]
+    found: torch.dtype = getattr(torch, DTYPES[spec.out_dtype].torch)
+    return found
 
 
 def plain(spec: BackwardSpec, t: Tensors) -> Tensors:
     """The tensors with what e4m3 numbers and scales stand for in their place."""
-    return t | quantised.dequantised(t) if scaled(spec) else t
+    return t | quantised.dequantised(t) if spec.scaled else t
 
 
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
@@ -207,9 +202,7 @@ def _around(like: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch
     return whole, whole[tuple(map(slice, like.shape))]
 
 
-def reference(
-    spec: SoftmaxBackwardSpec, t: Tensors, rounded: bool = False
-) -> dict[str, tuple[torch.Tensor, float]]:
+def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> dict[str, tuple[torch.Tensor, float]]:
     """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
@@ -217,7 +210,7 @@ def reference(
     Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
     terms of delta.
 
-    With `rounded`, P and dS of MXFP8 are rounded as the kernel rounds them: what is left is the order of sums.
+    If `emulated`, P and dS of MXFP8 are rounded as the kernel rounds them: what is left is the order of sums.
     """
     t = plain(spec, t)
     like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
@@ -241,7 +234,7 @@ def reference(
             doubt["dq"] += slope * p * rounded[:, None] @ k
             doubt["dk"] += (slope * p * rounded[:, None]).T @ q
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
-        if rounded:
+        if emulated:
             p, ds = quantised.rounded_weights(p), quantised.rounded_gradients(ds)
         made["dv"] += p.T @ do_sum
         for sums, factor in ((made, ds), (parts, term)):

@@ -12,16 +12,16 @@ from tlxgen.families.mx_quantize.reference import BLOCK, blocked, exponent, quan
 from .mx import LIFT, operands
 
 Tensors = dict[str, Any]
-SPREAD = {"q": 2, "k": 2, "v": 5, "dout": 5}  # blocks differ by fewer powers of two: scores stay those of a softmax
+POWERS = {"q": (-1, 1), "k": (-1, 1), "v": (-3, 3), "dout": (-3, 3)}  # of two: scores stay those of a softmax
 
 
 def inputs(made: Tensors) -> Tensors:
-    """Random Q, K, V and dO in place of those in `made` (B, H, N, D), along D and along the sequence, and all scales."""
+    """Random Q, K, V and dO like those in `made` (B, H, N, D), along D and along the sequence, and all scales."""
     found: Tensors = {}
     for _, name, turned in operands():
         plain = name.removesuffix("_columns")
         if not turned:
-            found[f"{plain} itself"] = _random(made[plain], SPREAD[plain])
+            found[f"{plain} itself"] = _random(made[plain], POWERS[plain])
         x = found[f"{plain} itself"]
         b, h, n, d = x.shape
         numbers, scales = zip(*(quantized(m.T if turned else m, "floor") for m in x.flatten(0, 1)), strict=True)
@@ -33,10 +33,10 @@ def inputs(made: Tensors) -> Tensors:
     return {name: x for name, x in found.items() if not name.endswith(" itself")}
 
 
-def _random(like: torch.Tensor, spread: int) -> torch.Tensor:
+def _random(like: torch.Tensor, powers: tuple[int, int]) -> torch.Tensor:
     """Normal numbers, those of each block of 32 x 32 times a power of two: scales of one block are no other's."""
     b, h, n, d = like.shape
-    power = torch.randint(1 - spread // 2 - spread % 2, spread // 2, (b, h, -(-n // BLOCK), d // BLOCK), device=like.device)
+    power = torch.randint(*powers, (b, h, -(-n // BLOCK), d // BLOCK), device=like.device)
     factors = torch.exp2(power.float()).repeat_interleave(BLOCK, 2)[:, :, :n].repeat_interleave(BLOCK, 3)
     return torch.randn(like.shape, device=like.device) * factors
 

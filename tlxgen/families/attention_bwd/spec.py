@@ -63,7 +63,7 @@ class Sequences(Operands):
 
 
 class Problem(Sequences):
-    dtype: Literal["fp16", "bf16", "e4m3"] = Field(
+    dtype: Literal["fp16", "bf16", "e4m3"] = Field(  # type: ignore[assignment]
         "bf16",
         description="Element type of Q, K, V, O and of all gradients; for e4m3, O and gradients are bf16.",
         json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
@@ -331,6 +331,16 @@ class BackwardSpec(CommonSpec):
         """Whether each head of Q has CTAs of its own, which add dK and dV up."""
         return False
 
+    @property
+    def scaled(self) -> bool:
+        """Whether operands have MX scales."""
+        return False
+
+    @property
+    def out_dtype(self) -> str:
+        """Element type of O and of the gradients."""
+        return "bf16" if self.scaled else self.problem.dtype
+
 
 class SoftmaxBackwardSpec(BackwardSpec):
     """What the gradients of a softmax have that those of a function of each score have not."""
@@ -402,16 +412,6 @@ class KeysSpec(BackwardSpec):
         return ""
 
     @property
-    def scaled(self) -> bool:
-        """Whether operands have MX scales."""
-        return False
-
-    @property
-    def out_dtype(self) -> str:
-        """Element type of O and of the gradients."""
-        return "bf16" if self.scaled else self.problem.dtype
-
-    @property
     def ordered(self) -> bool:
         """Whether CTAs add their parts of dQ in the order of their keys."""
         return self.rings.dq.adds == "ordered"
@@ -475,7 +475,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
-    in_source = frozenset({"schedule"})
+    in_source = frozenset({"schedule", "problem.scaling"})  # which goes with e4m3, and with it alone
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
