@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SCALING = choices(
     none="Nothing.",
     mx="sm100: a power of two for each 32 elements along the dimension that a product contracts. Q, K and dO come "
-    "twice, with scales along the head dimension and along the sequence; V along the head dimension. P has one scale, dS one "
-    "for 32 x 32 elements. The tensor core multiplies them in: MXFP8.",
+    "twice, with scales along the head dimension and along the sequence; V along the head dimension. P has one scale, "
+    "dS one for 32 x 32 elements. The tensor core multiplies them in: MXFP8.",
 )
 
 # dS is read by both products from shared memory, since scales lie where dP and dS lay in tensor memory.
