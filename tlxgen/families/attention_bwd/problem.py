@@ -235,7 +235,7 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> 
             doubt["dk"] += (slope * p * rounded[:, None]).T @ q
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
         if emulated:
-            p, ds = quantised.rounded_weights(p), quantised.rounded_gradients(ds)
+            p, ds = quantised.rounded_weights(p), slope * quantised.rounded_gradients(ds / slope)
         made["dv"] += p.T @ do_sum
         for sums, factor in ((made, ds), (parts, term)):
             sums["dq"] += factor @ k_sum
