@@ -271,7 +271,7 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     wants: Literal["", "rows"] = "rows" if facts.softmax else ""
     yield HostArgument("dout", meaning, shape=shapes["dout"], dtypes=kind, wants=wants, decoded=taken)
     if facts.scaled:
-        yield from mx.host_arguments(facts)
+        yield from mx.host_arguments(facts.dtype, facts.head_dim)
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
-from tlxgen.arch import DTYPES, Sm100
+from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Drain, Fill, HostArgument, KernelArgument, Ring, Size, Tile
 from tlxgen.plan.arguments import descriptor
 from tlxgen.spec import Fault, choices
-
-if TYPE_CHECKING:
-    from .facts import GradientFacts
-    from .spec import AttentionBwdSpec
 
 SCALING = choices(
     none="Nothing.",
@@ -36,7 +32,32 @@ def asked(problem: Any) -> bool:
     return isinstance(problem, Mapping) and problem.get("scaling") == "mx"
 
 
-def faults_of(spec: AttentionBwdSpec) -> list[Fault]:
+class Spec(Protocol):
+    """What of a spec decides whether its operands can have scales."""
+
+    @property
+    def arch(self) -> str: ...
+    @property
+    def problem(self) -> Any: ...
+    @property
+    def mask(self) -> Any: ...
+    @property
+    def softmax(self) -> Any: ...
+    @property
+    def tasks(self) -> Any: ...
+    @property
+    def rings(self) -> Any: ...
+    @property
+    def scaled(self) -> bool: ...
+    @property
+    def lengths(self) -> str: ...
+    @property
+    def pair(self) -> bool: ...
+    @property
+    def dq_place(self) -> str: ...
+
+
+def faults_of(spec: Spec) -> list[Fault]:
     """What e4m3 needs, and what MX scales do not go together with."""
     problem, mma, parts, warps = spec.problem, spec.tasks.mma, spec.tasks.compute.parts, spec.tasks.compute.warps
     if not spec.scaled:
@@ -122,12 +143,12 @@ def descriptors() -> Iterator[KernelArgument]:
         yield descriptor(f"{name}_scale_desc", "u8", (1, 1, 1, 2, 256), f"{of}_scale", view="t.flatten(0, 1)")
 
 
-def host_arguments(facts: GradientFacts) -> Iterator[HostArgument]:
+def host_arguments(dtype: DType, head_dim: int) -> Iterator[HostArgument]:
     """Operands quantised along the sequence, and the scales of all, as mx_quantize makes them."""
-    kind, extents = (facts.dtype.torch,), {False: "batches, heads, n_q", True: "batches, kv_heads, n_k"}
+    kind, extents = (dtype.torch,), {False: "batches, heads, n_q", True: "batches, kv_heads, n_k"}
     for of, product in READ_BY.items():
         meaning = f"as {of.removesuffix('_columns')}, the same numbers quantised along the sequence, for {product}."
-        yield HostArgument(of, meaning, shape=f"({extents[of[0] == 'k']}, {facts.head_dim})", dtypes=kind)
+        yield HostArgument(of, meaning, shape=f"({extents[of[0] == 'k']}, {head_dim})", dtypes=kind)
     for _, of, turned in operands():
         keys = of[0] in "kv"
         lead, rows, letters = ("kv_heads", "n_k", "Hkv Nk") if keys else ("heads", "n_q", "H Nq")
