@@ -11,6 +11,8 @@ from tlxgen.families.attention_fwd import arguments as forward
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
 
+from . import mx
+
 if TYPE_CHECKING:
     from .facts import BackwardFacts, GradientFacts
 
@@ -24,6 +26,10 @@ class Facts(Protocol):
 
     @property
     def dtype(self) -> DType: ...
+    @property
+    def out(self) -> DType: ...
+    @property
+    def scaled(self) -> bool: ...
     @property
     def columns(self) -> int: ...
     @property
@@ -55,10 +61,13 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield matrix("k", "k", facts, facts.keys)
     yield matrix("v", "v", facts, facts.keys, facts.columns_v)
     yield matrix("do", "dout", facts, facts.own, facts.columns_v)
-    if facts.pair:  # of both CTAs, for the products that add up over them, each the columns that it multiplies by
+    if facts.by_sequence:  # for the products that add up over it: of two CTAs the columns that each multiplies by
         half = facts.head_dim // facts.ctas
+        apart = "_columns" if facts.scaled else ""
         for name, of, rows in (("q", "q", facts.queries), ("k", "k", facts.keys), ("do", "dout", facts.queries)):
-            yield _box(f"{name}_columns", facts.dtype.signature, (rows, half), of, facts.packed)
+            yield _box(f"{name}_columns", facts.dtype.signature, (rows, half), of + apart, facts.packed)
+    if facts.scaled:
+        yield from mx.descriptors()
     if facts.softmax:
         # Of packed sequences they lie in whole tiles, with zeros past an end.
         box, part = ((1, facts.queries), "") if facts.packed else ((1, 1, facts.queries), ", ..., :n_q")
@@ -87,7 +96,7 @@ def _gradients(facts: BackwardFacts) -> Iterator[KernelArgument]:
         if facts.apart:
             yield _box(name, "fp32", facts.grad, "key_sums", facts.packed, view=f"t[{i}]")
         else:
-            yield _box(name, facts.dtype.signature, facts.grad, name, facts.packed)
+            yield _box(name, facts.out.signature, facts.grad, name, facts.packed)
 
 
 def matrix(name: str, of: str, facts: Facts, rows: Size | int, columns: int = 0) -> KernelArgument:
@@ -140,7 +149,9 @@ def numbers() -> Iterator[KernelArgument]:
 def prepare(facts: Facts, sums: bool) -> Launch:
     """The kernel that makes the numbers of each row, and zeros where dQ is added up if `sums`."""
     kind, packed = facts.dtype.signature, facts.packed
-    arguments = [address("o_ptr", kind, "out"), address("do_ptr", kind, "dout"), address("lse_ptr", "fp32", "lse")]
+    arguments = [address("o_ptr", facts.out.signature, "out"), address("do_ptr", kind, "dout")]
+    arguments += [address("do_scale_ptr", "u8", "dout_scale", view="t.view(torch.uint8)")] * facts.scaled
+    arguments += [address("lse_ptr", "fp32", "lse")]
     arguments += numbers()
     arguments += [address("sum_ptr", "fp32", "total")] * sums
     arguments += [address("key_sum_ptr", "fp32", "key_sums")] * facts.apart
@@ -190,7 +201,7 @@ def _finish(facts: BackwardFacts) -> Launch:
 
 def _finish_dq(facts: BackwardFacts) -> Iterator[KernelArgument]:
     """Of the kernel that rounds the sums of dQ."""
-    yield from (address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.dtype.signature, "dq"))
+    yield from (address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.out.signature, "dq"))
     yield scalar("scale", _scale(facts), "fp32")
     yield from _strides("stride_", "dq", _axes(facts))
     yield from (scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
@@ -202,7 +213,7 @@ def _finish_all(facts: BackwardFacts) -> Iterator[KernelArgument]:
     names = [name for name in sums if name in facts.sums]
     for name in names:
         yield address(f"{name}_sum_ptr", "fp32", sums[name][0], view=sums[name][1])
-        yield address(f"{name}_ptr", facts.dtype.signature, name)
+        yield address(f"{name}_ptr", facts.out.signature, name)
     yield scalar("scale", _scale(facts), "fp32")
     for name in names:
         yield from _strides(f"stride_{name}_", name, _axes(facts))
@@ -223,12 +234,15 @@ def _strides(name: str, of: str, axes: Mapping[str, int]) -> Iterator[KernelArgu
 
 
 def host(facts: GradientFacts) -> Host:
-    """The host function's arguments; of dK and dV a module also makes the operator. n_q and n_k are of the longest."""
-    return Host(tuple(_host(facts)), EXTENTS, companions=("attention",) * ("dk" in facts.gradients))
+    """The host function's arguments; n_q and n_k are of the longest. Of dK and dV a module also makes the operator, but
+    not of MXFP8, whose dO somebody must quantise first."""
+    companions = ("attention",) * ("dk" in facts.gradients and not facts.scaled)
+    return Host(tuple(_host(facts)), EXTENTS, companions=companions)
 
 
 def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     d, dv, kind, packed = facts.head_dim, facts.head_dim_v, (facts.dtype.torch,), facts.packed
+    made = (facts.out.torch,)
     lead_q, lead_kv = "batches, heads, n_q", "batches, kv_heads, n_k"
     lead, lead_k, rows = "B, H, Nq", "B, Hkv, Nk", "(batches, heads, n_q)"
     if packed:
@@ -239,6 +253,8 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     alike = "as out and dout are" if facts.softmax else "as dout is"
     if d != dv:
         alike += f", but for {dv} columns"
+    if facts.scaled:
+        alike = "quantised along D, as k, v and dout are"
     meaning = f"({lead}, {d}) {kind[0]}, {alike}{', sequences end to end' * packed}; Hkv divides H. "
     meaning += "Rows are contiguous, all other strides multiples of 16 bytes."
     yield HostArgument("q", meaning, shape=shapes["q"], dtypes=kind)
@@ -246,13 +262,16 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     yield HostArgument("k", f"({lead_k}, {d}) {kind[0]}, {as_v}, likewise.", shape=shapes["k"], dtypes=kind)
     yield HostArgument("v", shape=shapes["v"], dtypes=kind)
     if facts.softmax:
-        yield HostArgument("out", "what the forward has returned.", shape=shapes["dout"], dtypes=kind, wants="rows")
+        meaning = f"what the forward has returned{', ' + made[0] if facts.scaled else ''}."
+        yield HostArgument("out", meaning, shape=shapes["dout"], dtypes=made, wants="rows")
         meaning = f"({'H, Tq' if packed else lead}) float32, contiguous: the log of the sum of exp(score), "
         meaning += "-inf for a query that sees no key."
         yield HostArgument("lse", meaning, shape=rows, dtypes=("float32",), wants="contiguous")
-    meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
+    meaning, taken = "the gradient of a scalar by out.", "" if facts.scaled else "addressable_by_tma(dout)"
     wants: Literal["", "rows"] = "rows" if facts.softmax else ""
     yield HostArgument("dout", meaning, shape=shapes["dout"], dtypes=kind, wants=wants, decoded=taken)
+    if facts.scaled:
+        yield from mx.host_arguments(facts.dtype, facts.head_dim)
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
@@ -260,7 +279,7 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     meaning = f"where {'gradients go' if len(facts.gradients) > 1 else 'it goes'}; allocated when absent."
     for i, name in enumerate(facts.gradients):
         shape = shapes[name[1]]
-        yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, kind, "rows", result=True)
+        yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, made, "rows", result=True)
     if facts.sink:
         shape, fp32 = "(heads,)", ("float32",)
         yield HostArgument("dsink", "", "Tensor", "None", True, shape, fp32, "contiguous", result=True)

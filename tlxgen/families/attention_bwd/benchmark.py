@@ -12,7 +12,7 @@ from tlxgen.families.attention.drawn import drawn as drawn
 from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd.benchmark import dense
 
-from .problem import LIKE, Tensors, results_of
+from .problem import LIKE, Tensors, out_dtype, results_of
 from .spec import SoftmaxBackwardSpec
 
 Run = Callable[[], Any]
@@ -27,9 +27,14 @@ def call(module: ModuleType, spec: SoftmaxBackwardSpec, shape: Shape, tensors: T
     """
     host = getattr(module, spec.name)
     given = dense(tensors)
-    given |= {name: torch.empty_like(given[of]) for name, of in results_of(spec)}
+    given |= {name: torch.empty_like(given[of], dtype=_type(spec, given[of])) for name, of in results_of(spec)}
     options = {} if config is None else {"config": config}
     return lambda: host(**given, **options)
+
+
+def _type(spec: SoftmaxBackwardSpec, like: torch.Tensor) -> torch.dtype:
+    """Of a gradient by a tensor: that of O, or of a vector its own."""
+    return out_dtype(spec) if like.dim() > 1 else like.dtype
 
 
 def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
@@ -44,8 +49,8 @@ def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
 
 
 def _unknown(spec: SoftmaxBackwardSpec) -> bool:
-    """Whether scores have what torch's kernels do not."""
-    return spec.softmax.softcap or bool(spec.weights.get("sink"))
+    """Whether operands or scores have what torch's kernels do not."""
+    return spec.softmax.softcap or bool(spec.weights.get("sink")) or spec.scaled
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:

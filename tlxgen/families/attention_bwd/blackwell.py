@@ -21,20 +21,21 @@ from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.plan import Drain, Fill, Holds, Order, Product, Reason, Ring, Role, Rule, Size, Tile
 from tlxgen.plan.rule import at_least, one_of
 
-from . import steps
+from . import mx, steps
 from .facts import BackwardFacts
 from .spec import KeysSpec
 
 NUMBERS = 2  # slots of the numbers of rows, where Q and dO may have one
 ROWS = 128  # lanes of tensor memory: keys a CTA
 CAPTURED = 256  # bytes that tasks capture beside those of forward attention: where items lie, and alignment
+MX_CAPTURED = 512  # and with MX scales: descriptors, and buffers of 7 operands and their scales
 PAIR_CAPTURED = 144  # and of two CTAs, where both begin, and more descriptors
 ACCUMULATED = ("dv", "dk")  # from step to step
 
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
     """The facts that sm90 has otherwise."""
-    element = DTYPES[spec.problem.dtype].bytes
+    element = DTYPES[spec.out_dtype].bytes
     columns = spec.dq_columns
     return {
         "part": (spec.queries, columns),
@@ -49,13 +50,14 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
         "cuts": spec.tasks.compute.parts,
         "dq_slots": spec.dq_stages,
         "warps": spec.tasks.compute.warps,
+        "scaled": spec.scaled,
     }
 
 
 def order(spec: KeysSpec) -> Order:
     """The products of a step: S first, since the exponentials wait for it, and dV last, which waits for them."""
     left = "ds_tmem" if spec.rings.ds.operand == "tmem" else "ds"
-    columns = "_columns" if spec.pair else ""
+    columns = "_columns" if spec.pair or spec.scaled else ""
     products = {
         "s": Product("s", ("k", "q")),
         "dp": Product("dp", ("v", "do")),
@@ -68,12 +70,13 @@ def order(spec: KeysSpec) -> Order:
 
 def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
     """What the plan says of tcgen05: what must be in the SASS."""
-    return {"expected_opcodes": ("UTCHMMA", "UTMALDG", "LDTM", "STTM", "UTMASTG", "UTMAREDG")}
+    products = ("UTCQMMA", "UTCCP") if facts.scaled else ("UTCHMMA",)
+    return {"expected_opcodes": (*products, "UTMALDG", "LDTM", "STTM", "UTMASTG", "UTMAREDG")}
 
 
 def smem(spec: KeysSpec) -> int:
     """Bytes that the compiler allocates for captures and alignment."""
-    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair
+    return Sm100.captures + CAPTURED + PAIR_CAPTURED * spec.pair + MX_CAPTURED * spec.scaled
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
@@ -105,27 +108,35 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     once = (Drain("mma", by="once"),)
     own, half = Size.literal(facts.own), Size.literal(facts.head_dim // facts.ctas)
 
-    def of_both(name: str, slots: Size) -> Iterator[Ring]:
+    def scales(name: str) -> tuple[Tile, ...]:
+        return (mx.scale(name),) if facts.scaled else ()
+
+    def of_columns(name: str, slots: Size) -> Iterator[Ring]:
         """The columns of all queries of a step that a CTA loads, for products that add up over these."""
-        if facts.pair:
+        if facts.by_sequence:
             tile = Tile(f"{name}_columns", (queries, half), facts.dtype)
-            yield Ring(tile.name, (tile,), slots, loads, (used,))
+            yield Ring(tile.name, (tile, *scales(tile.name)), slots, loads, (used,))
 
     part = Tile("part", tuple(map(Size.literal, facts.part)), fp32, of="dq")
-    grad = Tile("grad", tuple(map(Size.literal, facts.grad)), facts.dtype, of="dk")
+    grad = Tile("grad", tuple(map(Size.literal, facts.grad)), facts.out, of="dk")
     slots, stores = Size.literal(facts.dq_slots), Fill("reduce", "store")
     sums = tuple(Tile(name, (keys, columns), fp32) for name in ACCUMULATED)
     last = (Drain("reduce", by="once"),)
     own_numbers = Ring("numbers", numbers, number_slots, Fill("load", "tma"), (Drain("compute"),), spec.rings.empty)
     k_columns = Tile("k_columns", (keys * facts.ctas, half), facts.dtype, groups=facts.ctas)
+    k_whole = (k_columns, *scales("k_columns"))
+
+    def tile(name: str, rows: Size) -> tuple[Tile, ...]:
+        return (Tile(name, (rows, columns), facts.dtype), *scales(name))
+
     return (
-        *(Ring(name, (Tile(name, (keys, columns), facts.dtype),), one, loads, once, item=True) for name in "kv"),
-        *([Ring("k_columns", (k_columns,), one, loads, once, item=True)] if facts.pair else []),
-        Ring("q", (Tile("q", (own, columns), facts.dtype),), q_slots, loads, (used,)),
-        *of_both("q", q_slots),
+        *(Ring(name, tile(name, keys), one, loads, once, item=True) for name in "kv"),
+        *([Ring("k_columns", k_whole, one, loads, once, item=True)] if facts.by_sequence else []),
+        Ring("q", tile("q", own), q_slots, loads, (used,)),
+        *of_columns("q", q_slots),
         *([own_numbers] if facts.softmax else []),
-        Ring("do", (Tile("do", (own, columns), facts.dtype),), do_slots, loads, (used,)),
-        *of_both("do", do_slots),
+        Ring("do", tile("do", own), do_slots, loads, (used,)),
+        *of_columns("do", do_slots),
         *_round(spec, facts, order),
         Ring("sums", sums, one, Fill("mma", "commit", ctas=facts.ctas), last, space="tmem", item=True),
         Ring("part", (part,), slots, stores, (), stores=facts.ctas),
@@ -160,15 +171,21 @@ def _round(spec: KeysSpec, facts: BackwardFacts, order: Order) -> Iterator[Ring]
     told = "ds_tmem" if in_tmem else "ds"
     until = "ds_tmem" if in_tmem else "dq" if reuse else ""
     yield Ring("s", scores[:1], one, mma, (Drain("compute", until="p", via=("p",)),), space="tmem")
-    yield over("s", weights["p"], compute, read_by_mma("p", "s"))
+    place = over("s", weights["p"], compute, read_by_mma("p", "s"))
+    yield replace(place, tiles=(*place.tiles, mx.factor("p"))) if facts.scaled else place
+    behind_p, over_dp = mx.places(empty) if facts.scaled else (None, None)
+    if behind_p:
+        yield behind_p
     yield Ring("dp", scores[1:], one, mma, (Drain("compute", until=until, via=(told,)),), space="tmem")
     if in_tmem:
         yield over("dp", weights["ds_tmem"], compute, read_by_mma("ds_tmem", "dp", "dq" if reuse else ""))
+    if over_dp:
+        yield over_dp
     read = read_by_mma("ds", "dp")
     if facts.pair:
         yield _exchanged(facts, read)
     else:
-        yield Ring("ds", (weights["ds"],), one, compute, read, empty)
+        yield Ring("ds", (weights["ds"], *(mx.scales_of_ds() if facts.scaled else ())), one, compute, read, empty)
     own, half, lanes = (Size.literal(n) for n in (facts.own, facts.head_dim // facts.ctas, ROWS))
     dq = [Tile("dq", (own, columns), fp32, halved=facts.pair)]
     if facts.pair:

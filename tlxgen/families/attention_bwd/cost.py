@@ -19,6 +19,7 @@ from .spec import BackwardSpec
 
 BARE = {"named": 900, "mbarrier": 600, "none": 500}  # clocks a step that no product covers, by the way of meeting
 WEIGHTS = 5  # instructions a score, beside the exponential: scale, difference, product, two roundings
+QUANTISED = 3  # more, where dS has block scales: magnitude, maximum, product
 ROUND = 400  # clocks of a step on sm100 that hand-offs between its tasks leave bare
 AHEAD = 200  # of these, that the next step's scores cover
 
@@ -34,8 +35,12 @@ def flops(spec: BackwardSpec, shape: Shape) -> int:
 
 
 def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
-    """Bytes of Q, K, V, O, dO, the log-sum-exp and the gradients, each once."""
+    """Bytes of Q, K, V, O, dO, the log-sum-exp and the gradients, each once; of MXFP8, Q, K and dO twice."""
     b, h, kv, n, m = shape
+    if spec.scaled:
+        numbers, rounded = 4 * h * n + 3 * kv * m, 2 * (h * n + kv * m)
+        read = numbers * (1 + 1 / Sm100.mx_block) + rounded * DTYPES[spec.out_dtype].bytes
+        return float(b * (read * spec.problem.head_dim + 4 * h * n))
     of_q = h * n * (1 + ("dq" in spec.gradients)) + kv * m * (1 + ("dk" in spec.gradients))
     of_v = h * n * 2 + kv * m * (1 + ("dv" in spec.gradients))  # O and dO among them
     elements = b * (of_q * spec.problem.head_dim + of_v * spec.head_dim_v)
@@ -98,15 +103,19 @@ def _tcgen05_step(facts: BackwardFacts, size: dict[str, int]) -> float:
     """Clocks of a step on sm100: the slowest of tensor cores, SMEM and exponentials, and the way round that is bare."""
     d, queries, keys = facts.head_dim, facts.queries, facts.keys
     tile = queries * keys
-    multiply = 5 * tile * d / Sm100.products
+    product = tile * d / (Sm100.products * (2 if facts.scaled else 1))
+    multiply = 5 * product
     # Right operands of all products, K and V on the left, dS for dQ and, out of SMEM, for dK; dS stored; dQ on its way.
     read = (3 * queries + 3 * keys) * d + tile * (1 if facts.ds_in_tmem else 2)
     if facts.pair:  # half of each right operand, of dQ half of the rows, and half of dS on its way
         read += (tile if facts.exchange == "copy" else 0) // 2 - 2 * queries * d
     smem = ((read + tile) * facts.dtype.bytes + 2 * facts.own * d * 4) / Arch.smem_bytes_per_clock
-    weights = tile * (1 / Arch.exponentials_per_clock + WEIGHTS / Arch.instructions_per_clock)
+    instructions = WEIGHTS + QUANTISED * facts.scaled
+    weights = tile * (1 / Arch.exponentials_per_clock + instructions / Arch.instructions_per_clock)
     waits = facts.dq_reuse + (
         facts.order.place(facts.order.product("dq")) > facts.order.place(facts.order.product("dk"))
     )
     step = max(multiply, smem, weights) + ROUND * (1 + waits / 2 + facts.ds_in_tmem / 4)
+    if facts.scaled:  # scores wait until dP has been read, where their scales lie
+        step += product
     return step + stall(min(size["Q_STAGES"], size["DO_STAGES"] + 1), step)

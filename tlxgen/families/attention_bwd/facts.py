@@ -10,6 +10,7 @@ from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Order
 
+from .mx import LIFT
 from .steps import Round
 
 ROWS = 64
@@ -41,6 +42,21 @@ class GradientFacts(Weights):
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
     ordered: bool = False  # CTAs add their parts of dQ in the order of their keys
     apart: bool = False  # each head of Q has CTAs of its own, which add dK and dV up
+
+    @property
+    def scaled(self) -> bool:
+        """Whether operands have MX scales."""
+        return False
+
+    @property
+    def out(self) -> DType:
+        """Of O and of the gradients."""
+        return self.dtype
+
+    @property
+    def lift(self) -> int:
+        """P is multiplied by two to this power, so that small probabilities keep bits in a type of few."""
+        return LIFT if self.scaled else 0
 
     @property
     def rows(self) -> int:
@@ -94,6 +110,17 @@ class BackwardFacts(GradientFacts):
     ahead: bool = False
     keep: str = "none"
     warps: int = 4  # of the default task
+    scaled: bool = False  # sm100: operands have MX scales
+
+    @property
+    def out(self) -> DType:
+        return DTYPES["bf16"] if self.scaled else self.dtype
+
+    @property
+    def by_sequence(self) -> bool:
+        """Whether products that add up over a sequence read tiles of their own: of two CTAs other columns, or numbers
+        that are quantised along it."""
+        return self.pair or self.scaled
 
     @property
     def rows(self) -> int:

@@ -19,12 +19,13 @@ from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
 from tlxgen.families.kit.unseen import SPIN
 
+from . import quantised
 from .spec import BackwardSpec, SoftmaxBackwardSpec
 
 Tensors = dict[str, Any]
 LIKE = {"dq": "q", "dk": "k", "dv": "v"}
-BY_KEYS = frozenset({"k", "v", "dk", "dv"})
-BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq"}
+BY_KEYS = frozenset({"k", "v", "dk", "dv", "k_columns"})
+BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq", "q_columns", "dout_columns"}
 BY_HEADS = frozenset({"sink", "dsink"})
 
 
@@ -93,15 +94,29 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     if spec.weights.get("sink"):
         made["sink"] = torch.randn(h, device=device)
-    made["out"] = heads_between_rows(lead, rows[0], h, dv, dtype, device)
+    if spec.scaled:
+        made |= quantised.inputs(made)
+    made["out"] = heads_between_rows(lead, rows[0], h, dv, out_dtype(spec), device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
     attend(spec, made)
     return made
 
 
+def out_dtype(spec: BackwardSpec) -> torch.dtype:
+    """Of O and of the gradients."""
+    found: torch.dtype = getattr(torch, DTYPES[spec.out_dtype].torch)
+    return found
+
+
+def plain(spec: BackwardSpec, t: Tensors) -> Tensors:
+    """The tensors with what e4m3 numbers and scales stand for in their place."""
+    return t | quantised.dequantised(t) if spec.scaled else t
+
+
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
     """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
-    for of in _each_head(t, t):
+    wide = plain(spec, t)
+    for of in _each_head(t, wide):
         x, _ = _scores(spec, t, of)
         of["lse"].copy_(_log_sum(x, of))
         of["out"].copy_(_probabilities(x, of) @ of["v"].double())
@@ -162,7 +177,7 @@ def launch(
     module: ModuleType, spec: BackwardSpec, shape: Shape, tensors: Tensors, config: Any
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
-    buffers = {name: _around(tensors[of]) for name, of in results_of(spec)}
+    buffers = {name: _around(tensors[of], out_dtype(spec)) for name, of in results_of(spec)}
     outputs = {name: inside for name, (_, inside) in buffers.items()}
     getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
@@ -176,25 +191,28 @@ def results_of(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
         yield "dsink", "sink"
 
 
-def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor of NaN, and its part of the shape of `like`."""
+def _around(like: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor of NaN, and its part of the shape of `like`; of a vector, of its type too."""
     if like.dim() == 1:
         whole = torch.full((len(like) + GAP,), float("nan"), device=like.device, dtype=like.dtype)
         return whole, whole[: len(like)]
     *lead, n, d = like.shape
-    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // like.dtype.itemsize
-    whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=like.dtype)
+    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // dtype.itemsize
+    whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=dtype)
     return whole, whole[tuple(map(slice, like.shape))]
 
 
-def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
+def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> dict[str, tuple[torch.Tensor, float]]:
     """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
     as P dP is. They are held against a hundredth of what P dP alone would make, if that is more than their own norm.
     Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
     terms of delta.
+
+    If `emulated`, P and dS of MXFP8 are rounded as the kernel rounds them: what is left is the order of sums.
     """
+    t = plain(spec, t)
     like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
     terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
@@ -202,6 +220,8 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
     for of, made, parts, doubt in zip(*sums_of, strict=True):
         q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
+        # Quantised along the sequence, where the sums over it ask for that.
+        q_sum, k_sum, do_sum = (of.get(f"{name}_columns", of[name]).double() for name in ("q", "k", "dout"))
         x, slope = _scores(spec, t, of)
         p = _probabilities(x, of)
         term = p * (do @ v.T)
@@ -214,10 +234,12 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
             doubt["dq"] += slope * p * rounded[:, None] @ k
             doubt["dk"] += (slope * p * rounded[:, None]).T @ q
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
-        made["dv"] += p.T @ do
+        if emulated:
+            p, ds = quantised.rounded_weights(p), slope * quantised.rounded_gradients(ds / slope)
+        made["dv"] += p.T @ do_sum
         for sums, factor in ((made, ds), (parts, term)):
-            sums["dq"] += factor @ k
-            sums["dk"] += factor.T @ q
+            sums["dq"] += factor @ k_sum
+            sums["dk"] += factor.T @ q_sum
     scales = {name: max(float(x.norm()), 1e-6) for name, x in grads.items()}
     for name, x in terms.items():
         scales[name] = max(scales[name], float(x.norm()) / 100, float(doubts[name].norm()) / 2)
@@ -225,10 +247,13 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
 
 
 def tolerance(spec: BackwardSpec, output: str) -> float:
-    """The largest error norm, relative to that of `reference`, that is right: twice what rounding P, dS, O costs."""
+    """The largest error norm, relative to that of `reference`, that is right: twice what rounding P, dS, O costs.
+
+    Of MXFP8 that is 2.6e-2, whatever the gradient: e4m3 rounds P by one scale, dS by one for 32 x 32 elements.
+    """
     if spec.check.rtol != "auto":
         return float(spec.check.rtol)
-    return {"bf16": 1e-2, "fp16": 1.2e-3}[spec.problem.dtype]
+    return {"bf16": 1e-2, "fp16": 1.2e-3, "e4m3": 5.5e-2}[spec.problem.dtype]
 
 
 def reproducible(spec: BackwardSpec, output: str) -> bool:

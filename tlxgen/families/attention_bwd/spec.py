@@ -12,7 +12,7 @@ from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-from . import cluster, heads
+from . import cluster, heads, mx
 from .cluster import Cluster
 from .heads import Schedule
 
@@ -63,6 +63,14 @@ class Sequences(Operands):
 
 
 class Problem(Sequences):
+    dtype: Literal["fp16", "bf16", "e4m3"] = Field(  # type: ignore[assignment]
+        "bf16",
+        description="Element type of Q, K, V, O and of all gradients; for e4m3, O and gradients are bf16.",
+        json_schema_extra=meanings.of(meanings.DTYPE, "fp16", "bf16", "e4m3"),
+    )
+    scaling: Literal["none", "mx"] = Field(
+        "none", description="What Q, K, V and dO are multiplied by.", json_schema_extra=mx.SCALING
+    )
     gradients: Literal["qkv", "kv"] = Field(
         "qkv",
         description="Which gradients the kernel makes.",
@@ -323,6 +331,16 @@ class BackwardSpec(CommonSpec):
         """Whether each head of Q has CTAs of its own, which add dK and dV up."""
         return False
 
+    @property
+    def scaled(self) -> bool:
+        """Whether operands have MX scales."""
+        return False
+
+    @property
+    def out_dtype(self) -> str:
+        """Element type of O and of the gradients."""
+        return "bf16" if self.scaled else self.problem.dtype
+
 
 class SoftmaxBackwardSpec(BackwardSpec):
     """What the gradients of a softmax have that those of a function of each score have not."""
@@ -370,6 +388,7 @@ class KeysSpec(BackwardSpec):
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
         cluster = data.get("cluster")
         pair = isinstance(cluster, Mapping) and cluster.get("n") == 2
+        data = filled(data, mx.DEFAULTS) if mx.asked(problem) else data
         data = filled(data, SM100_D64) if small else filled(data, SM100_D128_PAIR) if pair else data
         return filled(filled(data, SM100_PAIR) if pair else data, SM100)
 
@@ -456,13 +475,17 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
-    in_source = frozenset({"schedule"})
+    in_source = frozenset({"schedule", "problem.scaling"})  # which goes with e4m3, and with it alone
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
     softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
     cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
     schedule: Schedule = Field(Schedule(), description="Which CTA does what.")
+
+    @property
+    def scaled(self) -> bool:
+        return self.problem.scaling == "mx"
 
     @property
     def apart(self) -> bool:
@@ -488,7 +511,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         own, rings = self.cluster, self.rings
         of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
         ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
-        return [*super().faults(), *ctas, *heads.faults_of(self)]
+        return [*super().faults(), *ctas, *heads.faults_of(self), *mx.faults_of(self)]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.

@@ -13,6 +13,8 @@ from tlxgen.plan import Order, Product, Step
 from tlxgen.plan.products import Products
 from tlxgen.plan.steps import steps
 
+from .mx import FACTORS
+
 
 class Facts(Protocol):
     """What the order of a consumer's steps depends on."""
@@ -70,6 +72,10 @@ class RoundFacts(Protocol):
     def dq_slots(self) -> int: ...
     @property
     def ordered(self) -> bool: ...
+    @property
+    def scaled(self) -> bool: ...
+    @property
+    def by_sequence(self) -> bool: ...
 
 
 class Round:
@@ -86,25 +92,30 @@ class Round:
     @property
     def once(self) -> tuple[str, ...]:
         """Rings that are filled once."""
-        return ("k", "v", "k_columns") if self.facts.pair else ("k", "v")
+        return ("k", "v", "k_columns") if self.facts.by_sequence else ("k", "v")
 
     def load(self) -> tuple[Step, ...]:
         """K and V once, then Q, for a softmax the numbers of its rows, and dO of each step; of two CTAs each loads its
         rows of Q and dO, which are columns of S and dP, and its columns, which are those of dK and dV."""
-        once = [f"{do} {ring}" for ring in self.once for do in ("expect", "load")]
+        once = [step for ring in self.once for step in (f"expect {ring}", *self.loads(ring))]
         numbers = ("acquire numbers", "expect numbers", "load lse", "load delta") if self.facts.softmax else ()
-        more = ("do_columns", "q_columns") if self.facts.pair else ()
-        loads = [f"{do} {ring}" for ring in ("do", *more) for do in ("acquire", "expect", "load")]
-        return steps(*once, "acquire q", "expect q", "load q", *numbers, *loads)
+        more = ("do_columns", "q_columns") if self.facts.by_sequence else ()
+        q, *others = ((f"acquire {ring}", f"expect {ring}", *self.loads(ring)) for ring in ("q", "do", *more))
+        return steps(*once, *q, *numbers, *(step for loads in others for step in loads))
+
+    def loads(self, ring: str) -> tuple[str, ...]:
+        """A tile, and its MX scales."""
+        return (f"load {ring}", f"load {ring}_scale") if self.facts.scaled else (f"load {ring}",)
 
     def compute(self) -> tuple[Step, ...]:
         """From scores and their gradient to P and dS."""
         softmax = self.facts.softmax
         p = ": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)"
-        weights = ("wait numbers" if softmax else "", "wait s", p, "meet s_read", "publish p")
+        s_read, dp_read = ("release sf_s", "release sf_dp") if self.facts.scaled else ("", "")
+        weights = ("wait numbers" if softmax else "", "wait s", s_read, p, "meet s_read", "publish p")
         in_tmem = ("meet dp_read", "publish ds_tmem") if self.facts.ds_in_tmem else ()
         ds = ": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T"
-        gradient = ("wait dp", ds, *in_tmem)
+        gradient = ("wait dp", dp_read, ds, *in_tmem)
         done = "release numbers" if softmax else ""
         acquire = "acquire ds" if self.ds_acquired else ""
         if self.facts.exchange == "copy":
@@ -125,12 +136,34 @@ class Round:
         if self.facts.dq_place == "s":
             found.append("acquire dq")
         for product in self.facts.order.products:
+            found.append("acquire sf_s" if self.room_before(product) else "")
             found += [f"{do} {ring}" for do, ring in self.before(product)]
+            found += [f"copy {name}_scale" for name in self.factors(product)]
             found.append(f"multiply {product.into}")
             found += [f"{do} {ring}" for do, ring in self.done(product)]
             if self.p_after(product):
                 found.append("wait p")
         return steps(*found, "publish sums")
+
+    def multiplied(self, product: Product) -> tuple[str, ...]:
+        """Whose MX scales a product reads from tensor memory."""
+        return FACTORS[product.into] if self.facts.scaled else ()
+
+    def factors(self, product: Product) -> tuple[str, ...]:
+        """Whose MX scales are copied there before: those of P are stored."""
+        return tuple(name for name in self.multiplied(product) if name != "p")
+
+    def room_before(self, product: Product) -> bool:
+        """Whether scales lie behind P from this product on: this step's scores must have been read."""
+        return self.facts.scaled and product == self.facts.order.product("dq")
+
+    def runs(self) -> Iterator[tuple[int, tuple[Product, ...], bool]]:
+        """The products of a round in runs of one step, and whether room behind P is acquired before each."""
+        for behind, products in self.facts.order.runs():
+            at = next((i for i, product in enumerate(products) if self.room_before(product)), 0)
+            if at:
+                yield behind, products[:at], False
+            yield behind, products[at:], bool(at)
 
     def p_after(self, product: Product) -> bool:
         """Whether P is waited for after a product: S has been read, beside which dQ, the next one, takes its place."""
@@ -149,6 +182,8 @@ class Round:
                 yield "rendezvous" if ring == "ds" and self.facts.pair else "wait", ring
         if product.into == {"dp": "dp", "none": "dq"}.get(self.facts.dq_place):
             yield "acquire", "dq"
+        if product.into == "s" and self.facts.scaled:
+            yield "acquire", "sf_dp"
 
     def done(self, product: Product) -> Iterator[tuple[str, str]]:
         """What a product publishes when it is done, but for dV and dK, which come last; and whose slots it releases."""
