@@ -1,7 +1,7 @@
 """Designs of GEMM kernels that hopper_matmul might ship, beside what it ships and cuBLAS, on shapes where it is behind.
 
     python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
-        [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--without-designs]
+        [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--designs REGEX]
 
 Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
 kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
@@ -20,6 +20,7 @@ import math
 import multiprocessing
 import os
 import random
+import re
 import statistics
 import tempfile
 import time
@@ -61,6 +62,7 @@ COMMON: dict[str, Any] = {
     "epilogue.subtiles": 4,
 }
 FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles": 1, "rings.c.stages": 1}
+HALVES = {"epilogue.subtiles": 2, "rings.c.stages": 1}
 LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
 PLAIN = {
     **FEW,
@@ -116,6 +118,11 @@ DESIGNS: dict[str, Design] = {
     "turns_n2": Design({**cluster("n", 2), **TURNS_OF_TWO}, ((128, 128, 64, 6),), rows(200, 3000)),
     "three_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 3}, ((192, 128, 64, 5),), rows(129, 3000)),
     "three_m2": Design({**cluster("m", 2), "tasks.mma.replicate": 3}, ((192, 192, 64, 4),), rows(193, 3000)),
+    # Fewer parts of C, each stored after the one before: 64 columns instead of 32.
+    "halves": Design(HALVES, ((128, 192, 64, 4), (128, 96, 64, 6), (128, 128, 64, 6)), rows(65, 1 << 20)),
+    "halves_turns": Design({**HALVES, **TURNS_OF_TWO}, ((128, 128, 64, 6),), rows(129, 1 << 20)),
+    "halves_three": Design({**HALVES, "tasks.mma.replicate": 3}, ((192, 192, 64, 4),), rows(513, 1 << 20)),
+    "halves_single": Design({**HALVES, "tasks.mma.replicate": 1}, ((64, 192, 64, 5), (64, 256, 64, 4)), rows(33, 2048)),
     "single_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 1}, ((64, 128, 64, 7),), rows(33, 400)),
 }
 
@@ -142,9 +149,8 @@ def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
 
 
 def wanted(shape: Shape, layout: str) -> list[str]:
-    if not BEST.designs:
-        return []
-    return [name for name, design in DESIGNS.items() if design.where(*shape, layout.split()[0])]
+    some = [name for name in DESIGNS if re.search(BEST.designs, name)]
+    return [name for name in some if DESIGNS[name].where(*shape, layout.split()[0])]
 
 
 def build(folder: Path, shapes: Sequence[tuple[Shape, str]]) -> None:
@@ -178,7 +184,7 @@ class Wanted:
 
     shipped: int = 3
     likely: float = 1.25
-    designs: bool = True
+    designs: str = ""
 
 
 BEST = Wanted()
@@ -394,11 +400,11 @@ def main() -> None:
     parser.add_argument("--least-m", type=int, default=1)
     parser.add_argument("--shipped", type=int, default=3)
     parser.add_argument("--likely", type=float, default=1.25)
-    parser.add_argument("--without-designs", action="store_true")
+    parser.add_argument("--designs", default="", help="only designs in whose names this pattern is found; - for none")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
     given = parser.parse_args()
     begin = time.monotonic()
-    BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, not given.without_designs
+    BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
     shapes = (behind(given.behind, given.below, given.least_m) if given.behind else [*SHAPES])[: given.shapes]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
