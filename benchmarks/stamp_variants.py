@@ -1,4 +1,4 @@
-"""Other ways of stamping than that of templates/lib/_stamps.py: `instrumented.py gpu` tells by them where its cost lies.
+"""Other ways of stamping than that of templates/lib/_stamps.py. `instrumented.py gpu` tells by them where its cost is.
 
 All of them have the same twins and the same buffer; only the device functions `stamp` and `stamps_next` differ.
 """

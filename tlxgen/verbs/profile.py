@@ -41,8 +41,8 @@ SHARE = 0.0005  # share of a task's time below which an operation is not in the 
 class Options:
     """The options of `profile`.
 
-    `simulate` None means: if there is no GPU. `records` is the number of words for the stamps of each task of each CTA, and `ctas`
-    the number of CTAs in the timeline.
+    `simulate` None means: if there is no GPU. `records` is the number of words for the stamps of each task of each CTA,
+    and `ctas` the number of CTAs in the timeline.
     """
 
     shapes: Sequence[str] = ()  # as given on the command line; the first is run
