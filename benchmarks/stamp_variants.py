@@ -1,4 +1,4 @@
-"""Other ways of stamping than that of templates/lib/_stamps.py: `instrumented.py gpu` tells by them where its cost lies.
+"""Other ways of stamping than that of templates/lib/_stamps.py. `instrumented.py gpu` tells by them where its cost is.
 
 All of them have the same twins and the same buffer; only the device functions `stamp` and `stamps_next` differ.
 """
@@ -33,7 +33,11 @@ _BODIES: dict[str, tuple[list[str], list[str]]] = {
         ],
         [],
     ),
-    "by tl.store": (  # Triton's predicate and address, and the 32-bit clock with a number, as it was
+    "uniform": (  # Triton's predicate, and an address that the compiler keeps in uniform registers: none is spilled
+        [_READ, "tl.store(stamps_ptr + place + OFFSET, clock if OFFSET else NUMBER)"],
+        ["tl.store(stamps_ptr + place + COUNT, clock)"],
+    ),
+    "uniform, 32 bits": (  # the clock with its number, as stamps were first
         [
             "if OFFSET == 0:",
             "    tl.store(stamps_ptr + place, NUMBER)",
@@ -42,10 +46,9 @@ _BODIES: dict[str, tuple[list[str], list[str]]] = {
         ],
         [],
     ),
-    "unstored": ([_READ], []),  # what reading the clock costs alone; there is nothing to read in the buffer
 }
 VARIANTS = (DEFAULT, *_BODIES)
-UNREAD = ("by tl.store", "unstored")  # their buffers say nothing
+UNREAD = ("uniform, 32 bits",)  # its buffer is another one
 
 
 def variant(text: str, name: str) -> str:
@@ -53,6 +56,8 @@ def variant(text: str, name: str) -> str:
     if name == DEFAULT:
         return text
     stamp, end = _BODIES[name]
+    if name.startswith("uniform"):
+        text = text.replace("tl.where(thread % THREADS == 0, area + HEADER, NOBODY)", "area + HEADER")
     text = _with_body(text, "stamp", [*stamp, "return now"])
     return _with_body(text, "stamps_next", [*end, "return min(place + (COUNT + 1), end)"])
 

@@ -53,7 +53,8 @@ def test_without_its_stamps_a_twin_is_the_plain_module_to_the_byte(spec: str, na
 def check_stamps(made: Twin) -> None:
     """Numbers of a task go from 1 on, one row goes from one place in the buffer on, and each task begins and ends."""
     found = re.findall(
-        r"stamp\(stamps_ptr, stamps_at, (\d+), (\d+)\)|(stamps_begin|stamps_finish)\(|stamps_next\(stamps_at, (\d+)",
+        r"= stamp\(stamps_ptr, stamps_at, stamps_clock, (\d+), (\d+)\)|(stamps_begin|stamps_finish)\(|"
+        r"stamps_next\(stamps_ptr, stamps_at, stamps_clock, (\d+)",
         made.text,
     )
     numbers, place, open_task, total = 0, 0, False, 0
@@ -71,7 +72,7 @@ def check_stamps(made: Twin) -> None:
             assert (int(offset), int(number)) == (place, numbers + 1)
             place, numbers, total = place + 1, numbers + 1, total + 1
     assert not open_task
-    assert total == len(made.sites)
+    assert total == len(made.sites) == sum(count for _, _, count in made.rows)
 
 
 WAITS = re.compile(r"tlx\.(named_)?barrier_wait|async_dot_wait|store_wait")
@@ -105,7 +106,7 @@ def test_the_twin_is_python_and_its_table_says_what_its_stamps_are() -> None:
 def test_one_stamp_stands_between_operations_that_follow_each_other() -> None:
     made = twin("hopper_gemm", "hopper_gemm_cooperative").text
     inside = made[made.index("tlx.barrier_wait(ab_full[slot], phase)") :].splitlines()
-    assert inside[1].strip().startswith("stamp(stamps_ptr")
+    assert inside[1].strip().startswith("stamps_clock = stamp(")
     assert inside[2].strip().startswith("acc = tlx.async_dot(")
 
 
@@ -139,14 +140,16 @@ def test_what_is_no_source_of_the_plan_is_refused() -> None:
         instrument(text + "\n)", structure.plan, structure.baked)
 
 
-def test_more_stamps_than_a_record_tells_apart_are_refused() -> None:
-    structure, text = (
-        structures("hopper_gemm")["hopper_gemm_cooperative"],
-        source("hopper_gemm", "hopper_gemm_cooperative"),
-    )
-    line = "            tlx.async_descriptor_store_wait(0)\n"
-    with pytest.raises(ProfileError, match="the task mma needs .* stamps; a record tells 255 apart"):
-        instrument(text.replace(line, line * 300), structure.plan, structure.baked)
+def test_a_fence_is_one_with_what_it_is_for_and_an_index_with_what_is_before_it() -> None:
+    made = twin("hopper_attention_bwd", "hopper_attention_bwd_none")
+    lines = [line.strip() for line in made.text.splitlines()]
+    fence = next(i for i, line in enumerate(lines) if line.startswith('tlx.fence("async_shared")'))
+    assert lines[fence - 1].endswith("# publish ds")
+    assert lines[fence + 1].startswith("tlx.barrier_arrive(ds_full")
+    index = next(i for i, line in enumerate(lines) if line.startswith("next_slot, next_phase = ring_slot("))
+    assert lines[index - 1].startswith("tlx.barrier_arrive(do_empty")
+    assert lines[index + 1].endswith("# wait q")
+    assert not any(site.what == "fence" for site in made.sites)
 
 
 def test_a_row_is_no_longer_than_the_slack_of_the_buffer() -> None:

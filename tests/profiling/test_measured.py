@@ -76,7 +76,7 @@ def test_tasks_without_room_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     from tests.profiling.test_records import NEVER, area, launch
 
     stamps = [(10 * i, 1 + i % 3) for i in range(40)]
-    recorded = launch(area(stamps), NEVER, area([(0, 1), (5, 2)]))
+    recorded = launch(area(stamps), NEVER, area([(0, 1), (5, 0)]))
     cost = Cost(Figure.of([1.0, 1.0]), Figure.of([1.0, 1.0]))
     profile._tell(profile.Profiled("k", (1,), None, recorded, times_of(recorded), cost))
-    assert "1 of 2 tasks had room for 16 records only" in capsys.readouterr().out
+    assert "1 of 2 tasks had room for 32 words only" in capsys.readouterr().out

@@ -20,17 +20,29 @@ SITES = [
     Site(1, "load a", "load", "", 4),
     Site(1, "", "rest", "", 5),
 ]
+# Three rows of mma and two of load, of a stamp each but for the last of load.
 STAMPS: dict[str, Any] = {
     "tasks": ["mma 0", "mma 1", "load"],
     "roles": [0, 0, 1],
+    "rows": [[0, 1, 1], [0, 2, 1], [0, 3, 1], [1, 1, 2]],
+    "threads": [128, 128, 1024],
     "sites": [s.to_json() for s in SITES],
 }
-ROOM = 16
+ROOM = 32
 WORDS = HEADER + ROOM + SLACK
 
 
-def area(stamps: list[tuple[int, int]], *, sm: int = 7, timer: int = 1 << 40, mhz: int = 1000, room: int = ROOM) -> Any:
-    """What a task leaves that comes to stamps (clock, number), as the device code writes it."""
+def area(
+    stamps: list[tuple[int, int]],
+    *,
+    sm: int = 7,
+    timer: int = 1 << 40,
+    mhz: int = 1000,
+    room: int = ROOM,
+    first: int = 0,
+) -> Any:
+    """What a task leaves that comes to stamps (clock, number), as the device code writes it: rows of a stamp, or of two
+    of which the second has the number 0."""
     words = np.zeros(HEADER + room + SLACK, np.uint32)
     begin, end = stamps[0][0], stamps[-1][0]
 
@@ -38,19 +50,23 @@ def area(stamps: list[tuple[int, int]], *, sm: int = 7, timer: int = 1 << 40, mh
         now = timer + (clock - begin) * 1000 // mhz
         words[at : at + 4] = [now & 0xFFFFFFFF, now >> 32, clock & 0xFFFFFFFF, clock >> 32]
 
-    words[0], words[1] = 1, sm
+    words[0], words[1] = 1 + first, sm
     times(2, begin)
-    place = HEADER
+    place, within = HEADER, 0
     for clock, number in stamps:
-        words[place] = (clock << 8 | number) & 0xFFFFFFFF
-        place = min(place + 1, HEADER + room)
+        if number:
+            place = min(place + within, HEADER + room)
+            words[place], within = number, 1
+        words[place + within] = clock & 0xFFFFFFFF
+        within += 1
+    place = min(place + within, HEADER + room)
     words[place] = 0
     times(place + 1, end)
     return words.view(np.int32)
 
 
 NEVER = np.zeros(WORDS, np.int32)
-START = (5 << 32) + (1 << 24) - 40  # the lower 24 bits wrap between the first stamps, the lower 32 later
+START = (6 << 32) - 40  # the lower 32 bits wrap between the first stamps
 
 
 def launch(*areas: Any, ctas: int = 1, cluster: int = 1, unit: str = "clock") -> Recorded:
@@ -58,8 +74,8 @@ def launch(*areas: Any, ctas: int = 1, cluster: int = 1, unit: str = "clock") ->
 
 
 def test_clocks_are_told_in_full_and_numbers_are_those_of_the_task() -> None:
-    mma = [(START, 1), (START + 30, 2), (START + 130, 3), (START + (1 << 24), 1)]
-    load = [(START + 5, 1), (START + 10, 2)]
+    mma = [(START, 1), (START + 30, 2), (START + 130, 3), (START + (1 << 32), 1)]
+    load = [(START + 5, 1), (START + 10, 0)]
     found = launch(area(mma), NEVER, area(load, sm=9))
     first, second = found.records
     assert first.clocks.tolist() == [clock for clock, _ in mma]
@@ -73,23 +89,35 @@ def test_an_area_that_is_full_says_so_and_tells_what_it_has() -> None:
     stamps = [(START + 10 * i, 1 + i % 3) for i in range(40)]
     (full,) = launch(area(stamps), NEVER, NEVER).records
     assert full.full
-    assert full.clocks.tolist() == [clock for clock, _ in stamps[:ROOM]]
-    (whole,) = launch(area(stamps[: ROOM - 1]), NEVER, NEVER).records
+    assert full.clocks.tolist() == [clock for clock, _ in stamps[: ROOM // 2]]
+    (whole,) = launch(area(stamps[: ROOM // 2 - 1]), NEVER, NEVER).records
     assert not whole.full
 
 
 def test_an_interval_that_is_too_long_to_be_told_is_missed() -> None:
     (record,) = launch(
-        area([(START, 1), (START + 3 * (1 << 24) + 50, 2), (START + 3 * (1 << 24) + 60, 1)]), NEVER, NEVER
+        area([(START, 1), (START + 3 * (1 << 32) + 50, 2), (START + 3 * (1 << 32) + 60, 1)]), NEVER, NEVER
     ).records
-    assert record.lost == 3 * (1 << 24)
-    (task,) = times_of(launch(area([(START, 1), (START + 3 * (1 << 24) + 50, 2)]), NEVER, NEVER))
+    assert record.lost == 3 * (1 << 32)
+    (task,) = times_of(launch(area([(START, 1), (START + 3 * (1 << 32) + 50, 2)]), NEVER, NEVER))
     assert task.told < 0.01
 
 
 def test_another_buffer_is_refused() -> None:
-    with pytest.raises(ProfileError, match="is not of 2 CTAs with 16 records a task"):
+    with pytest.raises(ProfileError, match="is not of 2 CTAs with 32 words a task"):
         launch(NEVER, NEVER, NEVER, ctas=2)
+
+
+def test_a_row_that_does_not_fit_is_left_out() -> None:
+    load = [(START, 1), (START + 1, 0)] * 20
+    (record,) = launch(NEVER, NEVER, area(load)).records
+    assert record.full and len(record.clocks) == 2 * (ROOM // 3)
+
+
+def test_a_task_whose_first_thread_does_not_stamp_is_refused() -> None:
+    assert launch(area([(0, 1)], first=128), NEVER, NEVER).records
+    with pytest.raises(ProfileError, match="the first thread of mma 0 is 64, which does not stamp"):
+        launch(area([(0, 1)], first=64), NEVER, NEVER)
 
 
 def test_times_are_means_of_a_cta_and_add_up() -> None:
@@ -121,7 +149,7 @@ def test_ctas_of_an_sm_share_its_clock_and_sms_are_laid_over_each_other_by_the_t
 
 def test_a_timeline_has_a_track_a_task_and_says_who_is_waited_for() -> None:
     one = area([(0, 1), (10, 2), (110, 3), (120, 2), (200, 1)])
-    data = to_json(launch(one, one, area([(0, 1), (5, 2)]), NEVER, NEVER, NEVER, ctas=2, cluster=2, unit="step"), 1)
+    data = to_json(launch(one, one, area([(0, 1), (5, 0)]), NEVER, NEVER, NEVER, ctas=2, cluster=2, unit="step"), 1)
     tracks = [e["args"]["name"] for e in data["traceEvents"] if e["name"] == "thread_name"]
     assert tracks == ["mma 0", "mma 1", "load"]
     spans = [e for e in data["traceEvents"] if e["ph"] == "X" and e["tid"] == 0]

@@ -41,8 +41,8 @@ SHARE = 0.0005  # share of a task's time below which an operation is not in the 
 class Options:
     """The options of `profile`.
 
-    `simulate` None means: if there is no GPU. `records` is the number of stamps of each task of each CTA, and `ctas`
-    the number of CTAs in the timeline.
+    `simulate` None means: if there is no GPU. `records` is the number of words for the stamps of each task of each CTA,
+    and `ctas` the number of CTAs in the timeline.
     """
 
     shapes: Sequence[str] = ()  # as given on the command line; the first is run
@@ -210,7 +210,7 @@ def _tell(found: Profiled) -> None:
     show([tasks, where])
     if found.recorded.full:
         full, of, room = found.recorded.full, len(found.recorded.records), found.recorded.room
-        print(f"{full} of {of} tasks had room for {room} records only; later records are missing (--records)")
+        print(f"{full} of {of} tasks had room for {room} words only; later stamps are missing (--records)")
     if found.cost:
         plain, twin = found.cost.plain.us, found.cost.twin.us
         print(f"plain {plain:.1f} us, with stamps {twin:.1f} us: {100 * found.cost.more:+.1f} %")
