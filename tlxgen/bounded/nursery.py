@@ -150,7 +150,7 @@ def kept(environment: Mapping[str, str]) -> Nursery:
     """
     key = json.dumps([command(""), sorted(_at_import(environment).items())])
     with _keeping:
-        nursery = _kept[key] = _kept.pop(key, None) or Nursery(environment)
+        nursery = _kept[key] = _kept.pop(key) if key in _kept else Nursery(environment)
         for old in [*_kept][:-KEPT]:
             _kept.pop(old).close()
     return nursery
