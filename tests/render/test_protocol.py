@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,21 @@ def own_text(structure: Structure, template: str, root: Path) -> str:
     return "\n".join(line.partition("#")[0] for line in text.splitlines())
 
 
+def apart(structures: Sequence[Structure]) -> list[Structure]:
+    """Of structures that differ in numbers alone, for which a template has the same words, the first and the last."""
+    alike: dict[str, list[Structure]] = {}
+    for structure in structures:
+        words = {path: value for path, value in structure.values.items() if type(value) is not int}
+        alike.setdefault(repr(words), []).append(structure)
+    return [structure for some in alike.values() for structure in {id(s): s for s in (some[0], some[-1])}.values()]
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=lambda p: p.stem)
 def test_a_familys_templates_spell_no_protocol(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counters = opaque_names(monkeypatch)
     document = load(spec)
     family = families.of(document)
-    for structure in family.kernels(document).structures:
+    for structure in apart(family.kernels(document).structures):
         text = own_text(structure, family.template, families.templates(family))
         assert "tlx.async_task" in text or not structure.plan.specialized
         found = [line.strip() for line in text.splitlines() if SPELT.search(line)]
