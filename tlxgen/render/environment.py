@@ -69,6 +69,9 @@ def strings(text: object) -> str:
     return "\n".join(f'"{part}"' for part in textwrap.wrap(str(text), 110, drop_whitespace=False))
 
 
+_IMPORTING = (nodes.Import, nodes.FromImport, nodes.Include)
+
+
 @dataclass(frozen=True)
 class _Text:
     """A template's text: the templates that it imports or includes, those of them with context, each with the names of
@@ -89,9 +92,8 @@ class _Text:
         own: set[str] = set()
         for node in tree.body:
             names |= {n.name for n in node.find_all(nodes.Name)} - own
-            inner = node.find_all((nodes.Import, nodes.FromImport, nodes.Include))
-            for found in (node, *inner):
-                if getattr(found, "with_context", False) and isinstance(found.template, nodes.Const):
+            for found in (node, *node.find_all(_IMPORTING)):
+                if isinstance(found, _IMPORTING) and found.with_context and isinstance(found.template, nodes.Const):
                     before = with_context.get(found.template.value, frozenset(own))
                     with_context[found.template.value] = before & own
             if isinstance(node, nodes.Import):
