@@ -101,13 +101,15 @@ def own_text(structure: Structure, template: str, root: Path) -> str:
     return "\n".join(line.partition("#")[0] for line in text.splitlines())
 
 
-def apart(structures: Sequence[Structure]) -> list[Structure]:
-    """Of structures that differ in numbers alone, for which a template has the same words, the first and the last."""
-    alike: dict[str, list[Structure]] = {}
+def apart(structures: Sequence[Structure]) -> Iterator[Structure]:
+    """Those that have a value of an axis, or a combination of values that are no numbers, which none before has."""
+    seen: set[str] = set()
     for structure in structures:
         words = {path: value for path, value in structure.values.items() if type(value) is not int}
-        alike.setdefault(repr(words), []).append(structure)
-    return [structure for some in alike.values() for structure in {id(s): s for s in (some[0], some[-1])}.values()]
+        new = {repr(words), *map(repr, structure.values.items())}
+        if not new <= seen:
+            yield structure
+        seen |= new
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda p: p.stem)
