@@ -486,17 +486,31 @@ def _refuse_foreign(folder: Path, spec: Path, locks: Sequence[lock.Lock]) -> Non
 def _refuse_same_name(kernels: Kernels, folder: Path, spec: Path) -> None:
     """Raises SpecError if another spec in generated/ has the same `name`, since their functions would be ambiguous."""
     for path in sorted(folder.parent.glob(f"*/{lock.NAME}")):
-        if path.parent.resolve() == folder.resolve():
-            continue
-        for other in locks_of(path.parent, any_lock=True):
-            owner = root_of(spec) / next(iter(other["spec"]), "")
-            if other.get("name") == kernels.name and owner.is_file() and _name_of(owner) == kernels.name:
+        for name, first in _names(path):
+            if name != kernels.name or path.parent.resolve() == folder.resolve():
+                continue
+            owner = root_of(spec) / first
+            if owner.is_file() and _name_of(owner) == kernels.name:
                 text = (
                     f"{from_here(owner)} has the name {kernels.name!r}, too: the functions of both would be called so"
                 )
                 raise SpecError(
                     text, location=kernels.document.where(("name",)), remedy="give one of them another name"
                 )
+
+
+def _names(path: Path) -> list[tuple[Any, str]]:
+    """The names of a lock's spec and the paths of its file; of both sides of a merge conflict, and none of no lock."""
+    try:
+        state = path.stat()
+    except OSError:
+        return []
+    return _names_in(path, (state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=1024)  # each build of many reads the locks of all others
+def _names_in(path: Path, state: tuple[int, ...]) -> list[tuple[Any, str]]:
+    return [(one.get("name"), next(iter(one["spec"]), "")) for one in locks_of(path.parent, any_lock=True)]
 
 
 def _name_of(spec: Path) -> str:

@@ -30,8 +30,13 @@ LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")
 
 def templates() -> Path:
     """The folder of tlxgen's own templates: inside the package when installed, beside it in a checkout."""
-    installed = PACKAGE / "templates"
-    return installed if installed.is_dir() else PACKAGE.parent / "templates"
+    return _templates(PACKAGE)
+
+
+@functools.cache  # it is asked for at each point of a large product of axes
+def _templates(package: Path) -> Path:
+    installed = package / "templates"
+    return installed if installed.is_dir() else package.parent / "templates"
 
 
 def shipped() -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tlxgen.bounded import Answer, Child, Nursery
+from tlxgen.bounded import Answer, Child, Nursery, end_kept, kept
 
 MODULE = "tests.bounded.echo"
 Make = Callable[..., Child]
@@ -103,3 +103,29 @@ def test_who_is_interrupted_starts_nothing(make: Make, nursery: Nursery) -> None
     stop.set()
     nursery.close()
     assert child.ask({}, 300).fate == "interrupted"
+
+
+def test_a_nursery_is_kept_for_children_whose_libraries_would_be_imported_alike() -> None:
+    try:
+        one = kept({"ECHO_MARK": "a"})
+        assert kept({"ECHO_MARK": "b"}) is one is not kept({"TRITON_INTERPRET": "1"})
+        child = Child("tests.bounded.echo", nursery=one)
+        assert facts(child.ask({}, 300))["loaded_by"]
+        child.close()
+        end_kept()
+        assert kept({}) is not one
+        later = Child("tests.bounded.echo", nursery=one)
+        assert facts(later.ask({}, 300))["loaded_by"] == 0  # it has ended
+        later.close()
+    finally:
+        end_kept()
+
+
+def test_a_module_without_a_start_is_run_as_a_program_in_the_scratch_folder(nursery: Nursery) -> None:
+    child = Child("tests.bounded.program", nursery=nursery, scratch=lambda folder: {"ECHO_MARK": folder})
+    try:
+        first = facts(child.ask({}, 300))
+        assert first["mark"] == first["folder"] == os.path.realpath(first["folder"]) != os.getcwd()
+        assert child.ask({}, 300).log == "as it goes\n"
+    finally:
+        child.close()

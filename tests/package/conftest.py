@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -9,12 +10,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -22,7 +24,16 @@ ROOT = HERE.parents[1]
 # One config each of shipped specs: what is added to them.
 SPECS = {
     "gemm": ("hopper_gemm", {"tasks.mma.split": "cooperative", "tile.n": 128, "rings.ab.stages": 4}),
-    "pdl": ("hopper_gemm_pdl", {"schedule.kind": "persistent", "cluster": "{n: 2}", "tasks.mma.split": "pingpong"}),
+    "pdl": (
+        "hopper_gemm_pdl",
+        {
+            "schedule.kind": "persistent",
+            "cluster": "{n: 2}",
+            "tasks.mma.split": "pingpong",
+            "tile.n": 64,  # and few operations: it is compiled a dozen times
+            "epilogue.ops": "[bias]",
+        },
+    ),
     "layer_norm": ("hopper_layer_norm", {"schedule.kind": "grid", "tile": "{m: 1, n: 2048}", "cluster.n": 1}),
     "attention": ("hopper_attention_fwd", {"mask.kind": "causal"}),
     "attention_bwd": ("hopper_attention_bwd", {"mask.kind": "causal"}),
@@ -55,26 +66,44 @@ class Made:
 
 
 @pytest.fixture(scope="session")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder for what is compiled once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "packages"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextlib.contextmanager
+def once(done: Path) -> Iterator[bool]:
+    """Whether this process is to make what `done` marks; the others wait until it is made."""
+    with FileLock(f"{done}.lock"):
+        yield not done.exists()
+        done.touch()
+
+
+@pytest.fixture(scope="session")
+def driver(shared: Path) -> Path:
     """The folder of the stand-in driver."""
     spec = importlib.util.find_spec("triton")
     assert spec and spec.origin
     include = Path(spec.origin).parent / "backends" / "nvidia" / "include"
-    folder = tmp_path_factory.mktemp("driver")
-    for name in ("libcuda.so.1", "libcuda.so"):
-        options = ["-O1", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{include}"]
-        subprocess.run(["gcc", *options, str(HERE / "libcuda.c"), "-o", folder / name], check=True, timeout=600)
+    folder = shared / "driver"
+    with once(shared / "driver.done") as missing:
+        if missing:
+            folder.mkdir(exist_ok=True)
+            options = ["-O1", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{include}"]
+            library = folder / "libcuda.so.1"
+            subprocess.run(["gcc", *options, str(HERE / "libcuda.c"), "-o", library], check=True, timeout=600)
+            shutil.copy(library, folder / "libcuda.so")
     return folder
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory, driver: Path) -> Callable[[str], Made]:
-    """Makes the package of a spec in SPECS, once."""
+def made(shared: Path, driver: Path) -> Callable[[str], Made]:
+    """Makes the package of a spec in SPECS, once for all workers: the tests do not change it."""
     from tlxgen.build import contents
     from tlxgen.verbs import package as verb
-
-    root = tmp_path_factory.mktemp("packages")
-    known: dict[str, Made] = {}
 
     def start(*command: Any, timeout: float = 1800) -> Any:
         environment = os.environ | {
@@ -90,22 +119,19 @@ def made(tmp_path_factory: pytest.TempPathFactory, driver: Path) -> Callable[[st
         return json.loads(run.stdout.splitlines()[-1])
 
     def make(which: str) -> Made:
-        if which not in known:
-            base, axes = SPECS[which]
-            name = f"small_{which}"
-            spec = root / "specs" / f"{name}.yaml"
-            spec.parent.mkdir(exist_ok=True)
-            shutil.copytree(ROOT / "specs", root / "specs", dirs_exist_ok=True)
-            lines = [f"extends: {base}.yaml", f"name: {name}", "variants:", "  axes:"]
-            spec.write_text("\n".join([*lines, *(f"    {axis}: [{value}]" for axis, value in axes.items())]) + "\n")
-            files = contents(spec)
-            generated = root / "generated" / name
-            generated.mkdir(parents=True)
-            for file, data in files.items():
-                (generated / file).write_bytes(data)
-            cpp = None if which in ONLY_PYTHON else root / f"{name}_cpp"
-            verb.run(spec, ["sm90"], root / name, None, 600, cpp)
-            known[which] = Made(name, root / name, cpp, generated, start)
-        return known[which]
+        name, root = f"small_{which}", shared / which
+        generated, cpp = root / "generated" / name, None if which in ONLY_PYTHON else root / f"{name}_cpp"
+        with once(shared / f"{which}.done") as missing:
+            if missing:
+                base, axes = SPECS[which]
+                spec = root / "specs" / f"{name}.yaml"
+                shutil.copytree(ROOT / "specs", root / "specs", dirs_exist_ok=True)
+                lines = [f"extends: {base}.yaml", f"name: {name}", "variants:", "  axes:"]
+                spec.write_text("\n".join([*lines, *(f"    {a}: [{value}]" for a, value in axes.items())]) + "\n")
+                generated.mkdir(parents=True, exist_ok=True)
+                for file, data in contents(spec).items():
+                    (generated / file).write_bytes(data)
+                verb.run(spec, ["sm90"], root / name, None, 600, cpp)
+        return Made(name, root / name, cpp, generated, start)
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,9 +35,10 @@ def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> N
     assert overlapped == {'"launch_pdl": True' in module.read_text()} == {which in ("pdl", "layer_norm")}
 
 
-def test_what_it_says_and_refuses_alone(made: Callable[[str], Made]) -> None:
+def test_what_it_says_and_refuses_alone(made: Callable[[str], Made], tmp_path: Path) -> None:
     it = made("gemm")
-    seen = it.start(HERE / "alone.py", it.package, it.name)
+    damaged = shutil.copytree(it.package, tmp_path / "package")  # by the test
+    seen = it.start(HERE / "alone.py", damaged, it.name)
     assert seen["modules"] == []  # of triton and tlxgen
     assert seen["launches"] == [1, 1]
     assert seen["thread"] == "launched"

@@ -7,7 +7,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from tlxgen.render.passes import _parse
+from tlxgen.render.passes import _code, _parse
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("generated/hopper_matmul", "generated/hopper_hstu", "generated/blackwell_attention_bwd", "tlxgen/render")
@@ -22,7 +22,7 @@ def test_the_tree_is_libcsts(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     parse = cst.parse_module
     monkeypatch.setattr(cst, "parse_module", lambda source: asked.append(source) or parse(source))
     made = _parse.parsed(text)
-    assert made.deep_equals(expected) and made.code == text
+    assert made.deep_equals(expected) and made.code == text == _code.code(made)
     assert text not in asked  # it was put together
 
 
@@ -43,7 +43,7 @@ def test_the_tree_is_libcsts(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_comments_and_strings_in_any_place(text: str) -> None:
     made = _parse.parsed(text)
-    assert made.deep_equals(cst.parse_module(text)) and made.code == text
+    assert made.deep_equals(cst.parse_module(text)) and made.code == text == _code.code(made)
 
 
 def test_a_statement_is_parsed_once() -> None:

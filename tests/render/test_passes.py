@@ -191,3 +191,12 @@ def test_text_that_is_not_python_is_a_fault_of_the_template() -> None:
     assert location is not None
     assert (location.path, location.line, location.text) == ("<rendered>", 2, "def f(:")
     assert "^" in str(fault.value)
+
+
+def test_a_statement_that_is_known_is_baked_with_other_values() -> None:
+    """Modules share statements. True and 1 are equal, and are not the same."""
+    source = (
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(o, X: tl.constexpr):\n    tl.store(o, X)\n"
+    )
+    seen = [passes.run(source, bake={"X": value}).splitlines()[-1].strip() for value in (1, True, 2, 1)]
+    assert seen == ["tl.store(o, 1)", "tl.store(o, True)", "tl.store(o, 2)", "tl.store(o, 1)"]

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.sim.mutants import KILLED, MANY, PARTS, SURVIVORS, Mutant
 from tests.sim.support import run_case, run_mutant, source
+from tlxgen.sim import Report
+
+
+@cache
+def report_of(mutant: Mutant) -> Report:
+    """What is found of a mutant, which several tests ask for."""
+    with TemporaryDirectory() as folder:
+        return run_mutant(mutant, Path(folder))
 
 
 @pytest.mark.parametrize("mutant", KILLED, ids=lambda m: m.name.replace(" ", "_"))
-def test_a_fault_is_found(mutant: Mutant, tmp_path: Path) -> None:
-    report = run_mutant(mutant, tmp_path)
+def test_a_fault_is_found(mutant: Mutant) -> None:
+    report = report_of(mutant)
     assert report.seen
     assert all(s.finding.places for s in report.seen if s.finding.id not in OF_THE_RESULT)
 
@@ -58,6 +68,6 @@ def test_a_survivor_is_clean_for_the_reason_given(mutant: Mutant, reason: str, t
         ("grid awaited after a load", {"before-grid-wait"}),
     ],
 )
-def test_a_fault_is_called_by_its_name(name: str, ids: set[str], tmp_path: Path) -> None:
+def test_a_fault_is_called_by_its_name(name: str, ids: set[str]) -> None:
     mutant = next(m for m in KILLED if m.name == name)
-    assert ids <= run_mutant(mutant, tmp_path).ids
+    assert ids <= report_of(mutant).ids

@@ -23,6 +23,7 @@ from tlxgen import sim, verify
 from tlxgen.cli import app
 from tlxgen.families.gemm.problem import simulated_shapes
 from tlxgen.families.gemm.spec import GemmSpec
+from tlxgen.spec import load
 from tlxgen.verify.structures import configs_of
 
 SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
@@ -188,21 +189,28 @@ def test_a_declared_config_is_counted_after_pruning(hand_written: Path) -> None:
     assert result.exit_code == 2 and "no config 3: tuned_kernel has 3 configs (0 to 2)" in result.output
 
 
+def small(folder: Path, base: str = "hopper_gemm") -> str:
+    """A spec with one config of a shipped one: for hopper_gemm a cooperative one."""
+    shutil.copytree(ROOT / "specs", folder / "specs", dirs_exist_ok=True)
+    path = folder / "specs" / f"small_{base}.yaml"
+    axes = {
+        axis: [values[0]] for axis, values in load(folder / "specs" / f"{base}.yaml").data["variants"]["axes"].items()
+    }
+    path.write_text(json.dumps({"extends": f"{base}.yaml", "name": path.stem, "variants": {"axes": axes}}))
+    return str(path)
+
+
 def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
-    (tmp_path / "specs").mkdir()
-    spec = shutil.copy(SPEC, tmp_path / "specs")
+    spec = small(tmp_path)
     result = invoke("build", spec, "--verify")
     assert result.exit_code == 0, result.output
-    assert "0 findings in" in result.output and "7 files written" in result.output
+    assert "0 findings in" in result.output and "5 files written" in result.output
     assert "up to date" in invoke("build", spec).output
 
 
 @pytest.mark.usefixtures("broken")
 def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
-    (tmp_path / "specs").mkdir()
-    spec = shutil.copy(SPEC, tmp_path / "specs")
-    other = shutil.copy(ROOT / "specs" / "hopper_gemm_pipelined.yaml", tmp_path / "specs")
-    result = invoke("build", spec, other, "--verify")
+    result = invoke("build", small(tmp_path), small(tmp_path, "hopper_gemm_pipelined"), "--verify")
     assert result.exit_code == 1, result.output
     assert "error deadlock" in result.output and "nothing is written" in result.output
     assert not (tmp_path / "generated").exists()

@@ -6,6 +6,6 @@
 from .child import LOG_FILE, Answer, Child, Frame
 from .cpus import cpus
 from .many import run_all, run_each
-from .nursery import Nursery
+from .nursery import Nursery, end_kept, kept
 
-__all__ = ["LOG_FILE", "Answer", "Child", "Frame", "Nursery", "cpus", "run_all", "run_each"]
+__all__ = ["LOG_FILE", "Answer", "Child", "Frame", "Nursery", "cpus", "end_kept", "kept", "run_all", "run_each"]

@@ -141,26 +141,29 @@ class Child:
 
     def _start(self) -> None:
         self._pending = b""
-        environment = os.environ | self._environment
-        if self._nursery:
-            with contextlib.suppress(OSError):
-                self._process = self._nursery.spawn(self._module, environment)
-                return
-            if self._stop.is_set():
-                raise _Lost("interrupted")
+        environment: Mapping[str, str] = os.environ | self._environment
         with contextlib.ExitStack() as files:
-            where: dict[str, Any] = {"env": environment, "stderr": subprocess.PIPE}
+            folder, log = None, None
             if self._scratch:
                 self._folder = tempfile.TemporaryDirectory(prefix="tlxgen-", ignore_cleanup_errors=True)
                 folder, self._mark = self._folder.name, 0
+                environment = dict(self._scratch(folder))
                 log = files.enter_context(open(Path(folder, LOG_FILE), "wb"))
-                where = {"env": dict(self._scratch(folder)), "stderr": log, "cwd": folder}
+            if self._nursery:
+                with contextlib.suppress(OSError):
+                    number = log.fileno() if log else None
+                    self._process = self._nursery.spawn(self._module, environment, folder, number)
+                    return
+                if self._stop.is_set():
+                    raise _Lost("interrupted")
             self._process = subprocess.Popen(
                 command(self._module),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # a group to kill, and no Ctrl-C of the terminal
-                **where,
+                env=environment,
+                stderr=log or subprocess.PIPE,
+                cwd=folder,
             )
 
     def _send(self, request: Message) -> None:

@@ -1,6 +1,7 @@
 """`python -m tlxgen.bounded.forks`: imports what children need, and forks one for each request of a Nursery.
 
-A request is a line of JSON, {module, environment}, with three descriptors for the child; the answer is its process id.
+A request is a line of JSON, {module, environment, folder}, with three descriptors for the child; the answer is its
+process id.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import importlib
 import json
 import os
+import runpy
 import socket
 import sys
 import traceback
@@ -31,14 +33,15 @@ def main() -> None:
         name = request["module"]
         if name not in ready:
             ready[name] = importlib.import_module(name)
-            ready[name].preload()
-        pid = _orphan(ready[name], request["environment"], descriptors, requests)
+            if hasattr(ready[name], "preload"):
+                ready[name].preload()
+        pid = _orphan(ready[name], request, descriptors, requests)
         for descriptor in descriptors:
             os.close(descriptor)
         requests.sendall(b"%d\n" % pid)
 
 
-def _orphan(module: Any, environment: Mapping[str, str], descriptors: list[int], requests: socket.socket) -> int:
+def _orphan(module: Any, request: Mapping[str, Any], descriptors: list[int], requests: socket.socket) -> int:
     """The process id of a fork of a fork, once the one between is gone."""
     read, write = os.pipe()
     between = os.fork()
@@ -50,14 +53,14 @@ def _orphan(module: Any, environment: Mapping[str, str], descriptors: list[int],
         os.close(read)
         os.close(write)
         requests.close()
-        _live(module, environment, descriptors)
+        _live(module, request, descriptors)
     os.close(write)
     os.waitpid(between, 0)
     with os.fdopen(read, "rb") as pipe:
         return int(pipe.read())
 
 
-def _live(module: Any, environment: Mapping[str, str], descriptors: list[int]) -> NoReturn:
+def _live(module: Any, request: Mapping[str, Any], descriptors: list[int]) -> NoReturn:
     """The life of a child."""
     status = 1
     try:
@@ -66,8 +69,13 @@ def _live(module: Any, environment: Mapping[str, str], descriptors: list[int]) -
             os.dup2(descriptor, number)
             os.close(descriptor)
         os.environ.clear()
-        os.environ.update(environment)
-        module.main()
+        os.environ.update(request["environment"])
+        os.chdir(request["folder"])
+        if hasattr(module, "preload"):
+            module.main()
+        else:
+            del sys.modules[module.__name__]  # or runpy warns that it is there
+            runpy.run_module(module.__name__, run_name="__main__")
         status = 0
     except BaseException:
         traceback.print_exc()

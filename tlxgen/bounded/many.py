@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from .child import Child
+from .nursery import kept
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
@@ -86,11 +88,16 @@ def run_all(
     *,
     workers: int,
     alone: Callable[[_Job], bool] = _never,
+    forked: bool = False,
 ) -> Generator[_Result, None, None]:
-    """As `run_each`, with children of `module`: results in the order of the jobs, as soon as they can be."""
+    """As `run_each`, with children of `module`: results in the order of the jobs, as soon as they can be.
+
+    With `forked` they are forks of one process that has imported the module, which one that uses a GPU cannot be.
+    """
     done: dict[int, _Result] = {}
     given = 0
-    each = run_each(lambda stop: Child(module, stop), jobs, work, workers=workers, alone=alone)
+    nursery = kept(os.environ) if forked else None
+    each = run_each(lambda stop: Child(module, stop, nursery=nursery), jobs, work, workers=workers, alone=alone)
     with contextlib.closing(each) as results:
         for position, result in results:
             done[position] = result

@@ -7,6 +7,7 @@ The process that forks is tlxgen.bounded.forks. Its forks are orphaned at once; 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -18,6 +19,10 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+KEPT = 3  # nurseries at a time that are kept for later children
+# Variables that torch, Triton, OpenMP and the loader of libraries may read when they are imported.
+_AT_IMPORT = ("CUDA", "KMP", "LD_", "LLVM", "MKL", "MLIR", "NV", "OMP", "PTXAS", "PYTHON", "PYTORCH", "TORCH", "TRITON")
 
 # `-m` would look for modules in the working directory first, where anything may lie.
 _BOOT = "import sys; sys.path[:] = sys.argv[2:]; import runpy; runpy.run_module(sys.argv[1], run_name='__main__')"
@@ -32,12 +37,12 @@ def command(module: str) -> list[str]:
 class Forked:
     """A child as subprocess.Popen shows it, as far as Child looks."""
 
-    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int | None) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self.stdin: IO[bytes] = os.fdopen(stdin, "wb")
         self.stdout: IO[bytes] = os.fdopen(stdout, "rb")
-        self.stderr: IO[bytes] = os.fdopen(stderr, "rb")
+        self.stderr: IO[bytes] | None = None if stderr is None else os.fdopen(stderr, "rb")
 
     def wait(self) -> int:
         """The exit status, negative for a signal."""
@@ -52,31 +57,41 @@ class Forked:
 
 
 class Nursery:
-    """Starts children of modules that have `preload()`, called once, and `main()`, called in each. Safe for threads."""
+    """Starts children of modules. Safe for threads.
 
-    def __init__(self) -> None:
+    A module that has `preload()` has `main()`, too: the first is called once, and the other in each child. Any other
+    module is run as a program, in a process that has imported all that it imports. `environment` is that of the process
+    which imports, by default this process's.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = environment
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._closed = False
 
-    def spawn(self, module: str, environment: Mapping[str, str]) -> Forked:
-        """A child in a session of its own, with pipes, whose environment is `environment`. Raises OSError when the
-        process that forks is gone or cannot import the module."""
+    def spawn(
+        self, module: str, environment: Mapping[str, str], folder: str | None = None, log: int | None = None
+    ) -> Forked:
+        """A child in a session of its own, with pipes, whose environment is `environment`. It works in `folder`, by
+        default in this process's, and its stderr is the file `log`, by default a pipe. Raises OSError when the process
+        that forks is gone or cannot import the module."""
         pipes: list[tuple[int, int]] = []
+        request = {"module": module, "environment": dict(environment), "folder": folder or os.getcwd()}
         try:
-            for _ in range(3):
+            for _ in range(2 if log is not None else 3):
                 pipes.append(os.pipe())
-            (stdin, write), (read, stdout), (log, stderr) = pipes
+            theirs = [pipes[0][0], pipes[1][1], pipes[2][1] if log is None else log]
             with self._lock:
-                pid = self._fork({"module": module, "environment": dict(environment)}, [stdin, stdout, stderr])
+                pid = self._fork(request, theirs)
         except BaseException:
             for descriptor in (d for pipe in pipes for d in pipe):
                 os.close(descriptor)
             raise
-        for descriptor in (stdin, stdout, stderr):
+        for descriptor in (pipes[0][0], *(write for _, write in pipes[1:])):
             os.close(descriptor)
-        return Forked(pid, write, read, log)
+        return Forked(pid, pipes[0][1], pipes[1][0], pipes[2][0] if log is None else None)
 
     def close(self) -> None:
         """Ends the process that forks. A thread that waits for it gets an OSError. Its children continue."""
@@ -115,4 +130,35 @@ class Nursery:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env=None if self._environment is None else dict(self._environment),
             )
+
+
+def _at_import(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_AT_IMPORT)}
+
+
+_kept: dict[str, Nursery] = {}  # those used last come last
+_keeping = threading.Lock()
+
+
+def kept(environment: Mapping[str, str]) -> Nursery:
+    """The nursery of this process for children with such an environment. It starts when it is first asked for a child,
+    and ends with this process.
+
+    Where this process's path differs, or a variable that libraries read when they are imported, it is another one.
+    """
+    key = json.dumps([command(""), sorted(_at_import(environment).items())])
+    with _keeping:
+        nursery = _kept[key] = _kept.pop(key) if key in _kept else Nursery(environment)
+        for old in [*_kept][:-KEPT]:
+            _kept.pop(old).close()
+    return nursery
+
+
+@atexit.register
+def end_kept() -> None:
+    """Ends the nurseries that are kept. Their children continue."""
+    with _keeping:
+        while _kept:
+            _kept.popitem()[1].close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tlxgen.bounded import Answer, Child, cpus, run_each
+from tlxgen.bounded import Answer, Child, cpus, kept, run_each
 
 from . import cache as store
 from .environments import DEFAULT, Toolchain
@@ -57,8 +57,14 @@ def compile_all(
     if batches:
         toolchain.check()
         firsts = [jobs[batch[0]] for batch in batches]
+        # The fork of a process that has imported one Triton cannot import another.
+        nursery = kept(_inherited()) if toolchain.is_default else None
+
+        def environment(folder: str) -> dict[str, str]:
+            return _environment(folder) | toolchain.environment()
+
         each = run_each(
-            lambda stop: Child(CHILD, stop, scratch=lambda folder: _environment(folder) | toolchain.environment()),
+            lambda stop: Child(CHILD, stop, nursery=nursery, scratch=environment),
             firsts,
             lambda child, job: _compile(child, job, timeout_s, keep),
             workers=min(workers or cpus(), len(batches)),
@@ -129,9 +135,13 @@ def outcome_in(answer: Answer, name: str) -> Outcome:
 
 def _environment(scratch: str) -> dict[str, str]:
     """A child's environment: none of the compilers' knobs but ours."""
-    return {k: v for k, v in os.environ.items() if k in _INHERITED or k.startswith("LC_")} | {
+    return _inherited() | {
         "TRITON_ALWAYS_COMPILE": "1",
         "TRITON_CACHE_DIR": str(Path(scratch, "cache")),
         "TRITON_DISABLE_LINE_INFO": "1",  # with it the bytes do not depend on path, line or comment, and are a third
         "TMPDIR": scratch,
     }
+
+
+def _inherited() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k in _INHERITED or k.startswith("LC_")}

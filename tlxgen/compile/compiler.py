@@ -63,12 +63,17 @@ class OfflineDriver:
             return 0
 
 
-def main() -> None:
-    """Serves jobs until stdin ends. The slow imports come first, so that no job's time limit has them in it."""
-    enter()
+def preload() -> None:
+    """The slow imports, which come first, so that no job's time limit has them in it."""
     importlib.import_module("triton.compiler")
     with contextlib.suppress(ImportError):  # a module that needs torch says so itself
         importlib.import_module("torch")
+
+
+def main() -> None:
+    """Serves jobs until stdin ends."""
+    enter()
+    preload()
     name_cache("tlxgen")  # this cache is private and thrown away
     serve(_handle)
 

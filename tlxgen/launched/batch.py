@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tlxgen.bounded import Answer, Child, cpus, run_each
+from tlxgen.bounded import Answer, Child, cpus, kept, run_each
 from tlxgen.compile import Outcome
 from tlxgen.compile.batch import outcome_in
 from tlxgen.errors import TlxgenError
@@ -58,8 +58,13 @@ def compile_launched(
         return recordings, made
 
     count = min(workers or cpus(), max(1, len(each)))
+    nursery = kept(_inherited())
     running = run_each(
-        lambda stop: Child(CHILD, stop, scratch=_environment), each, work, workers=count, alone=lambda unit: True
+        lambda stop: Child(CHILD, stop, nursery=nursery, scratch=_environment),
+        each,
+        work,
+        workers=count,
+        alone=lambda unit: True,
     )
     with contextlib.closing(running) as results:
         done.update(results)
@@ -113,9 +118,13 @@ def _error(answer: Answer) -> LaunchError:
 
 def _environment(scratch: str) -> dict[str, str]:
     """A child's environment: none of the compilers' knobs but ours."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(_KNOBS)} | {
+    return _inherited() | {
         "TRITON_ALWAYS_COMPILE": "1",
         "TRITON_CACHE_DIR": str(Path(scratch, "cache")),
         "TRITON_DISABLE_LINE_INFO": "1",
         "TMPDIR": scratch,
     }
+
+
+def _inherited() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith(_KNOBS)}

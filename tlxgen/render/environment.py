@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import re
 import textwrap
+import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +69,93 @@ def strings(text: object) -> str:
     return "\n".join(f'"{part}"' for part in textwrap.wrap(str(text), 110, drop_whitespace=False))
 
 
+_IMPORTING = (nodes.Import, nodes.FromImport, nodes.Include)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A template's text: the templates that it imports or includes, those of them with context, each with the names of
+    the modules that it has imported before that, and the names that it uses, without those of its modules.
+
+    Other templates than those named by a string are not known, and none is imported so.
+    """
+
+    imported: tuple[str, ...]
+    with_context: Mapping[str, frozenset[str]]
+    names: frozenset[str]
+
+    @staticmethod
+    def of(tree: nodes.Template) -> _Text:
+        imported = tuple(t for t in meta.find_referenced_templates(tree) if t)
+        with_context: dict[str, frozenset[str]] = {}
+        names: set[str] = set()
+        own: set[str] = set()
+        for node in tree.body:
+            names |= {n.name for n in node.find_all(nodes.Name)} - own
+            for found in (node, *node.find_all(_IMPORTING)):
+                if isinstance(found, _IMPORTING) and found.with_context and isinstance(found.template, nodes.Const):
+                    before = with_context.get(found.template.value, frozenset(own))
+                    with_context[found.template.value] = before & own
+            if isinstance(node, nodes.Import):
+                own.add(node.target)
+        return _Text(imported, with_context, frozenset(names))
+
+
+class _Template(jinja2.Template):
+    """A template that, while one module is rendered, is imported once for equal values of the names that it reads.
+
+    Templates import each other with context along many ways, and what an import executes is pure.
+    """
+
+    def make_module(self, vars: Any = None, shared: bool = False, locals: Any = None) -> Any:
+        env = self.environment
+        made: dict[Any, Any] | None = getattr(_rendering, "made", None)
+        if made is None or not isinstance(env, _Environment):
+            return super().make_module(vars, shared, locals)
+        known = {**(vars or {}), **(locals or {})}
+        values = [known.get(name, _ABSENT) for name in env.reads(str(self.name))]
+        key = (self, *map(id, values))
+        if key not in made:
+            made[key] = super().make_module(vars, shared, locals), values  # which live as long as their addresses count
+        return made[key][0]
+
+
+_ABSENT = object()
+# Of the rendering of this thread: `made`, the modules of the templates that it has imported, and `reads`, their names.
+_rendering = threading.local()
+
+
 class _Environment(jinja2.Environment):
     """An environment that parses a template once. Its imports are asked for before it is compiled, for each spec."""
+
+    template_class = _Template
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._trees: dict[str, nodes.Template] = {}
-        self._imported: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[str, _Text] = {}
 
-    def imported(self, source: str, name: str, filename: str) -> tuple[str, ...]:
-        """The templates that `source` imports or includes."""
-        if source not in self._imported:
+    def text(self, source: str, name: str, filename: str) -> _Text:
+        """What is known of the template with the text `source`."""
+        if source not in self._texts:
             self._trees[source] = self.parse(source, name, filename)
-            self._imported[source] = tuple(t for t in meta.find_referenced_templates(self._trees[source]) if t)
-        return self._imported[source]
+            self._texts[source] = _Text.of(self._trees[source])
+        return self._texts[source]
+
+    def reads(self, name: str) -> tuple[str, ...]:
+        """The names that a template, or one that it imports with context, may read from its context.
+
+        There are more of them than it does read: names of its macros' arguments, for example.
+        """
+        reads: dict[str, tuple[str, ...]] = _rendering.reads
+        if name not in reads:
+            reads[name] = ()  # for a circle
+            assert self.loader
+            source, path, _ = self.loader.get_source(self, name)
+            text = self.text(source, name, str(path))
+            passed = {n for imported, own in text.with_context.items() for n in {*self.reads(imported)} - own}
+            reads[name] = tuple(sorted(text.names | passed))
+        return reads[name]
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return self._trees.pop(source, None) or super()._parse(source, name, filename)
@@ -124,18 +199,21 @@ def closure(root: Path, template: str) -> dict[str, Path]:
         if name not in found:
             source, path, _ = env.loader.get_source(env, name)
             found[name] = Path(str(path))
-            waiting += env.imported(source, name, str(path))
+            waiting += env.text(source, name, str(path)).imported
     return found
 
 
 def render(env: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:
     """The text of `template` for `context`. Raises TemplateFault with the template's line."""
     try:
+        _rendering.made, _rendering.reads = {}, {}
         return env.get_template(template).render(context)
     except jinja2.TemplateNotFound as error:
         raise TemplateFault(f"no template {error.name}") from error
     except jinja2.TemplateError as error:
         raise TemplateFault(f"template {template}: {error}", location=_where(error, template)) from error
+    finally:
+        _rendering.made = None
 
 
 def _where(error: BaseException, template: str) -> Location | None:

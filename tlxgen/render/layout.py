@@ -163,8 +163,11 @@ def _comment(text: str, depth: int) -> str:
 
 @lru_cache(maxsize=KNOWN)
 def _line(text: str, depth: int, kind: str) -> str:
-    """A logical line at a depth of blocks, formatted, with the newline at its end."""
-    if depth and kind != "doc":
+    """A logical line at a depth of blocks, formatted, with the newline at its end.
+
+    A line that is not too long is the same at every depth, so black is asked once for it.
+    """
+    if depth and kind != "doc" and depth * len(INDENT) + len(text) <= LINE_LENGTH and "\n" not in text:
         alone = _line(text, 0, kind)
         if alone.count("\n") == 1 and depth * len(INDENT) + len(alone) <= LINE_LENGTH + len("\n"):
             return INDENT * depth + alone

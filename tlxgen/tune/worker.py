@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import queue
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any, cast
 
 from tlxgen import stamp
 from tlxgen.bench.device import listed
-from tlxgen.bounded import Child, Nursery
+from tlxgen.bounded import Child, end_kept, kept
 from tlxgen.errors import DeviceError
 
 Json = dict[str, Any]
@@ -43,7 +44,6 @@ class Slots:
     def __init__(self) -> None:
         self._kinds: dict[str, _Kind] = {}  # by module and environments
         self._all: list[Child] = []
-        self._nursery = Nursery()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         atexit.register(self.close)
@@ -58,7 +58,7 @@ class Slots:
         with self._lock:
             kind = self._kinds.setdefault(json.dumps([module, *apart]), _Kind())
             if kind.free.empty() and kind.count < len(environments):
-                nursery = self._nursery if forked else None
+                nursery = kept(os.environ | environments[0]) if forked else None
                 self._all.append(Child(module, self._stop, environments[kind.count], nursery))
                 kind.free.put(self._all[-1])
                 kind.count += 1
@@ -69,17 +69,19 @@ class Slots:
             kind.free.put(child)
 
     def close(self) -> None:
-        """Ends all children. A thread that waits for one of them gets an error."""
+        """Ends all children. A thread that waits for one of them gets an error, and while an exception is on its way,
+        Ctrl-C for example, also one that waits for the imports of all."""
         self._stop.set()
+        if sys.exc_info()[0] is not None:
+            end_kept()
         with self._lock:
-            self._nursery.close()
             for child in self._all:
                 child.kill()  # a process with a GPU ends slowly, so all are killed before any is waited for
             for child in self._all:
                 child.close()
             self._all.clear()
             self._kinds.clear()
-            self._stop, self._nursery = threading.Event(), Nursery()
+            self._stop = threading.Event()
 
 
 SLOTS = Slots()

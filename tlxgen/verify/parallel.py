@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -11,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tlxgen.bounded import Answer, Child, Frame, cpus, run_all
+from tlxgen.bounded import Answer, Child, Frame, cpus, kept, run_all
 from tlxgen.errors import Location, TlxgenError
 from tlxgen.project import real
 
@@ -67,7 +68,8 @@ def verify_all(
 
     workers = workers or cpus()
     some = _units(jobs, workers)
-    each = run_all(CHILD, some, work, workers=min(workers, max(1, len(some))), alone=lambda unit: unit[0].foreign)
+    count = min(workers, max(1, len(some)))
+    each = run_all(CHILD, some, work, workers=count, alone=lambda unit: unit[0].foreign, forked=True)
     with closing(each) as results:
         for unit in results:
             yield from unit
@@ -76,7 +78,7 @@ def verify_all(
 def skeleton(job: FunctionJob, limits: Limits) -> str:
     """A first case file, for a function or for its whole file. Raises TlxgenError."""
     request = {"job": to_json(job), "memory": int(limits.memory_gib * GIB), "skeleton": True}
-    child = Child(CHILD)
+    child = Child(CHILD, nursery=kept(os.environ))
     try:
         answer = child.ask(request, limits.seconds)
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from tlxgen.errors import Location, TemplateFault
+from tlxgen.render.passes._code import code
 from tlxgen.render.passes._parse import parsed
 from tlxgen.render.passes.bake import BakeConstants
 from tlxgen.render.passes.dead import RemoveDeadCode
@@ -44,7 +45,7 @@ def run(source: str, *, bake: Mapping[str, int | bool | float | str], toolchain:
             module = simplify(module)
     if toolchain == "utlx":
         module = KeepProductsInFlight()(module)
-    return OrderDefinitions()(module).code
+    return code(OrderDefinitions()(module))
 
 
 def _parsed(source: str) -> cst.Module:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 import libcst as cst
 
 from tlxgen.render.passes._expressions import Value, integer, literal
-from tlxgen.render.passes._names import binds
+from tlxgen.render.passes._names import STATEMENTS, binds
 from tlxgen.render.passes._parameters import DropParameters, argument, callee, constexprs, default, positions
 from tlxgen.render.passes._tree import Rewriter, dotted, functions, is_jit, walk, without
 
@@ -90,12 +92,31 @@ class _Substitute(Rewriter):
         self._drops = drops
         self._known: set[str] = set()
         self._in_configs = False
+        self._own: cst.CSTNode | None = None  # the block of the function
 
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
-        outer, self._known = self._known, self._known | self._drops.get(node.name.value, set())
+        known, own = self._known, self._own
+        self._known, self._own = known | self._drops.get(node.name.value, set()), node.body
         function: cst.FunctionDef = self.descend(node)
-        self._known = outer
+        self._known, self._own = known, own
         return function
+
+    def on_IndentedBlock(self, node: cst.IndentedBlock) -> cst.IndentedBlock:
+        if node is not self._own:
+            inner: cst.IndentedBlock = self.descend(node)
+            return inner
+        body = [self._statement(statement) for statement in node.body]
+        same = all(a is b for a, b in zip(body, node.body, strict=True))
+        return node if same else node.with_changes(body=body)
+
+    def _statement(self, statement: cst.CSTNode) -> Any:
+        """A statement of a function rewritten: once for all modules with the same values of what it mentions."""
+        names, strings = _mentioned(statement)
+        if names is None:
+            return self.rewrite(statement)
+        known = tuple((n, repr(self._values[n]), self._values[n]) for n in sorted(names & self._known))
+        keys = tuple((n, repr(self._values[n]), self._values[n]) for n in sorted(strings & self._values.keys()))
+        return _substituted(statement, known, keys) if known or keys else statement
 
     def on_Name(self, node: cst.Name) -> cst.BaseExpression:
         if node.value not in self._known:
@@ -154,6 +175,26 @@ class _Substitute(Rewriter):
             i for i, e in enumerate(updated.elements) if isinstance(e, cst.DictElement) and _is_key(e, self._values)
         ]
         return updated.with_changes(elements=without(updated.elements, baked)) if baked else updated
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _mentioned(statement: cst.CSTNode) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """The names and the strings in a statement. The names are None if it defines a function, with its own constants."""
+    nodes = [*walk(statement)]
+    strings = frozenset(str(n.evaluated_value) for n in nodes if isinstance(n, cst.SimpleString))
+    if any(isinstance(n, cst.FunctionDef) for n in nodes):
+        return None, strings
+    return frozenset(n.value for n in nodes if isinstance(n, cst.Name)), strings
+
+
+_Values = tuple[tuple[str, str, Value], ...]  # name, text and value: 1 and True are equal, and their texts are not
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _substituted(statement: cst.CSTNode, known: _Values, keys: _Values) -> Any:
+    substitute = _Substitute({name: value for name, _, value in (*known, *keys)}, {})
+    substitute._known = {name for name, _, _ in known}
+    return substitute.rewrite(statement)
 
 
 def _parenthesised(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -127,6 +127,11 @@ def _is_settled(statement: cst.CSTNode) -> bool:
     return _Folder(_written(statement)).rewrite(statement) is statement
 
 
+@lru_cache(maxsize=STATEMENTS)
+def _rewritten(statement: cst.CSTNode, written: frozenset[cst.CSTNode]) -> Any:
+    return _Folder(written).rewrite(statement)
+
+
 class _Folder(Rewriter):
     def __init__(self, written: frozenset[cst.CSTNode]) -> None:
         super().__init__()
@@ -135,7 +140,7 @@ class _Folder(Rewriter):
 
     def block(self, node: cst.IndentedBlock) -> cst.IndentedBlock:
         """`node` with its statements rewritten, without those that are known to stay."""
-        body = [statement if self._stays(statement) else self.rewrite(statement) for statement in node.body]
+        body = [statement if self._stays(statement) else self._folded_once(statement) for statement in node.body]
         if all(a is b for a, b in zip(body, node.body, strict=True)):
             return node
         return node.with_changes(body=body)
@@ -143,6 +148,10 @@ class _Folder(Rewriter):
     def _stays(self, statement: cst.CSTNode) -> bool:
         """Whether nothing of a statement can be folded, if its operators between literals were written so."""
         return _written(statement) <= self._written and _is_settled(statement)
+
+    def _folded_once(self, statement: cst.CSTNode) -> Any:
+        """The same rewritten. The result depends on those of its operators between literals that were written."""
+        return _rewritten(statement, _written(statement) & self._written)
 
     def rewrite(self, node: Any) -> Any:
         updated = self.descend(node)
