@@ -376,7 +376,7 @@ class _Context:
                 s.name: {
                     "source": digest.of_bytes(files[f"{s.name}.py"]),
                     "device": device_digest(files[f"{s.name}.py"].decode(), kernel_names(s), launches(s)),
-                    "subject": subject_digest(files[f"{s.name}.py"], files[HOST], s),
+                    "subject": subject_digest(files[f"{s.name}.py"], s),
                     "plan": plan_digest(s),
                     "variants": len(s.variants),
                     "values": {p: str(v) for p, v in s.values.items()},
@@ -398,16 +398,17 @@ def plan_digest(structure: Structure) -> str:
     return digest.of_text("\n".join(plans))
 
 
-def subject_digest(module: bytes, host: bytes, structure: Structure) -> str:
+def subject_digest(module: bytes, structure: Structure) -> str:
     """Digest of all that decides how a structure's module runs in the simulator, except the simulator itself.
 
-    It covers the module's code and the host code of its folder, without comments, and the spec's values of each
-    variant, on which the family's inputs and reference depend. Raises SyntaxError for a module that is not Python.
+    It covers the module's code, without comments, and the spec's values of each variant, on which the family's inputs
+    and reference depend. `_host.py`, which all folders have alike, counts as the simulator's. Raises SyntaxError for a
+    module that is not Python.
     """
     from tlxgen.families.structure import constants_of
 
     told = [[_told(v.spec) if v.spec else None, constants_of(v)] for v in structure.variants]
-    parts = [digest.of_python(module.decode()), _host_code(host), json.dumps(told, sort_keys=True)]
+    parts = [digest.of_python(module.decode()), json.dumps(told, sort_keys=True)]
     return digest.of_text("\n".join(parts))
 
 
@@ -418,12 +419,6 @@ def _told(spec: Any) -> dict[str, Any]:
         *parents, key = path.split(".")
         functools.reduce(dict.__getitem__, parents, values).pop(key)
     return values
-
-
-@functools.lru_cache(maxsize=8)
-def _host_code(host: bytes) -> str:
-    """The digest of the host code, cached, since all folders have the same."""
-    return digest.of_python(host.decode())
 
 
 def launches(structure: Structure) -> str:

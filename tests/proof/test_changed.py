@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from tlxgen import lock
+from tlxgen.families import kernels_of
 from tlxgen.loading import HOST
 from tlxgen.proof import Simulator
 from tlxgen.verbs import proofs as proofs_verb
+from tlxgen.verify import StructureJob
+from tlxgen.working import Working
 
 from .conftest import CASES, Lab
 
@@ -82,15 +85,20 @@ def _remarked() -> object:
     return lambda job: render(job).replace("import torch\n", "import torch  # a remark\n\n", 1)
 
 
-def test_an_edit_of_host_code_unproves_all_its_modules(proven: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tlxgen.render import module
-
-    text = module.shared_host()
-    monkeypatch.setattr("tlxgen.render.module.shared_host", lambda: text + "\n\nMORE = 1\n")
-    assert HOST in proven.project.build("k").changed or not (proven.project.folder("k") / HOST).unlink()
-    proven.project.build("k")
-    proven.invoke(*CHANGED)
-    assert proven.names == [A, B]
+def test_beside_other_host_code_than_the_shipped_nothing_is_proven(proven: Lab) -> None:
+    """A comment is no other code."""
+    folder, spec = proven.project.folder("k"), Path("specs/k.yaml")
+    kernels = kernels_of(spec).some()
+    work = Working(spec, folder, folder, {})
+    job = StructureJob(spec, A, folder / f"{A}.py", None)
+    proofs = proofs_verb.Proofs()
+    proofs.add([job], work, kernels)
+    subject, text = proven.entry(A)["subject"], (folder / HOST).read_text()
+    assert proofs.subject(job) == subject
+    (folder / HOST).write_text(text + "\n# a remark\n")
+    assert proofs.subject(job) == subject
+    (folder / HOST).write_text(text + "\n\nMORE = 1\n")
+    assert proofs.subject(job) == ""
 
 
 def test_more_seeds_need_another_record_and_fewer_do_not_weaken_it(proven: Lab) -> None:

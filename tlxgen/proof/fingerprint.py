@@ -1,5 +1,7 @@
 """The digest of the simulator: of every module that can change a verdict, and of the libraries that it uses.
 
+The code that all host functions share (`_host.py`) is a part of it: it launches what is judged.
+
 The modules are found by their imports, which are read and not executed. They are all modules that the code which runs
 and judges a generated module reaches, and all that its family's inputs, reference and tolerance reach. A new module is
 included automatically; only modules in APART are left out. If a module cannot be read, there is no digest, and no
@@ -77,7 +79,7 @@ def _version(distribution: str) -> str:
 def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
     """The digest of all code that counts, and the other libraries that it (for example, a plug-in) imports."""
     read = modules((*ROOTS, *judged_by))
-    text = json.dumps({name: _digest(path) for name, path in sorted(read.code.items())})
+    text = json.dumps({name: _digest(path) for name, path in (*sorted(read.code.items()), ("_host", _host()))})
     own = {name.partition(".")[0] for name in read.code}
     others = read.libraries - own - set(LIBRARIES) - PLAIN - set(sys.stdlib_module_names)
     return digest.of_text(text), sorted(map(_distribution, others))
@@ -110,8 +112,12 @@ def _memory(judged_by: tuple[str, ...]) -> Path:
     """The cache file, whose name is a digest of all texts that may count and of the version of Python."""
     tops = dict.fromkeys(("tlxgen", *map(_top, judged_by)))
     trees = [digest.of_tree(folder, ("**/*.py",)) for top in tops for folder in _folders(top)]
-    key = digest.of_text("\n".join([*judged_by, sys.version, *trees]))
+    key = digest.of_text("\n".join([*judged_by, sys.version, *trees, digest.of_bytes(_host().read_bytes())]))
     return stamp.cache_folder() / "simulators" / f"{key}.json"
+
+
+def _host() -> Path:
+    return stamp.templates() / "lib" / "_host.py"
 
 
 @dataclass

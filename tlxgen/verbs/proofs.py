@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlxgen import lock
+from tlxgen import digest, lock
 from tlxgen.build import subject_digest
 from tlxgen.errors import TlxgenError
 from tlxgen.families import Kernels, Structure
 from tlxgen.files import read_regular
 from tlxgen.loading import HOST
 from tlxgen.proof import SECTION, Finding, Record, Simulator, State, Want, read, simulator_of, state_of
+from tlxgen.render.module import shared_host
 from tlxgen.verify import Job, Result, StructureJob
 from tlxgen.working import Working
 
@@ -32,12 +34,22 @@ class _Known:
         return simulator_of(*self.judged_by)
 
     def subject(self, module: Path) -> str:
-        """The digest of a structure's code that is run; empty for a module that is not Python."""
+        """The digest of a structure's code that is run.
+
+        It is empty for a module that is not Python, and beside a `_host.py` that is not the shipped one.
+        """
         try:
-            code, host = read_regular(module), read_regular(module.with_name(HOST))
-            return subject_digest(code, host, self.structure)
+            if _code(read_regular(module.with_name(HOST))) != _code(shared_host().encode()):
+                return ""
+            return subject_digest(read_regular(module), self.structure)
         except (OSError, SyntaxError, ValueError):
             return ""
+
+
+@functools.lru_cache(maxsize=8)
+def _code(text: bytes) -> str:
+    """The digest of a text's code, cached, since all folders have the same `_host.py`."""
+    return digest.of_python(text.decode())
 
 
 @dataclass
