@@ -43,7 +43,7 @@ def pretend() -> None:
     from triton.runtime.driver import driver
 
     utils = SimpleNamespace(launch=lambda *told: None, get_current_device=lambda: 0)
-    driver.set_active(SimpleNamespace(utils=utils, get_current_stream=stream_of))  # type: ignore[arg-type]
+    driver.set_active(SimpleNamespace(utils=utils, get_current_stream=stream_of))
     cuda: Any = torch.cuda
     cuda.device, cuda.device_count, cuda.current_device = lambda _: contextlib.nullcontext(), lambda: 1, lambda: 0
     cuda.is_current_stream_capturing = lambda: False
@@ -194,7 +194,9 @@ def main() -> None:
     for name, each in figures.items():
         print(f"{name:40} " + "   ".join(f"{min(us):6.2f} {statistics.median(us):6.2f}" for us in each))
     if given.json:
-        given.json.write_text(json.dumps({"folders": [*map(str, given.generated or ["generated"])], "us": figures}) + "\n")
+        given.json.write_text(
+            json.dumps({"folders": [*map(str, given.generated or ["generated"])], "us": figures}) + "\n"
+        )
 
 
 if __name__ == "__main__":
