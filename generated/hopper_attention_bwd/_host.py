@@ -258,11 +258,12 @@ def addressable_by_tma(tensor, traced=False, dtype=None, step=16):
     Gradients come expanded, or from whatever computed them. Where torch traces, there are no addresses; what its code
     allocates begins at a multiple of 16 bytes.
     """
-    if not traced and tensor.is_contiguous() and tensor.dtype == (dtype or tensor.dtype):
-        if not (tensor.shape[-1] * tensor.element_size() % step or tensor.data_ptr() % step):
-            return tensor
-    *leading, last = tensor.stride()
-    fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
+    row = tensor.shape[-1] * tensor.element_size()
+    if not traced and tensor.is_contiguous() and tensor.dtype == (dtype or tensor.dtype) and not row % step:
+        fits = True  # as most gradients do
+    else:
+        *leading, last = tensor.stride()
+        fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
     if fits and tensor.dtype == (dtype or tensor.dtype) and (traced or not tensor.data_ptr() % step):
         return tensor
     dtype, columns = dtype or tensor.dtype, tensor.shape[-1]

@@ -258,8 +258,12 @@ def addressable_by_tma(tensor, traced=False, dtype=None, step=16):
     Gradients come expanded, or from whatever computed them. Where torch traces, there are no addresses; what its code
     allocates begins at a multiple of 16 bytes.
     """
-    *leading, last = tensor.stride()
-    fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
+    row = tensor.shape[-1] * tensor.element_size()
+    if not traced and tensor.is_contiguous() and tensor.dtype == (dtype or tensor.dtype) and not row % step:
+        fits = True  # as most gradients do
+    else:
+        *leading, last = tensor.stride()
+        fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
     if fits and tensor.dtype == (dtype or tensor.dtype) and (traced or not tensor.data_ptr() % step):
         return tensor
     dtype, columns = dtype or tensor.dtype, tensor.shape[-1]
@@ -670,14 +674,14 @@ NO_GRADIENT = "requires grad, and no gradient by it is known: detach it"
 class Operator:
     """A host function as torch sees it: one node under torch.compile, and one of autograd.
 
-    `run(*arguments)` launches and `fake(*arguments)` makes its results uninitialised; `schema` is that of a
-    torch.library operator. `backward(how, needed, *arguments, *results, *gradients)` gives a gradient or None for each
-    argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch traces;
-    `needed` says of which arguments one is asked for. It gets the tensors named in `saved`, the results if that names
-    "results" or those whose index is in it, by default all, and all numbers. Eager autograd knows, and a call gives,
-    the first `seen` of the results alone, by default all: nobody asks for gradients by the others. `constants` names
-    those by which no gradient is known, `refusal` says why there is none at all. `about` is what the host function
-    computes, for those that go together with it.
+    `run(*arguments, *picked)` launches and `fake(*arguments, *picked)` makes its results uninitialised; `schema` is
+    that of a torch.library operator. `backward(how, needed, *arguments, *results, *gradients)` gives a gradient or None
+    for each argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch
+    traces; `needed` says of which arguments one is asked for. It gets all numbers, and of the tensors those named in
+    `saved`, of the results those whose index that has, or all if it has "results"; by default everything. In eager mode
+    a call gives the first `seen` of the results, by default all: nobody asks for gradients by the others, so autograd
+    need not know of them. `constants` names those by which no gradient is known, `refusal` says why there is none at
+    all. `about` is what the host function computes, for those that go together with it.
     """
 
     def __init__(
@@ -692,11 +696,14 @@ class Operator:
         seen=None,
         constants=(),
         refusal=NO_BACKWARD,
+        picked=(),
     ):
         self.name, self.schema, self.about = name, schema, about or {}
         self.constants, self.refusal = constants, refusal
         self.picks = (-1,) if ", int config)" in schema else ()  # the last argument, where it has the config picked
-        self.run, self.fake, self.backward = run, fake, backward
+        self.run, self.fake, self.backward, self.picked = run, fake, backward, picked
+        if picked:
+            run, fake = (lambda *given, of=of: of(*given, *picked) for of in (run, fake))
         free = name
         while hasattr(torch.ops.tlxgen, free):  # a copy of this module has been imported
             free += "_"
@@ -748,7 +755,7 @@ class Operator:
                         raise ValueError(f"{self.name}: {name} {NO_GRADIENT}")
 
     def _forward(self, ctx, *arguments):
-        results = self.run(*arguments)
+        results = self.run(*arguments, *self.picked)
         if self.backward is not None:
             self._keep(ctx, arguments, results)
         return results if self.seen is None else results[: self.seen]
@@ -781,7 +788,9 @@ class Operator:
 
 def _taker(places):
     """What takes the values at these places as a tuple."""
-    return operator.itemgetter(*places) if len(places) > 1 else lambda values: tuple(values[i] for i in places)
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return (lambda values: (values[places[0]],)) if places else lambda values: ()
 
 
 def operator_of(function, name, schema, about):
@@ -803,9 +812,10 @@ def paired(forward, backward, gradients, saved=None, seen=1):
     return Operator(
         f"{forward.name}_{backward.name}",
         forward.schema.replace(", int config)", ")"),
-        lambda *given: forward.run(*given, *forward.picks),
-        lambda *given: forward.fake(*given, *forward.picks),
+        forward.run,
+        forward.fake,
         gradients,
         saved=saved,
         seen=seen,
+        picked=forward.picks,
     )

@@ -505,7 +505,7 @@ def norm(forward):
             raise TypeError(
                 f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
             )
-        if tuple(normalized_shape) != input.shape[-1:]:
+        if tuple(normalized_shape) != (*input.shape,)[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )

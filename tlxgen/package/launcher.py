@@ -316,28 +316,20 @@ class Layout:
 # --- launches -------------------------------------------------------------------------------------------------------
 
 
-Told = tuple[Any, Any, int, "Bound", Sequence[Any]]  # what `launch` is told: without `varying`, all of it stays
-
-
 class Bound:
     """A launch with all that the driver is told of it. It is never changed, so threads may share it.
 
     Without `values` for all parameters it waits for those that differ from call to call.
     """
 
-    __slots__ = ("fixed", "stream", "values", "config", "memory", "parameters")
+    __slots__ = ("fixed", "stream", "values", "function", "config", "memory", "pointers")
 
     def __init__(self, fixed: Fixed, stream: int, values: Sequence[Any]) -> None:
-        self.fixed, self.stream, self.values = fixed, stream, values
-        self.config, self.memory, self.parameters = None, None, 0
+        self.fixed, self.stream, self.values, self.function = fixed, stream, values, fixed.function
         layout = fixed.cubin.kernel.layout
         if len(values) + 2 == len(layout.offsets):
             self.config = fixed.config(stream)
-            self.memory, self.parameters = layout.packed(values)
-
-    def told(self) -> Told:
-        """In the order of `launch`: what lies in one tuple need not be looked up in each call."""
-        return self.config, self.fixed.function, self.parameters, self, ()
+            self.memory, self.pointers = layout.packed(values)
 
 
 class Fixed:
@@ -371,16 +363,15 @@ def keep(known: dict[Any, Any], key: Any, value: Any) -> Any:
     return known.setdefault(key, value)
 
 
-def launch(config: Any, function: Any, parameters: int, bound: Bound, varying: Sequence[Any]) -> None:
+def launch(bound: Bound, varying: Sequence[Any]) -> None:
     """Launches; `varying` are the last of the parameters. Raises RuntimeError for what the driver refuses."""
     if varying:
         bound = Bound(bound.fixed, bound.stream, [*bound.values, *varying])
-        config, parameters = bound.config, bound.parameters
-    error = cuLaunchKernelEx(config, function, parameters, 0)[0]
+    error = cuLaunchKernelEx(bound.config, bound.function, bound.pointers, 0)[0]
     if error:
         if error == cuda.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # in a thread that has not called CUDA yet
             make_context()
-            error = cuLaunchKernelEx(config, function, parameters, 0)[0]
+            error = cuLaunchKernelEx(bound.config, bound.function, bound.pointers, 0)[0]
         done((error,), f"{__package__}: {bound.fixed.cubin.entry}")
 
 
@@ -410,9 +401,9 @@ class Launch:
                 flat += TensorMap(value, next(descriptors))(value.base.data_ptr())
             else:
                 flat.append(value if isinstance(value, (bool, int, float)) else value.data_ptr())
-        launch(*Bound(self.fixed, current_stream(index), [*flat, *varying]).told())
+        launch(Bound(self.fixed, current_stream(index), [*flat, *varying]), ())
 
-    def tell(self, stream: int, tensors: Mapping[str, Any]) -> Told:
+    def tell(self, stream: int, tensors: Mapping[str, Any]) -> tuple[Bound, tuple[()]]:
         """What `launch` is told for these tensors, of the layout and alignment of those before."""
         assert self.fixed is not None
         flat: list[Any] = []
@@ -421,7 +412,7 @@ class Launch:
             address = tensor.data_ptr()
             flat += known.get(address) or keep(known, address, self._encoded(i, tensor, address))
         flat += [part(tensors[name]).data_ptr() for name, part in self.addressed]
-        return Bound(self.fixed, stream, [*flat, *self.constants]).told()
+        return Bound(self.fixed, stream, [*flat, *self.constants]), ()
 
     def _encoded(self, i: int, tensor: Any, address: int) -> list[Any]:
         """The parameters of descriptor `i`. Of tensors of one layout it differs in the address alone."""
