@@ -81,15 +81,20 @@ def calls() -> dict[str, tuple[str, str, str, tuple[Any, ...]]]:
     def tensor(*shape: int) -> Any:
         return torch.randn(*shape, dtype=torch.bfloat16)
 
-    a, x, w = tensor(64, 64), tensor(64, 256), tensor(256)  # small, so that malloc asks the system for nothing
+    a, x, w, bias = (
+        tensor(64, 64),
+        tensor(64, 256),
+        tensor(256),
+        tensor(256),
+    )  # small, so that malloc asks the system for nothing
     q, k, v, out, dout = (tensor(1, 2, 32, 128) for _ in range(5))
     back = (q, k, v, out, torch.randn(1, 2, 32), dout)
     fwd, bwd, gemm, norm = "hopper_attention_fwd", "hopper_attention_bwd", "hopper_gemm", "hopper_layer_norm"
     return {
-        "GEMM": (gemm, f"{gemm}_cooperative", gemm, (a, a)),
+        "GEMM": (gemm, f"{gemm}_cooperative", gemm, (a, a.clone())),
         "attention forward": (fwd, f"{fwd}_causal", fwd, (q, k, v)),
         "attention backward": (bwd, f"{bwd}_causal", bwd, back),
-        "layer norm": (norm, f"{norm}_grid", norm, (x, w, w)),
+        "layer norm": (norm, f"{norm}_grid", norm, (x, w, bias)),
     }
 
 

@@ -1,12 +1,15 @@
 """The host side of generated kernels on the GPU at hand, beside torch: eager calls, torch.compile, threads, devices.
 
     python benchmarks/host_side.py times compile threads devices --json benchmarks/results/host_side_h200.json
+    python benchmarks/host_side.py packages times       what a change of the host's Python is measured by
 
 times: microseconds of the host for a warm eager call that allocates its results, while the GPU takes all that it
 is given: without gradients the host function, with inputs that require grad the operator, forward and backward. The
 second figure of each is of bursts that begin right after a wait for the GPU: of their 40 calls the first finds the
 thread asleep and its caches cold, whoever is called. Meta's tutorial is called with one config of its own, since its
 autotuner would be timed with it otherwise.
+packages: the same of packages without Triton beside the modules that they stand for; `python benchmarks/package_gpu.py
+--make` makes them, with no GPU.
 compile: torch.compile(fullgraph=True), static, dynamic and mode="reduce-overhead", against eager results.
 threads: 8 threads, a stream each, the same and different shapes, from the first call on, against torch.
 devices: two devices in turns from one thread, and torch.nn.DataParallel.
@@ -16,6 +19,7 @@ profile: the kernels that run in a call, which are the module's own and memset, 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -37,6 +41,7 @@ from tlxgen.families.gemm.benchmark import tutorial
 from tlxgen.loading import load_file
 
 GENERATED = Path(__file__).resolve().parents[1] / "generated"
+PACKAGES = GENERATED.parent / ".packages"
 ROUNDS, THREADS, REPEATS = 5, 8, 200
 TUTORIAL_CONFIG = {
     "BM": 128,
@@ -135,19 +140,50 @@ def with_gradients() -> dict[str, tuple[Run, Run]]:
     }
 
 
+def of_packages() -> dict[str, tuple[Run, Run]]:
+    """Of those that were made, without gradients: (the package's, the module's)."""
+    x, w, bias = tensor(1024, 1024), tensor(1024), tensor(1024)
+    q, k, v, out, dout = (tensor(2, 8, 1024, 128) for _ in range(5))
+    lse = torch.zeros(2, 8, 1024, device="cuda")
+    calls: dict[str, tuple[str, tuple[torch.Tensor, ...]]] = {
+        "hopper_gemm": ("cooperative", (x, x.clone())),
+        "hopper_layer_norm": ("grid", (x, w, bias)),
+        "hopper_attention_fwd": ("causal", (q, k, v)),
+        "hopper_attention_bwd": ("causal", (q, k, v, out, lse, dout)),
+    }
+    found: dict[str, tuple[Run, Run]] = {}
+    for spec, (which, given) in calls.items():
+        folder, module = PACKAGES / spec / spec, f"{spec}_{which}"
+        if folder.is_dir():
+            packaged, own = getattr(load_file(folder / f"{module}.py"), spec), function(spec, module)
+            found[spec] = (functools.partial(packaged, *given), functools.partial(own, *given))
+    return found
+
+
+def packages() -> Iterator[tuple[str, bool, dict[str, Any]]]:
+    """`their_us` is the module's."""
+    found = of_packages()
+    yield f"packages in .packages: {len(found)}", bool(found), {}
+    yield from compared("package", found)
+
+
 def times() -> Iterator[tuple[str, bool, dict[str, Any]]]:
+    yield from compared("no gradients", plain())
+    yield from compared("require grad", with_gradients())
+
+
+def compared(kind: str, pairs: dict[str, tuple[Run, Run]]) -> Iterator[tuple[str, bool, dict[str, Any]]]:
     gpu, rng = Gpu(), random.Random(0)
-    for kind, pairs in (("no gradients", plain()), ("require grad", with_gradients())):
-        found: dict[str, list[list[tuple[float, float]]]] = {name: [[], []] for name in pairs}
-        for _ in range(ROUNDS):
-            for name in rng.sample(list(pairs), len(pairs)):
-                for i in rng.sample((0, 1), 2):
-                    run = pairs[name][i]
-                    found[name][i].append((gpu.host_us(run), gpu.host_us(run, lead=0)))
-        for name, both in found.items():
-            (ours, woken), (theirs, theirs_woken) = (map(statistics.median, zip(*one, strict=True)) for one in both)
-            after_a_wait = {"us_after_a_wait": woken, "their_us_after_a_wait": theirs_woken}
-            yield f"{kind}: {name}", True, {"us": ours, "their_us": theirs, "ratio": ours / theirs, **after_a_wait}
+    found: dict[str, list[list[tuple[float, float]]]] = {name: [[], []] for name in pairs}
+    for _ in range(ROUNDS):
+        for name in rng.sample(list(pairs), len(pairs)):
+            for i in rng.sample((0, 1), 2):
+                run = pairs[name][i]
+                found[name][i].append((gpu.host_us(run), gpu.host_us(run, lead=0)))
+    for name, both in found.items():
+        (ours, woken), (theirs, theirs_woken) = (map(statistics.median, zip(*one, strict=True)) for one in both)
+        after_a_wait = {"us_after_a_wait": woken, "their_us_after_a_wait": theirs_woken}
+        yield f"{kind}: {name}", True, {"us": ours, "their_us": theirs, "ratio": ours / theirs, **after_a_wait}
 
 
 # --- torch.compile --------------------------------------------------------------------------------------------------
@@ -355,7 +391,14 @@ def guarded(what: str, run: Callable[[], dict[str, Any]]) -> tuple[str, bool, di
         return what, False, {"error": f"{type(error).__name__}: {error}"[:2000]}
 
 
-SECTIONS = {"threads": threads, "compile": compiled, "times": times, "devices": devices, "profile": profile}
+SECTIONS = {
+    "threads": threads,
+    "compile": compiled,
+    "times": times,
+    "packages": packages,
+    "devices": devices,
+    "profile": profile,
+}
 
 
 def main() -> int:

@@ -379,6 +379,8 @@ def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
 
 def addressable(tensor):
     """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    if tensor.is_contiguous():
+        return tensor
     try:
         row_stride(tensor, "dy")
         if tensor.stride(-1) == 1:
@@ -459,7 +461,7 @@ def norm(forward):
         made = getattr(OPERATOR, how)(dy, x, weight, mean, rstd, *OPERATOR.picks)
         return *made, None
 
-    operator = paired(of, OPERATOR, gradients)
+    operator = paired(of, OPERATOR, gradients, saved=("x", "weight", 1, 2), seen=1)
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         tensor_of(input, "input")
@@ -467,7 +469,7 @@ def norm(forward):
             raise TypeError(
                 f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
             )
-        if [*normalized_shape] != [*input.shape[-1:]]:
+        if tuple(normalized_shape) != (*input.shape,)[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )

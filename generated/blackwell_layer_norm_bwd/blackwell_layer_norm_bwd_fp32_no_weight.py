@@ -295,6 +295,8 @@ def run(dy, x, mean, rstd, dx, config):
 
 def addressable(tensor):
     """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    if tensor.is_contiguous():
+        return tensor
     try:
         row_stride(tensor, "dy")
         if tensor.stride(-1) == 1:
@@ -359,7 +361,7 @@ def norm(forward):
         made = getattr(OPERATOR, how)(dy, x, mean, rstd, *OPERATOR.picks)
         return made, None
 
-    operator = paired(of, OPERATOR, gradients)
+    operator = paired(of, OPERATOR, gradients, saved=("x", 1, 2), seen=1)
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         tensor_of(input, "input")
@@ -367,7 +369,7 @@ def norm(forward):
             raise TypeError(
                 f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
             )
-        if [*normalized_shape] != [*input.shape[-1:]]:
+        if tuple(normalized_shape) != (*input.shape,)[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )

@@ -465,6 +465,8 @@ def run(dy, x, dresidual_out, weight, rstd, dx, dweight, config):
 
 def addressable(tensor):
     """`tensor`, or a copy where its rows do not lie at one distance: autograd's may be expanded or transposed."""
+    if tensor.is_contiguous():
+        return tensor
     try:
         row_stride(tensor, "dy")
         if tensor.stride(-1) == 1:
@@ -553,7 +555,7 @@ def norm(forward):
         made = getattr(OPERATOR, how)(dy, x, dresidual_out, weight, rstd, *OPERATOR.picks)
         return made[0], *made, None
 
-    operator = paired(of, OPERATOR, gradients)
+    operator = paired(of, OPERATOR, gradients, saved=("weight", 1, 2), seen=2)
 
     def functional(input, residual, normalized_shape, weight=None, eps=None):
         tensor_of(input, "input")
@@ -561,7 +563,7 @@ def norm(forward):
             raise TypeError(
                 f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
             )
-        if [*normalized_shape] != [*input.shape[-1:]]:
+        if tuple(normalized_shape) != (*input.shape,)[-1:]:
             raise ValueError(
                 f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
             )
