@@ -101,9 +101,10 @@ def test_records_that_find_no_room_are_told_and_harm_nothing(folder: Folder) -> 
     assert whole and not whole.full
     assert recorded.full == len(recorded.records)
     for record, full in zip(recorded.records, whole.records, strict=True):
-        assert record.full and record.clocks.size == 32
-        assert record.sites.tolist() == full.sites[:32].tolist()
-        assert record.clocks.tolist() == full.clocks[:32].tolist()
+        told = record.clocks.size
+        assert record.full and 16 < told < 32
+        assert record.sites.tolist() == full.sites[:told].tolist()
+        assert record.clocks.tolist() == full.clocks[:told].tolist()
 
 
 def test_outside_of_collect_launches_are_recorded_for_nobody(folder: Folder) -> None:
