@@ -72,7 +72,8 @@ AXES: dict[str, set[Any]] = {
 
 
 BLACKWELL: dict[str, set[Any]] = {
-    "problem.dtype": {"fp16", "bf16"},
+    "problem.dtype": {"fp16", "bf16", "e4m3"},
+    "problem.scaling": {"none", "mx"},
     "problem.head_dim": {64, 128},
     "problem.lengths": {"dense", "keys", "packed"},
     "mask.kind": {"none", "causal", "window"},
