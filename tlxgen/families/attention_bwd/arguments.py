@@ -68,6 +68,7 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         rows, columns = facts.part
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
     yield from _gradients(facts)
+    yield from (address(f"{name}_ptr", "i32", name) for name in facts.lists("q"))
     yield from forward.addresses(facts)
     if facts.ordered:
         yield _adds()
@@ -76,9 +77,22 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     else:
         yield from _factors(facts)
     yield from forward.extents(facts)
+    yield from _list_sizes(facts)
     yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
     if facts.by_tile:
         yield scalar("GROUP_H", "heads_together(n_q)" if facts.apart else "heads_together(n_q, kv_heads, heads)")
+
+
+def _list_sizes(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """How far apart lists of batch entries, of heads and of columns of blocks are."""
+    for name in facts.lists("q"):
+        if name == "q_num_blocks":
+            yield from (
+                scalar(f"LISTS_{x}", f"lists_apart({name})[{i}]", specialized=False) for i, x in enumerate("BH")
+            )
+        elif name.endswith("indices"):
+            size = name.replace("q_indices", "rows").upper()
+            yield scalar(size, f"{name}.shape[3]", specialized=False)
 
 
 def _gradients(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -253,6 +267,7 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     meaning, taken = "the gradient of a scalar by out.", "addressable_by_tma(dout)"
     wants: Literal["", "rows"] = "rows" if facts.softmax else ""
     yield HostArgument("dout", meaning, shape=shapes["dout"], dtypes=kind, wants=wants, decoded=taken)
+    yield from _lists(facts)
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
@@ -264,3 +279,19 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     if facts.sink:
         shape, fp32 = "(heads,)", ("float32",)
         yield HostArgument("dsink", "", "Tensor", "None", True, shape, fp32, "contiguous", result=True)
+
+
+def _lists(facts: GradientFacts) -> Iterator[HostArgument]:
+    """Those of a BlockMask for its backward, by its names. What lies behind the counted indices is not read."""
+    for name in facts.lists("q"):
+        assert facts.blocks
+        if name.endswith("num_blocks"):
+            first = f'shared({name}, "{name}", batches, heads, triton.cdiv(n_k, {facts.blocks.n}))'
+            shape = first if name == "q_num_blocks" else "q_num_blocks.shape"
+            which = "in which all do" if name.startswith("full") else "in which the mask says which scores count"
+            meaning = f"(B or 1, H or 1, Nk / {facts.blocks.n}) int32, how many blocks of {facts.blocks.m} queries by "
+            meaning += f"{facts.blocks.n} keys a column of blocks has {which}."
+        else:
+            counts = name.replace("indices", "num_blocks")
+            shape, meaning = f"(*{counts}.shape, *{name}.shape[-1:])", "(.., rows) int32: which, by their queries."
+        yield HostArgument(name, meaning, shape=shape, dtypes=("int32",), wants="contiguous")

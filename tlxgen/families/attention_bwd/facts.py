@@ -8,7 +8,7 @@ from typing import ClassVar
 from tlxgen.arch import DTYPES, DType
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
-from tlxgen.plan import Order
+from tlxgen.plan import HostArgument, Order
 
 from .steps import Round
 
@@ -66,6 +66,15 @@ class GradientFacts(Weights):
     def by_tile(self) -> bool:
         """Whether all heads are worked on at one tile before the next: the longest walks first, or few that wait."""
         return self.causal or self.ordered
+
+    def lists(self, side: str) -> tuple[str, ...]:
+        """The lists of blocks that a walk takes over the queries of keys (q), or over the keys of queries (kv)."""
+        kinds = ("", "full_")[: 1 + self.blocks.full] if self.blocks else ()
+        return tuple(f"{kind}{side}_{x}" for kind in kinds for x in ("num_blocks", "indices"))
+
+    def listed(self, side: str) -> tuple[HostArgument, ...]:
+        """These, as arguments of an operator."""
+        return tuple(map(HostArgument, self.lists(side)))
 
     @property
     def softmax(self) -> bool:

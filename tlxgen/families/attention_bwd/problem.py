@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
+from tlxgen.families.attention_fwd.problem import lists as lists_of
 from tlxgen.families.kit.unseen import SPIN
 
 from .spec import BackwardSpec, SoftmaxBackwardSpec
@@ -43,6 +45,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 1, 1, 40, 300
     if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
         yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
+    if spec.weights.get("blocks"):
+        yield 2, 2, 1, 395, 395  # lists of each batch entry and head
     if spec.ordered:
         yield 1, 1, 1, 300, 520  # tiles of queries that several CTAs add to, under every mask
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
@@ -65,6 +69,13 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
         return
     if spec.gradients == ("dq",) and spec.mask.kind == "window":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "a tile of queries walks one of keys at least")
+        return
+    if blocks := spec.weights.get("blocks"):
+        if spec.lengths == "dense":
+            yield Waiver(("no-round",), r"for list in range\(lists\)", "each head has a list")
+        if blocks.full:
+            yield Waiver(("one-round",), r"for list in range\(lists\)", "each head has two lists")
+        yield Waiver(("one-round",), r"for at in range\(blocks \* ", "a block has several steps")
         return
     sees = "top_left" if spec.gradients == ("dq",) else "bottom_right"  # so the first query sees a key, a key the last
     if spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == sees):
@@ -93,10 +104,20 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     if spec.weights.get("sink"):
         made["sink"] = torch.randn(h, device=device)
+    if spec.weights.get("blocks"):
+        made |= lists(spec, shape, device)
     made["out"] = heads_between_rows(lead, rows[0], h, dv, dtype, device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
     attend(spec, made)
     return made
+
+
+def lists(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
+    """A BlockMask's lists for its backward, of the blocks that its forward's lists name."""
+    of_rows = sparse.kinds(cast(Any, spec), shape)
+    of_columns = [[[list(column) for column in zip(*head, strict=True)] for head in entry] for entry in of_rows]
+    made = lists_of(of_columns, spec.weights["blocks"].full, device)
+    return {name.replace("kv_", "q_"): x for name, x in made.items()}
 
 
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
@@ -116,9 +137,23 @@ def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[s
     heads, shared = t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
     for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
         for h in range(heads):
-            yield {
+            made = {
                 name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS | BY_HEADS
             }
+            yield made | ({"kinds": _kinds(t, i, h)} if named is t and "q_num_blocks" in t else {})
+
+
+def _kinds(t: Tensors, entry: int, head: int) -> torch.Tensor:
+    """Of each block, a row for queries, as what the lists of a batch entry and head name it."""
+    columns, rows = t["q_num_blocks"].shape[2], t["q_indices"].shape[3]
+    made = torch.full((rows, columns), sparse.NONE, device=t["q"].device)
+    for prefix, kind in (("q", sparse.PARTIAL), ("full_q", sparse.FULL)):
+        if f"{prefix}_indices" in t:
+            counts, indices = (t[f"{prefix}_{x}"] for x in ("num_blocks", "indices"))
+            at = entry % counts.shape[0], head % counts.shape[1]
+            for column, (count, named) in enumerate(zip(counts[at].tolist(), indices[at], strict=True)):
+                made[named[:count].long(), column] = kind
+    return made
 
 
 def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
@@ -143,7 +178,17 @@ def _scores(
     if spec.softmax.softcap:
         bent = torch.tanh(x / t["softcap"])
         x, slope = t["softcap"] * bent, scale * (1 - bent**2)
-    return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
+    seen = seen_of(spec.weights, len(q), len(k), t, q.device)
+    if "kinds" in of:
+        seen = _in_blocks(spec, of["kinds"], seen)
+    return x.masked_fill(~seen, float("-inf")), slope
+
+
+def _in_blocks(spec: SoftmaxBackwardSpec, kinds: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """The pairs of full blocks, and of those of partial blocks the ones `seen`."""
+    blocks, (n, m) = spec.weights["blocks"], seen.shape
+    kinds = kinds.repeat_interleave(blocks.m, 0).repeat_interleave(blocks.n, 1)[:n, :m]
+    return (kinds == sparse.FULL) | (kinds == sparse.PARTIAL) & seen
 
 
 def _log_sum(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:

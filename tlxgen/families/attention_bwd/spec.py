@@ -8,13 +8,15 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tlxgen.families import kit
+from tlxgen.families.attention import weights
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-from . import cluster, heads
+from . import cluster, heads, lists
 from .cluster import Cluster
 from .heads import Schedule
+from .lists import Blocks
 
 
 class Operands(SpecModel):
@@ -90,6 +92,12 @@ class Mask(SpecModel):
         "top_left",
         description="Position of query i among the keys where Nq and Nk differ.",
         json_schema_extra=meanings.ALIGN,
+    )
+
+
+class SparseMask(Mask):
+    blocks: Blocks | None = Field(
+        None, description="sm90: blocks of queries by keys in which the mask is asked; in others no key is seen."
     )
 
 
@@ -456,10 +464,11 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
-    in_source = frozenset({"schedule"})
+    in_source = frozenset({"schedule", "mask.blocks"})
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    mask: SparseMask = Field(SparseMask(), description="Which keys a query sees.")
     softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
     cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
     schedule: Schedule = Field(Schedule(), description="Which CTA does what.")
@@ -467,6 +476,16 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     @property
     def apart(self) -> bool:
         return self.schedule.heads == "apart"
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """Extents of the blocks that lists name."""
+        return self.mask.blocks
+
+    @property
+    def keys(self) -> int:
+        """Keys a CTA."""
+        return self.tile.n
 
     @property
     def ctas(self) -> int:
@@ -478,7 +497,8 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     @property
     def weights(self) -> dict[str, Any]:
-        return super().weights | {"sink": self.softmax.sink}
+        blocks = self.blocks and weights.Blocks(**self.blocks.model_dump())
+        return super().weights | {"sink": self.softmax.sink, "blocks": blocks}
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -488,7 +508,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         own, rings = self.cluster, self.rings
         of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
         ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
-        return [*super().faults(), *ctas, *heads.faults_of(self)]
+        return [*super().faults(), *ctas, *heads.faults_of(self), *lists.faults_of(self)]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Protocol
 
+from tlxgen.families.attention.weights import Blocks
 from tlxgen.plan import Order, Product, Step
 from tlxgen.plan.products import Products
 from tlxgen.plan.steps import steps
@@ -33,6 +34,8 @@ class Facts(Protocol):
     def ahead(self) -> bool: ...
     @property
     def ordered(self) -> bool: ...
+    @property
+    def blocks(self) -> Blocks | None: ...
 
 
 class ColumnsFacts(Facts, Protocol):
@@ -48,7 +51,9 @@ def load(facts: Facts) -> tuple[Step, ...]:
     """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
     once = ("expect k", "load k", "expect v", "load v")
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
-    return steps(*once, "acquire q", "expect q", "load q", lse, "acquire do", "expect do", "load do", delta)
+    q = ("acquire q", "expect q", "load q", lse)
+    last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
+    return steps(*once, *q, "acquire do", "expect do", "load do", delta, *last)
 
 
 class RoundFacts(Protocol):
