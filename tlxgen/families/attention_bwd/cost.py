@@ -42,6 +42,8 @@ def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
     of_q = h * n * (1 + ("dq" in spec.gradients)) + kv * m * (1 + ("dk" in spec.gradients))
     of_v = h * n * 2 + kv * m * (1 + ("dv" in spec.gradients))  # O and dO among them
     elements = b * (of_q * spec.problem.head_dim + of_v * spec.head_dim_v)
+    matrices = (b if n % 2 else 1) * (h if m % 2 else 1) * n * m if spec.weights.get("bias") else 0
+    elements += matrices * (1 + (spec.dbias != "none"))
     return float(elements * DTYPES[spec.problem.dtype].bytes + 4 * b * h * n)
 
 

@@ -40,6 +40,7 @@ class GradientFacts(Weights):
     replicas: int = 1
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
     ordered: bool = False  # CTAs add their parts of dQ in the order of their keys
+    dbias: str = "none"  # how the gradient by the bias is made
     apart: bool = False  # each head of Q has CTAs of its own, which add dK and dV up
 
     @property
@@ -61,6 +62,11 @@ class GradientFacts(Weights):
     def pair(self) -> bool:
         """Whether two CTAs multiply together."""
         return self.ctas > 1
+
+    @property
+    def zeros(self) -> bool:
+        """Whether some of a bias's gradient that is stored is zeros that no CTA of keys stores."""
+        return self.dbias == "stored" and (self.mask != "none" or self.lengths != "dense")
 
     @property
     def by_tile(self) -> bool:

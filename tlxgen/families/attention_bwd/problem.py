@@ -17,7 +17,7 @@ from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
-from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, bias_of, cumulated, lengths, seen_of
 from tlxgen.families.attention_fwd.problem import lists as lists_of
 from tlxgen.families.kit.unseen import SPIN
 
@@ -28,6 +28,7 @@ LIKE = {"dq": "q", "dk": "k", "dv": "v"}
 BY_KEYS = frozenset({"k", "v", "dk", "dv"})
 BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq"}
 BY_HEADS = frozenset({"sink", "dsink"})
+BY_PAIRS = frozenset({"attn_mask", "dbias"})
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -47,6 +48,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
         yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
     if spec.weights.get("blocks"):
         yield 2, 2, 1, 395, 395  # lists of each batch entry and head
+    if spec.dbias == "added":
+        yield 2, 4, 2, 130, 194  # matrices that are for all batch entries and heads
     if spec.ordered:
         yield 1, 1, 1, 300, 520  # tiles of queries that several CTAs add to, under every mask
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
@@ -61,6 +64,8 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
     if spec.weights.get("sink"):
         yield Waiver(("no-round",), r"for (batch|tile) in range", "there is a batch entry, and it has a query")
         yield Waiver(("second-round",), r"for tile in range", "that takes more than 8192 queries")
+    if spec.dbias != "none":
+        yield Waiver(("no-round",), r"for key in range\(0, ", "there is a key")
     if spec.arch == "sm100":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "there is one step at least")
         yield Waiver(("one-round",), r"for count in range\(steps \+ 1\)", "there is one step at least")
@@ -104,6 +109,10 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["softcap"] = SOFTCAP
     if spec.weights.get("sink"):
         made["sink"] = torch.randn(h, device=device)
+    if spec.weights.get("bias"):
+        made["attn_mask"] = bias_of(cast(Any, spec), shape, device)[: None if n % 2 else 1]
+        if spec.dbias == "stored":
+            made["attn_mask"] = made["attn_mask"].expand(b, h, n, m)
     if spec.weights.get("blocks"):
         made |= lists(spec, shape, device)
     made["out"] = heads_between_rows(lead, rows[0], h, dv, dtype, device)
@@ -138,7 +147,9 @@ def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[s
     for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
         for h in range(heads):
             made = {
-                name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS | BY_HEADS
+                name: _view(t, x, name, i, h, h // shared)
+                for name, x in named.items()
+                if name in BY_ROWS | BY_HEADS | BY_PAIRS
             }
             yield made | ({"kinds": _kinds(t, i, h)} if named is t and "q_num_blocks" in t else {})
 
@@ -160,6 +171,9 @@ def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> tor
     """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
     if name in BY_HEADS:
         return x[h]
+    if name in BY_PAIRS:
+        keys = int(t["key_lengths"][i]) if "key_lengths" in t else x.shape[3]
+        return x[i % x.shape[0], h % x.shape[1], :, :keys]
     side = "k" if name in BY_KEYS else "q"
     head = g if side == "k" else h
     if f"cu_seqlens_{side}" in t:
@@ -178,6 +192,8 @@ def _scores(
     if spec.softmax.softcap:
         bent = torch.tanh(x / t["softcap"])
         x, slope = t["softcap"] * bent, scale * (1 - bent**2)
+    if "attn_mask" in of:
+        x = x + of["attn_mask"].double()
     seen = seen_of(spec.weights, len(q), len(k), t, q.device)
     if "kinds" in of:
         seen = _in_blocks(spec, of["kinds"], seen)
@@ -208,15 +224,21 @@ def launch(
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
     buffers = {name: _around(tensors[of]) for name, of in results_of(spec)}
+    if spec.dbias == "stored" and tensors["attn_mask"].shape[3] % (GAP // tensors["attn_mask"].itemsize):
+        del buffers["dbias"]  # TMA stores whole chunks: rows that are not are the host's own
     outputs = {name: inside for name, (_, inside) in buffers.items()}
-    getattr(module, spec.name)(**tensors, **outputs, config=config)
+    made = getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
+    if spec.dbias != "none":
+        outputs["dbias"] = made[len(spec.gradients)]
     return outputs, sum(strays(whole, inside) for whole, inside in buffers.values())
 
 
 def results_of(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
     """The gradients of a spec and what they are the gradients by."""
     yield from ((name, LIKE[name]) for name in spec.gradients)
+    if spec.dbias != "none":
+        yield "dbias", "attn_mask"
     if spec.weights.get("sink"):
         yield "dsink", "sink"
 
@@ -227,7 +249,8 @@ def _around(like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         whole = torch.full((len(like) + GAP,), float("nan"), device=like.device, dtype=like.dtype)
         return whole, whole[: len(like)]
     *lead, n, d = like.shape
-    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // like.dtype.itemsize
+    gap = GAP // like.dtype.itemsize
+    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), -(-d // gap) * gap + gap
     whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=like.dtype)
     return whole, whole[tuple(map(slice, like.shape))]
 
@@ -240,9 +263,9 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
     Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
     terms of delta.
     """
-    like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
+    like = LIKE | ({"dsink": "sink"} if "sink" in t else {}) | ({"dbias": "attn_mask"} if "attn_mask" in t else {})
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
-    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
+    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink", "dbias") if name in grads}
     doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
     for of, made, parts, doubt in zip(*sums_of, strict=True):
@@ -257,7 +280,12 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
             rounded = (p @ v * do).norm(dim=1)
             doubt["dsink"] += (p_sink * rounded).norm()
             doubt["dq"] += slope * p * rounded[:, None] @ k
+            if "dbias" in doubt:
+                doubt["dbias"] += p * rounded[:, None]
             doubt["dk"] += (slope * p * rounded[:, None]).T @ q
+        if "dbias" in made:
+            made["dbias"] += term - p * term.sum(1, keepdim=True)
+            parts["dbias"] += term
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
         made["dv"] += p.T @ do
         for sums, factor in ((made, ds), (parts, term)):
@@ -281,4 +309,6 @@ def reproducible(spec: BackwardSpec, output: str) -> bool:
     are dK and dV of heads of Q that have CTAs of their own."""
     if output in ("dk", "dv"):
         return not spec.apart
+    if output == "dbias":
+        return spec.dbias == "stored"
     return output != "dq" or len(spec.gradients) == 1 or spec.ordered

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Protocol
 
+from tlxgen.arch import DType
 from tlxgen.families.attention.weights import Blocks
 from tlxgen.plan import Order, Product, Step
 from tlxgen.plan.products import Products
@@ -36,6 +37,10 @@ class Facts(Protocol):
     def ordered(self) -> bool: ...
     @property
     def blocks(self) -> Blocks | None: ...
+    @property
+    def bias(self) -> DType | None: ...
+    @property
+    def dbias(self) -> str: ...
 
 
 class ColumnsFacts(Facts, Protocol):
@@ -52,6 +57,8 @@ def load(facts: Facts) -> tuple[Step, ...]:
     once = ("expect k", "load k", "expect v", "load v")
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
     q = ("acquire q", "expect q", "load q", lse)
+    if facts.bias:
+        q = (*q, "acquire bias", "expect bias", "load bias")
     last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
     return steps(*once, *q, "acquire do", "expect do", "load do", delta, *last)
 
@@ -208,6 +215,8 @@ class Consumer:
 
     def next_scores(self) -> None:
         self.do("wait q")
+        if self.facts.bias:
+            self.do("wait bias", ": scores begin with it", "fence", "release bias")
         self.issue("scores")
 
     def gradients(self, part: int) -> None:
@@ -220,6 +229,8 @@ class Consumer:
         self.do(": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)")
         self.wait_for("dp")
         self.do(": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T")
+        if self.facts.dbias == "added":
+            self.do("store_wait", "fence", "store dbias")
         self.issue("dv")
         if not self.facts.dq:
             self.issue("dk")
@@ -238,9 +249,11 @@ class Consumer:
 
     def add_while_others_store(self) -> None:
         facts = self.facts
+        later = facts.dbias == "added"  # which has the buffer until then
         if facts.dq:
-            self.room_for_dq()
-            self.do("fence", "publish ds")
+            if not later:
+                self.room_for_dq()
+            self.do("fence", "publish ds", "store dbias" if facts.dbias == "stored" else "")
             self.issue_dk()
         self.take_dv()
         if facts.ahead:
@@ -255,6 +268,8 @@ class Consumer:
             self.take_dk()
         if facts.dq:
             self.wait_for("dq")
+            if later:
+                self.room_for_dq()
             self.add_dq()
 
     def issue_dq(self) -> None:
