@@ -51,7 +51,7 @@ def test_a_fault_is_found(fault: Mutant, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 2, 70, 90), (3, 4, 2, 65, 71)])
-def test_the_reference_is_autograds_of_torchs_attention_with_a_mask(shape: tuple[int, ...]) -> None:
+def test_the_reference_is_autograds_of_torchs_attention_with_a_mask(shape: tuple[int, int, int, int, int]) -> None:
     spec = spec_of(BIAS | {"softmax.dbias": "added"})
     t = problem.inputs(spec, shape, CPU)
     leaves = [t[x].double().requires_grad_() for x in ("q", "k", "v", "attn_mask")]

@@ -18,6 +18,7 @@ from tests.sim.support import run_mutant  # noqa: E402
 from tlxgen.cudalike import CudaLike  # noqa: E402
 from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
 from tlxgen.families.attention_fwd import sparse  # noqa: E402
+from tlxgen.families.attention_fwd.problem import seen_of  # noqa: E402
 from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
 
 from .specs import plan_of, spec_of  # noqa: E402
@@ -56,7 +57,7 @@ def test_the_reference_is_autograds_where_lists_say_what_is_seen(kind: str) -> N
     blocks = (
         torch.tensor(made).expand(2, 4, -1, -1).repeat_interleave(128, 2).repeat_interleave(128, 3)[:, :, :301, :251]
     )
-    plain = problem.seen_of(spec.weights, 301, 251, t, CPU)
+    plain = seen_of(spec.weights, 301, 251, t, CPU)
     seen = (blocks == sparse.FULL) | (blocks == sparse.PARTIAL) & plain
     q, k, v = (t[x].double().requires_grad_() for x in "qkv")
     x = q @ k.repeat_interleave(2, 1).mT / 128**0.5

@@ -56,7 +56,7 @@ def load(facts: Facts) -> tuple[Step, ...]:
     """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
     once = ("expect k", "load k", "expect v", "load v")
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
-    q = ("acquire q", "expect q", "load q", lse)
+    q: tuple[str, ...] = ("acquire q", "expect q", "load q", lse)
     if facts.bias:
         q = (*q, "acquire bias", "expect bias", "load bias")
     last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
