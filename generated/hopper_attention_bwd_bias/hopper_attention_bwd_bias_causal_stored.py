@@ -429,8 +429,8 @@ def prepare(q, k, v, out, lse, dout, attn_mask, scale, dq, dk, dv, dbias, config
     scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
     if dbias is not None and n_k % 8:
         raise ValueError(
-            f"dbias: rows of {n_k} elements are {n_k * 2} bytes; TMA stores chunks of 16 bytes and would write past their "
-            "end: leave dbias= away, and rows are padded"
+            f"dbias: rows of {n_k} elements are {n_k * 2} bytes; TMA stores chunks of 16 bytes and "
+            "would write past their end: leave dbias= away, and rows are padded"
         )
     config = config_of(config, CONFIGS)
     made = missing(("dq", "dk", "dv", "dbias"), outputs(q, k, v, out, lse, dout, attn_mask, scale), (dq, dk, dv, dbias))
