@@ -502,6 +502,7 @@ OPERATOR = Operator(
         "softcap": False,
         "sink": False,
         "lse": True,
+        "blocks": (128, 128),
     },
 )
 

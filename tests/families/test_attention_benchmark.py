@@ -163,7 +163,7 @@ def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(directio
                 found.setdefault(f"{spec.mask.kind} {align} {m}", set()).update(how.peers(spec, (1, 1, 1, 7, m), {}))
             extra = spec.softmax.softcap or direction == "fwd" and (spec.softmax.sink or spec.problem.dtype == "e4m3")
             if direction == "bwd":
-                extra = extra or spec.lengths == "keys" or spec.weights.get("sink", False)
+                extra = extra or spec.lengths == "keys" or any(map(spec.weights.get, ("sink", "bias", "blocks")))
                 extra = extra or (spec.lengths, align) == ("packed", "top_left")
             else:
                 extra = extra or spec.softmax.bias != "none" or spec.mask.blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tlxgen.arch import DType
@@ -46,6 +47,10 @@ class Facts(Protocol):
     def packed(self) -> bool: ...
     @property
     def sink(self) -> bool: ...
+    @property
+    def dbias(self) -> str: ...
+    @property
+    def zeros(self) -> bool: ...
 
 
 def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Launch, ...]:
@@ -53,7 +58,9 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
     kept = tuple((p.name, p.value) for p in parameters if not p.baked)
     main = Launch("kernel", tuple(_main(facts)), kept, facts.warps, (facts.ctas, 1, 1))
     before = prepare(facts, sums=facts.dq) if facts.softmax else Launch("prepare_kernel", tuple(_zeros()), (), 4)
-    return main, before, *([_finish(facts)] if facts.sums else []), *([_sink()] if facts.sink else [])
+    after = [_finish(facts)] if facts.sums else []
+    after += [_sink()] if facts.sink else []
+    return main, before, *after, *([_dbias(facts)] if facts.dbias == "added" else [])
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -73,10 +80,19 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         box, part = ((1, facts.queries), "") if facts.packed else ((1, 1, facts.queries), ", ..., :n_q")
         for i, name in enumerate(("lse", "delta")):
             yield descriptor(f"{name}_desc", "fp32", box, "numbers", view=f"t[{i}{part}]")
+    if facts.bias:
+        yield descriptor(
+            "bias_desc", facts.bias.signature, (1, 1, facts.queries, facts.keys), "attn_mask", view="unrepeated(t)"
+        )
+    if facts.dbias == "stored":
+        yield descriptor("dbias_desc", facts.dtype.signature, (1, 1, *facts.scores[::-1]), "dbias")
+    elif facts.dbias == "added":
+        yield descriptor("dbias_desc", "fp32", (1, 1, *facts.scores[::-1]), "bias_sums", view="t[..., :n_k]")
     if facts.dq:
         rows, columns = facts.part
         yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
     yield from _gradients(facts)
+    yield from (address(f"{name}_ptr", "i32", name) for name in facts.lists("q"))
     yield from forward.addresses(facts)
     if facts.ordered:
         yield _adds()
@@ -85,9 +101,29 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     else:
         yield from _factors(facts)
     yield from forward.extents(facts)
+    yield from _list_sizes(facts)
+    if facts.bias:
+        yield scalar("bias_unit", "1 / scale", "fp32")
+        yield from (scalar(f"BIAS_{x}", f"differs(attn_mask, {i})", specialized=False) for i, x in enumerate("BH"))
+    if facts.dbias == "added":
+        yield from (
+            scalar(f"DBIAS_{x}", f"int(attn_mask.shape[{i}] > 1)", specialized=False) for i, x in enumerate("BH")
+        )
     yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
     if facts.by_tile:
         yield scalar("GROUP_H", "heads_together(n_q)" if facts.apart else "heads_together(n_q, kv_heads, heads)")
+
+
+def _list_sizes(facts: BackwardFacts) -> Iterator[KernelArgument]:
+    """How far apart lists of batch entries, of heads and of columns of blocks are."""
+    for name in facts.lists("q"):
+        if name == "q_num_blocks":
+            yield from (
+                scalar(f"LISTS_{x}", f"lists_apart({name})[{i}]", specialized=False) for i, x in enumerate("BH")
+            )
+        elif name.endswith("indices"):
+            size = name.replace("q_indices", "rows").upper()
+            yield scalar(size, f"{name}.shape[3]", specialized=False)
 
 
 def _gradients(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -156,6 +192,10 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments += [address("sum_ptr", "fp32", "total")] * sums
     arguments += [address("key_sum_ptr", "fp32", "key_sums")] * facts.apart
     arguments += [_adds()] * facts.ordered
+    if facts.dbias == "added":
+        arguments.append(address("bias_sum_ptr", "fp32", "bias_sums"))
+    elif facts.zeros:
+        arguments.append(address("dbias_ptr", kind, "dbias"))
     arguments += [address("sink_ptr", "fp32", "sink"), address("part_ptr", "fp32", "parts")] * facts.sink
     arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
     axes = {"h": 1, "n": 0} if packed else BHN
@@ -163,6 +203,13 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
     arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
     arguments += [scalar("KEY_SUMS", f"2 * {_key_rows(facts)} * kv_heads", divisible=True)] * facts.apart
+    if facts.dbias == "added":
+        arguments += [
+            scalar("BIAS_ROWS", "bias_sums.shape[0] * bias_sums.shape[1] * n_q", divisible=True),
+            _sum_stride(),
+        ]
+    elif facts.zeros:
+        arguments += [*_strides("stride_dbias", "dbias", BHN), scalar("N_K", "n_k", divisible=True)]
     return Launch("prepare_kernel", (*arguments, row_stride(facts)), (), 4)
 
 
@@ -181,6 +228,23 @@ def _sink() -> Launch:
     parts, sums = address("part_ptr", "fp32", "parts"), address("dsink_ptr", "fp32", "dsink")
     sizes = scalar("B", "batches"), scalar("H", "heads"), scalar("TILES", "parts.shape[2]")
     return Launch("sink_kernel", (parts, sums, *sizes), (), 4)
+
+
+def _dbias(facts: Facts) -> Launch:
+    """The kernel that rounds the sums of the bias's gradient: a program has some rows of a matrix."""
+    yields = [address("bias_sum_ptr", "fp32", "bias_sums"), address("dbias_ptr", facts.dtype.signature, "dbias")]
+    yields += _strides("stride_", "dbias", BHN)
+    yields += [
+        scalar("H", "attn_mask.shape[1]"),
+        scalar("N_Q", "n_q", divisible=True),
+        scalar("N_K", "n_k", divisible=True),
+    ]
+    return Launch("bias_kernel", (*yields, _sum_stride()), (), 4)
+
+
+def _sum_stride() -> KernelArgument:
+    """From a row of the sums of the bias's gradient to the next: padded so that TMA can address them."""
+    return scalar("SUM_STRIDE", "bias_sums.stride(2)", divisible=True)
 
 
 def row_stride(facts: Facts) -> KernelArgument:
@@ -272,6 +336,10 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     yield HostArgument("dout", meaning, shape=shapes["dout"], dtypes=kind, wants=wants, decoded=taken)
     if facts.scaled:
         yield from mx.host_arguments(facts.dtype, facts.head_dim)
+    yield from _lists(facts)
+    if facts.bias:
+        (matrix_,) = forward.bias(facts)
+        yield replace(matrix_, shape="(batches, heads, n_q, n_k)") if facts.dbias == "stored" else matrix_
     yield from forward.lengths("qk") if packed else ()
     yield from forward.weighing(facts)
     yield from forward.mask(facts)
@@ -280,6 +348,24 @@ def _host(facts: GradientFacts) -> Iterator[HostArgument]:
     for i, name in enumerate(facts.gradients):
         shape = shapes[name[1]]
         yield HostArgument(name, meaning * (i == 0), "Tensor", "None", True, shape, made, "rows", result=True)
+    if facts.dbias != "none":
+        yield HostArgument("dbias", "", "Tensor", "None", True, "attn_mask.shape", kind, "rows", result=True)
     if facts.sink:
         shape, fp32 = "(heads,)", ("float32",)
         yield HostArgument("dsink", "", "Tensor", "None", True, shape, fp32, "contiguous", result=True)
+
+
+def _lists(facts: GradientFacts) -> Iterator[HostArgument]:
+    """Those of a BlockMask for its backward, by its names. What lies behind the counted indices is not read."""
+    for name in facts.lists("q"):
+        assert facts.blocks
+        if name.endswith("num_blocks"):
+            first = f'shared({name}, "{name}", batches, heads, triton.cdiv(n_k, {facts.blocks.n}))'
+            shape = first if name == "q_num_blocks" else "q_num_blocks.shape"
+            which = "in which all do" if name.startswith("full") else "in which the mask says which scores count"
+            meaning = f"(B or 1, H or 1, Nk / {facts.blocks.n}) int32, how many blocks of {facts.blocks.m} queries by "
+            meaning += f"{facts.blocks.n} keys a column of blocks has {which}."
+        else:
+            counts = name.replace("indices", "num_blocks")
+            shape, meaning = f"(*{counts}.shape, *{name}.shape[-1:])", "(.., rows) int32: which, by their queries."
+        yield HostArgument(name, meaning, shape=shape, dtypes=("int32",), wants="contiguous")

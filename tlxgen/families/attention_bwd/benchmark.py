@@ -50,7 +50,7 @@ def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
 
 def _unknown(spec: SoftmaxBackwardSpec) -> bool:
     """Whether operands or scores have what torch's kernels do not."""
-    return spec.softmax.softcap or bool(spec.weights.get("sink")) or spec.scaled
+    return spec.softmax.softcap or any(map(spec.weights.get, ("sink", "bias", "blocks"))) or spec.scaled
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:

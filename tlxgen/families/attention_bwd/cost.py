@@ -6,11 +6,12 @@ The estimate is arithmetic on the plan: it times nothing and need not be right, 
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
 from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
 from tlxgen.families.attention.common import work as work_of
+from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.plan import Plan
 
@@ -28,10 +29,12 @@ def flops(spec: BackwardSpec, shape: Shape) -> int:
     """Floating-point operations of the products over the pairs that are seen: scores, dP, and one a gradient."""
     b, h, _, n, m = shape
     bottom_right = spec.mask.align == "bottom_right"
-    seen = pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=window_of(h))
+    seen = b * h * pairs(n, m, mask=spec.mask.kind, bottom_right=bottom_right, window=window_of(h))
+    if spec.weights.get("blocks"):
+        seen = sparse.pairs(cast(Any, spec), shape, window_of(h))
     by_v = 1 + ("dv" in spec.gradients)  # dP and dV have the columns of V, the others those of Q
     columns = (2 + len(spec.gradients) - by_v) * spec.problem.head_dim + by_v * spec.head_dim_v
-    return 2 * b * h * seen * columns
+    return 2 * seen * columns
 
 
 def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
@@ -44,6 +47,8 @@ def bytes_moved(spec: BackwardSpec, shape: Shape) -> float:
     of_q = h * n * (1 + ("dq" in spec.gradients)) + kv * m * (1 + ("dk" in spec.gradients))
     of_v = h * n * 2 + kv * m * (1 + ("dv" in spec.gradients))  # O and dO among them
     elements = b * (of_q * spec.problem.head_dim + of_v * spec.head_dim_v)
+    matrices = (b if n % 2 else 1) * (h if m % 2 else 1) * n * m if spec.weights.get("bias") else 0
+    elements += matrices * (1 + (spec.dbias != "none"))
     return float(elements * DTYPES[spec.problem.dtype].bytes + 4 * b * h * n)
 
 
@@ -66,7 +71,12 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     None for masks and lengths whose tiles the arguments decide.
     """
     facts = plan.facts
-    if not isinstance(facts, BackwardFacts) or facts.lengths != "dense" or facts.mask not in ("none", "causal"):
+    if (
+        not isinstance(facts, BackwardFacts)
+        or facts.lengths != "dense"
+        or facts.mask not in ("none", "causal")
+        or facts.blocks
+    ):
         return None
     b, h, kv, n, m = shape
     shift = m - n if facts.bottom_right else 0

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tlxgen.arch import DTYPES, DType
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
-from tlxgen.plan import Order
+from tlxgen.plan import HostArgument, Order
 
 from .mx import LIFT
 from .steps import Round
@@ -41,6 +41,7 @@ class GradientFacts(Weights):
     replicas: int = 1
     ctas: int = 1  # a cluster: they walk the same queries, and multiply together
     ordered: bool = False  # CTAs add their parts of dQ in the order of their keys
+    dbias: str = "none"  # how the gradient by the bias is made
     apart: bool = False  # each head of Q has CTAs of its own, which add dK and dV up
 
     @property
@@ -79,9 +80,23 @@ class GradientFacts(Weights):
         return self.ctas > 1
 
     @property
+    def zeros(self) -> bool:
+        """Whether some of a bias's gradient that is stored is zeros that no CTA of keys stores."""
+        return self.dbias == "stored" and (self.mask != "none" or self.lengths != "dense")
+
+    @property
     def by_tile(self) -> bool:
         """Whether all heads are worked on at one tile before the next: the longest walks first, or few that wait."""
         return self.causal or self.ordered
+
+    def lists(self, side: str) -> tuple[str, ...]:
+        """The lists of blocks that a walk takes over the queries of keys (q), or over the keys of queries (kv)."""
+        kinds = ("", "full_")[: 1 + self.blocks.full] if self.blocks else ()
+        return tuple(f"{kind}{side}_{x}" for kind in kinds for x in ("num_blocks", "indices"))
+
+    def listed(self, side: str) -> tuple[HostArgument, ...]:
+        """These, as arguments of an operator."""
+        return tuple(map(HostArgument, self.lists(side)))
 
     @property
     def softmax(self) -> bool:

@@ -116,6 +116,8 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
         # One row, not one dimension: stock Triton's TMA copies have tiles of two.
         q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
     ds: tuple[Tile, ...] = (Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q"),)
+    if facts.dbias == "stored":  # a row is a query, as in the gradient that TMA stores
+        ds = (Tile("ds", (queries, keys), facts.dtype, of="q"),)
     if facts.by_columns:  # a row is a query, of which a consumer has some
         ds = tuple(Tile(name, (queries, keys), facts.dtype, of="q") for name in ("p", "ds"))
     grad = Tile("grad", (block, Size.literal(facts.grad[1])), _leaving(spec), of="dk")
@@ -126,6 +128,8 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
         Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
         Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
     ]
+    if facts.bias:
+        made.append(Ring("bias", (Tile("bias", (queries, keys), facts.bias),), one, loads, drains, empty))
     parts = stores if facts.meet == "named" else Fill("mma", "parts")
     met = Ring("ds", ds, Size.literal(Meeting.SLOTS), parts, (), empty)
     if not facts.dq:

@@ -69,6 +69,7 @@ def facts_of(spec: KeysSpec) -> BackwardFacts:
         lengths=spec.lengths,
         ordered=spec.ordered,
         apart=spec.apart,
+        dbias=spec.dbias,
         **spec.weights,
         **arch.decisions(spec),
     )

@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
-from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, bias_of, cumulated, lengths, seen_of
+from tlxgen.families.attention_fwd.problem import lists as lists_of
 from tlxgen.families.kit.unseen import SPIN
 
 from . import quantised
@@ -27,6 +29,7 @@ LIKE = {"dq": "q", "dk": "k", "dv": "v"}
 BY_KEYS = frozenset({"k", "v", "dk", "dv", "k_columns"})
 BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq", "q_columns", "dout_columns"}
 BY_HEADS = frozenset({"sink", "dsink"})
+BY_PAIRS = frozenset({"attn_mask", "dbias"})
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -44,6 +47,10 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 1, 1, 40, 300
     if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
         yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
+    if spec.weights.get("blocks"):
+        yield 2, 2, 1, 395, 395  # lists of each batch entry and head
+    if spec.dbias == "added":
+        yield 2, 4, 2, 130, 194  # matrices that are for all batch entries and heads
     if spec.ordered:
         yield 1, 1, 1, 300, 520  # tiles of queries that several CTAs add to, under every mask
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
@@ -58,6 +65,8 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
     if spec.weights.get("sink"):
         yield Waiver(("no-round",), r"for (batch|tile) in range", "there is a batch entry, and it has a query")
         yield Waiver(("second-round",), r"for tile in range", "that takes more than 8192 queries")
+    if spec.dbias != "none":
+        yield Waiver(("no-round",), r"for key in range\(0, ", "there is a key")
     if spec.arch == "sm100":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "there is one step at least")
         yield Waiver(("one-round",), r"for count in range\(steps \+ 1\)", "there is one step at least")
@@ -66,6 +75,13 @@ def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
         return
     if spec.gradients == ("dq",) and spec.mask.kind == "window":
         yield Waiver(("no-round",), r"for count in range\(steps\)", "a tile of queries walks one of keys at least")
+        return
+    if blocks := spec.weights.get("blocks"):
+        if spec.lengths == "dense":
+            yield Waiver(("no-round",), r"for list in range\(lists\)", "each head has a list")
+        if blocks.full:
+            yield Waiver(("one-round",), r"for list in range\(lists\)", "each head has two lists")
+        yield Waiver(("one-round",), r"for at in range\(blocks \* ", "a block has several steps")
         return
     sees = "top_left" if spec.gradients == ("dq",) else "bottom_right"  # so the first query sees a key, a key the last
     if spec.mask.kind == "none" or (spec.mask.kind == "causal" and spec.mask.align == sees):
@@ -96,6 +112,12 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
         made["sink"] = torch.randn(h, device=device)
     if spec.scaled:
         made |= quantised.inputs(made)
+    if spec.weights.get("bias"):
+        made["attn_mask"] = bias_of(cast(Any, spec), shape, device)[: None if n % 2 else 1]
+        if spec.dbias == "stored":
+            made["attn_mask"] = made["attn_mask"].expand(b, h, n, m)
+    if spec.weights.get("blocks"):
+        made |= lists(spec, shape, device)
     made["out"] = heads_between_rows(lead, rows[0], h, dv, out_dtype(spec), device)
     made["lse"] = torch.empty((h, rows[0]) if packed else (b, h, n), device=device)
     attend(spec, made)
@@ -111,6 +133,14 @@ def out_dtype(spec: BackwardSpec) -> torch.dtype:
 def plain(spec: BackwardSpec, t: Tensors) -> Tensors:
     """The tensors with what e4m3 numbers and scales stand for in their place."""
     return t | quantised.dequantised(t) if spec.scaled else t
+
+
+def lists(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tensors:
+    """A BlockMask's lists for its backward, of the blocks that its forward's lists name."""
+    of_rows = sparse.kinds(cast(Any, spec), shape)
+    of_columns = [[[list(column) for column in zip(*head, strict=True)] for head in entry] for entry in of_rows]
+    made = lists_of(of_columns, spec.weights["blocks"].full, device)
+    return {name.replace("kv_", "q_"): x for name, x in made.items()}
 
 
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
@@ -131,15 +161,34 @@ def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[s
     heads, shared = t["q"].shape[1], t["q"].shape[1] // t["k"].shape[1]
     for i in range(t["cu_seqlens_q"].numel() - 1 if packed else t["q"].shape[0]):
         for h in range(heads):
-            yield {
-                name: _view(t, x, name, i, h, h // shared) for name, x in named.items() if name in BY_ROWS | BY_HEADS
+            made = {
+                name: _view(t, x, name, i, h, h // shared)
+                for name, x in named.items()
+                if name in BY_ROWS | BY_HEADS | BY_PAIRS
             }
+            yield made | ({"kinds": _kinds(t, i, h)} if named is t and "q_num_blocks" in t else {})
+
+
+def _kinds(t: Tensors, entry: int, head: int) -> torch.Tensor:
+    """Of each block, a row for queries, as what the lists of a batch entry and head name it."""
+    columns, rows = t["q_num_blocks"].shape[2], t["q_indices"].shape[3]
+    made = torch.full((rows, columns), sparse.NONE, device=t["q"].device)
+    for prefix, kind in (("q", sparse.PARTIAL), ("full_q", sparse.FULL)):
+        if f"{prefix}_indices" in t:
+            counts, indices = (t[f"{prefix}_{x}"] for x in ("num_blocks", "indices"))
+            at = entry % counts.shape[0], head % counts.shape[1]
+            for column, (count, named) in enumerate(zip(counts[at].tolist(), indices[at], strict=True)):
+                made[named[:count].long(), column] = kind
+    return made
 
 
 def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
     """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
     if name in BY_HEADS:
         return x[h]
+    if name in BY_PAIRS:
+        keys = int(t["key_lengths"][i]) if "key_lengths" in t else x.shape[3]
+        return x[i % x.shape[0], h % x.shape[1], :, :keys]
     side = "k" if name in BY_KEYS else "q"
     head = g if side == "k" else h
     if f"cu_seqlens_{side}" in t:
@@ -158,7 +207,19 @@ def _scores(
     if spec.softmax.softcap:
         bent = torch.tanh(x / t["softcap"])
         x, slope = t["softcap"] * bent, scale * (1 - bent**2)
-    return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
+    if "attn_mask" in of:
+        x = x + of["attn_mask"].double()
+    seen = seen_of(spec.weights, len(q), len(k), t, q.device)
+    if "kinds" in of:
+        seen = _in_blocks(spec, of["kinds"], seen)
+    return x.masked_fill(~seen, float("-inf")), slope
+
+
+def _in_blocks(spec: SoftmaxBackwardSpec, kinds: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """The pairs of full blocks, and of those of partial blocks the ones `seen`."""
+    blocks, (n, m) = spec.weights["blocks"], seen.shape
+    kinds = kinds.repeat_interleave(blocks.m, 0).repeat_interleave(blocks.n, 1)[:n, :m]
+    return (kinds == sparse.FULL) | (kinds == sparse.PARTIAL) & seen
 
 
 def _log_sum(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -178,15 +239,21 @@ def launch(
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Runs the generated host function on gradients of NaN; returns them and the number of elements written outside."""
     buffers = {name: _around(tensors[of], out_dtype(spec)) for name, of in results_of(spec)}
+    if spec.dbias == "stored" and tensors["attn_mask"].shape[3] % (GAP // tensors["attn_mask"].itemsize):
+        del buffers["dbias"]  # TMA stores whole chunks: rows that are not are the host's own
     outputs = {name: inside for name, (_, inside) in buffers.items()}
-    getattr(module, spec.name)(**tensors, **outputs, config=config)
+    made = getattr(module, spec.name)(**tensors, **outputs, config=config)
     torch.cuda.synchronize()
+    if spec.dbias != "none":
+        outputs["dbias"] = made[len(spec.gradients)]
     return outputs, sum(strays(whole, inside) for whole, inside in buffers.values())
 
 
 def results_of(spec: BackwardSpec) -> Iterator[tuple[str, str]]:
     """The gradients of a spec and what they are the gradients by."""
     yield from ((name, LIKE[name]) for name in spec.gradients)
+    if spec.dbias != "none":
+        yield "dbias", "attn_mask"
     if spec.weights.get("sink"):
         yield "dsink", "sink"
 
@@ -197,7 +264,8 @@ def _around(like: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch
         whole = torch.full((len(like) + GAP,), float("nan"), device=like.device, dtype=like.dtype)
         return whole, whole[: len(like)]
     *lead, n, d = like.shape
-    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), d + GAP // dtype.itemsize
+    gap = GAP // dtype.itemsize
+    rows, width = (*lead, n + 3) if like.dim() == 4 else (lead[0] + 3, n), -(-d // gap) * gap + gap
     whole = torch.full((*rows, width), float("nan"), device=like.device, dtype=dtype)
     return whole, whole[tuple(map(slice, like.shape))]
 
@@ -213,9 +281,9 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> 
     If `emulated`, P and dS of MXFP8 are rounded as the kernel rounds them: what is left is the order of sums.
     """
     t = plain(spec, t)
-    like = LIKE | ({"dsink": "sink"} if "sink" in t else {})
+    like = LIKE | ({"dsink": "sink"} if "sink" in t else {}) | ({"dbias": "attn_mask"} if "attn_mask" in t else {})
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
-    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
+    terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink", "dbias") if name in grads}
     doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
     for of, made, parts, doubt in zip(*sums_of, strict=True):
@@ -232,7 +300,12 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> 
             rounded = (p @ v * do).norm(dim=1)
             doubt["dsink"] += (p_sink * rounded).norm()
             doubt["dq"] += slope * p * rounded[:, None] @ k
+            if "dbias" in doubt:
+                doubt["dbias"] += p * rounded[:, None]
             doubt["dk"] += (slope * p * rounded[:, None]).T @ q
+        if "dbias" in made:
+            made["dbias"] += term - p * term.sum(1, keepdim=True)
+            parts["dbias"] += term
         ds, term = slope * (term - p * term.sum(1, keepdim=True)), slope * term
         if emulated:
             p, ds = quantised.rounded_weights(p), slope * quantised.rounded_gradients(ds / slope)
@@ -261,4 +334,6 @@ def reproducible(spec: BackwardSpec, output: str) -> bool:
     are dK and dV of heads of Q that have CTAs of their own."""
     if output in ("dk", "dv"):
         return not spec.apart
+    if output == "dbias":
+        return spec.dbias == "stored"
     return output != "dq" or len(spec.gradients) == 1 or spec.ordered

@@ -7,14 +7,19 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from tlxgen.arch import DTYPES
 from tlxgen.families import kit
+from tlxgen.families.attention import weights
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-from . import cluster, heads, mx
+from . import bias, cluster, heads, lists, mx
 from .cluster import Cluster
 from .heads import Schedule
+from .lists import Blocks
+from .tasks import AnyTasks as AnyTasks
+from .tasks import Tasks as Tasks
 
 
 class Operands(SpecModel):
@@ -101,6 +106,12 @@ class Mask(SpecModel):
     )
 
 
+class SparseMask(Mask):
+    blocks: Blocks | None = Field(
+        None, description="sm90: blocks of queries by keys in which the mask is asked; in others no key is seen."
+    )
+
+
 class Softmax(SpecModel):
     softcap: bool = Field(
         False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument."
@@ -113,6 +124,25 @@ class SinkSoftmax(Softmax):
         description="A logit for each head has taken part in the forward's sum; its gradient is one more result, of "
         "the kernel that makes dK and dV.",
     )
+    bias: Literal["none", "like_q"] = Field(
+        "none",
+        description="sm90, head_dim 128: whether the forward has added a matrix to scaled scores, the argument "
+        "attn_mask (B or 1, H or 1, Nq, Nk), of the type of Q.",
+        json_schema_extra=choices(
+            none="Nothing was added.",
+            like_q="A matrix of Q's type: relative positions, masks of 0 and -inf.",
+        ),
+    )
+    dbias: Literal["none", "stored", "added"] = Field(
+        "none",
+        description="The gradient by the bias: the result dbias.",
+        json_schema_extra=choices(
+            none="None: the bias is a constant, as a mask of 0 and -inf.",
+            stored="Each tile is stored once, rounded: of a bias with a matrix for each batch entry and head of Q.",
+            added="TMA adds tiles up in fp32, in no fixed order, and the kernel after rounds: of a bias that is one "
+            "for all batch entries or heads, or not.",
+        ),
+    )
 
 
 class TileShape(SpecModel):
@@ -123,102 +153,6 @@ class TileShape(SpecModel):
         description="Queries of a step. Default: 8192 / head_dim, a part of dQ for each consumer; sm100: 128.",
     )
     n: int = Field(128, ge=64, le=256, description="Keys a CTA, 64 a consumer; sm100: 128. Rows.")
-
-
-class LoadTask(SpecModel):
-    default: Literal[True] = Field(
-        True, description="The TMA producer is the default task: leftover registers suffice."
-    )
-
-
-class Consumers(SpecModel):
-    registers: int | None = Field(
-        240,
-        description="Registers a thread, requested by setmaxnreg; null leaves the even split. sm100: of each one-warp "
-        "task, 40 by default, 56 of two CTAs.",
-    )
-    meet: Literal["named", "mbarrier"] = Field(
-        "mbarrier",
-        description="How consumers hear that the dS of a step is stored.",
-        json_schema_extra=choices(
-            named="All stop at a named barrier: no memory, four syncs a step.",
-            mbarrier="Each arrives and goes on with dK, and waits where it needs the others' dS: two syncs a step. "
-            "Choose it unless measured otherwise; tasks.mma.ahead needs it.",
-        ),
-    )
-    ahead: bool | None = Field(
-        None,
-        description="K Q^T of the next step is issued in this one, and runs while dQ is stored. Needs mbarrier. "
-        "Default: for head_dim 128.",
-    )
-    keep: Literal["none", "k", "v", "kv"] | None = Field(
-        None,
-        description="Whose rows stay in registers, as left operands of wgmma that take nothing out of SMEM. Default: v "
-        "for head_dim 64, unless consumers meet at a named barrier.",
-        json_schema_extra=choices(
-            none="None: all operands are read out of SMEM. For head_dim 128, whose registers are full.",
-            k="K of the consumer's keys.",
-            v="V of the consumer's keys: the fastest for head_dim 64.",
-            kv="Both, where registers are left.",
-        ),
-    )
-
-
-class MmaTask(Consumers):
-    replicate: Literal[2] = Field(2, description="Consumers. Each computes dK and dV of its keys, and a part of dQ.")
-    warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
-
-
-class Tasks(SpecModel):
-    load: LoadTask = Field(LoadTask(), description="TMA producer.")
-    mma: MmaTask = Field(MmaTask(), description="Consumers.")
-
-
-class AnyLoadTask(SpecModel):
-    default: bool = Field(
-        True,
-        description="Whether the TMA producer is the default task: on sm90 it is, on sm100 that of P and dS is.",
-    )
-
-
-class AnyMmaTask(Consumers):
-    replicate: Literal[1, 2] = Field(
-        2,
-        description="Consumers: each has dK and dV of its own keys, and a part of dQ. sm100: 1, for all products.",
-    )
-    warps: Literal[1, 4] = Field(4, description="Warps a consumer (a warpgroup). sm100: 1, one thread issues tcgen05.")
-    order: Literal["dk_dq_dp", "dq_dk_dp", "dk_dp_dq"] = Field(
-        "dk_dq_dp",
-        description="sm100: order of the products of a step between S, the first, and dV, the last. dK and dQ are "
-        "of the step before.",
-        json_schema_extra=choices(
-            dk_dq_dp="dQ may lie where dS lay. The only one for a head_dim of 128, whose sums fill tensor memory.",
-            dq_dk_dp="dQ, which has the longest way, first. Choose it where dQ has columns of its own.",
-            dk_dp_dq="dP before dQ, so that the exponentials' task waits less; dS has a barrier of its own.",
-        ),
-    )
-
-
-class ComputeTask(SpecModel):
-    """sm100: from scores and their gradient to P and dS. It has the registers that the other tasks leave."""
-
-    warps: Literal[4, 8] = Field(8, description="Warps. Two warpgroups share the columns of a tile.")
-    parts: Literal[1, 2, 4] = Field(
-        2, description="Parts of the columns of a tile, of which a thread reads one at a time."
-    )
-
-
-class ReduceTask(SpecModel):
-    """sm100: adds dQ up in global memory, and stores dV and dK at last."""
-
-    registers: int | None = Field(88, description="Registers a thread; null, for all tasks: the even split.")
-
-
-class AnyTasks(SpecModel):
-    load: AnyLoadTask = Field(AnyLoadTask(), description="TMA producer.")
-    mma: AnyMmaTask = Field(AnyMmaTask(), description="Who multiplies.")
-    compute: ComputeTask = Field(ComputeTask(), description="sm100: from scores to P and dS.")
-    reduce: ReduceTask = Field(ReduceTask(), description="sm100: dQ, dV and dK on their way out.")
 
 
 class StepRing(SpecModel):
@@ -340,6 +274,11 @@ class BackwardSpec(CommonSpec):
     def out_dtype(self) -> str:
         """Element type of O and of the gradients."""
         return "bf16" if self.scaled else self.problem.dtype
+
+    @property
+    def dbias(self) -> str:
+        """How the gradient by what is added to scores is made."""
+        return "none"
 
 
 class SoftmaxBackwardSpec(BackwardSpec):
@@ -475,10 +414,12 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
-    in_source = frozenset({"schedule", "problem.scaling"})  # which goes with e4m3, and with it alone
+    # with e4m3, and with it alone, there are scales
+    in_source = frozenset({"schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias"})
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
+    mask: SparseMask = Field(SparseMask(), description="Which keys a query sees.")
     softmax: SinkSoftmax = Field(SinkSoftmax(), description="From scores to probabilities, as the forward has them.")
     cluster: Cluster = Field(Cluster(), description="sm100: two CTAs that multiply together.")
     schedule: Schedule = Field(Schedule(), description="Which CTA does what.")
@@ -492,6 +433,41 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         return self.schedule.heads == "apart"
 
     @property
+    def blocks(self) -> Blocks | None:
+        """Extents of the blocks that lists name."""
+        return self.mask.blocks
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether lists name blocks."""
+        return self.blocks is not None
+
+    @property
+    def bias(self) -> str:
+        """Element type of what is added to scores; empty if nothing is."""
+        return self.problem.dtype if self.softmax.bias == "like_q" else ""
+
+    @property
+    def dbias(self) -> str:
+        """How the gradient by that is made."""
+        return self.softmax.dbias
+
+    @property
+    def softcap(self) -> bool:
+        """Whether scores were capped."""
+        return self.softmax.softcap
+
+    @property
+    def meets_early(self) -> bool:
+        """Whether a consumer issues the next scores before it waits for the others' dS."""
+        return self.tasks.mma.meet == "mbarrier" and self.ahead
+
+    @property
+    def keys(self) -> int:
+        """Keys a CTA."""
+        return self.tile.n
+
+    @property
     def ctas(self) -> int:
         return self.cluster.n
 
@@ -501,7 +477,13 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     @property
     def weights(self) -> dict[str, Any]:
-        return super().weights | {"sink": self.softmax.sink}
+        blocks = self.blocks and weights.Blocks(**self.blocks.model_dump())
+        bias = DTYPES[self.bias] if self.bias else None
+        return super().weights | {"sink": self.softmax.sink, "blocks": blocks, "bias": bias}
+
+    @property
+    def dq_stages(self) -> int:
+        return self.rings.dq.stages or 1 if self.bias else super().dq_stages
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -511,7 +493,8 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
         own, rings = self.cluster, self.rings
         of_pair = cluster.pair(own, self.tasks.compute.parts, rings.dq.reuse, rings.ds.operand)
         ctas = of_pair if self.arch == "sm100" else cluster.alone(own)
-        return [*super().faults(), *ctas, *heads.faults_of(self), *mx.faults_of(self)]
+        found = [*super().faults(), *ctas, *heads.faults_of(self), *mx.faults_of(self)]
+        return [*found, *lists.faults_of(self), *bias.faults_of(self)]
 
 
 # What sm90 has other defaults for where consumers share out columns: all have the same 64 keys, and SMEM is full.

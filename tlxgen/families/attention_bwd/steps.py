@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Protocol
 
+from tlxgen.arch import DType
+from tlxgen.families.attention.weights import Blocks
 from tlxgen.plan import Order, Product, Step
 from tlxgen.plan.products import Products
 from tlxgen.plan.steps import steps
@@ -35,6 +37,12 @@ class Facts(Protocol):
     def ahead(self) -> bool: ...
     @property
     def ordered(self) -> bool: ...
+    @property
+    def blocks(self) -> Blocks | None: ...
+    @property
+    def bias(self) -> DType | None: ...
+    @property
+    def dbias(self) -> str: ...
 
 
 class ColumnsFacts(Facts, Protocol):
@@ -50,7 +58,11 @@ def load(facts: Facts) -> tuple[Step, ...]:
     """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
     once = ("expect k", "load k", "expect v", "load v")
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
-    return steps(*once, "acquire q", "expect q", "load q", lse, "acquire do", "expect do", "load do", delta)
+    q: tuple[str, ...] = ("acquire q", "expect q", "load q", lse)
+    if facts.bias:
+        q = (*q, "acquire bias", "expect bias", "load bias")
+    last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
+    return steps(*once, *q, "acquire do", "expect do", "load do", delta, *last)
 
 
 class RoundFacts(Protocol):
@@ -238,6 +250,8 @@ class Consumer:
 
     def next_scores(self) -> None:
         self.do("wait q")
+        if self.facts.bias:
+            self.do("wait bias", ": scores begin with it", "fence", "release bias")
         self.issue("scores")
 
     def gradients(self, part: int) -> None:
@@ -250,6 +264,8 @@ class Consumer:
         self.do(": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)")
         self.wait_for("dp")
         self.do(": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T")
+        if self.facts.dbias == "added":
+            self.do("store_wait", "fence", "store dbias")
         self.issue("dv")
         if not self.facts.dq:
             self.issue("dk")
@@ -268,9 +284,11 @@ class Consumer:
 
     def add_while_others_store(self) -> None:
         facts = self.facts
+        later = facts.dbias == "added"  # which has the buffer until then
         if facts.dq:
-            self.room_for_dq()
-            self.do("fence", "publish ds")
+            if not later:
+                self.room_for_dq()
+            self.do("fence", "publish ds", "store dbias" if facts.dbias == "stored" else "")
             self.issue_dk()
         self.take_dv()
         if facts.ahead:
@@ -285,6 +303,8 @@ class Consumer:
             self.take_dk()
         if facts.dq:
             self.wait_for("dq")
+            if later:
+                self.room_for_dq()
             self.add_dq()
 
     def issue_dq(self) -> None:

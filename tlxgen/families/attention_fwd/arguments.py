@@ -156,7 +156,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
     meaning += f"\nProbabilities, times {2**facts.lift}, are rounded to {kind}." if facts.lift else ""
     yield _tensor("v", meaning, f"({shapes['k'][1]}, {dv})", facts.dtype)
     yield from _scales(facts) if facts.scaled else ()
-    yield from _bias(facts)
+    yield from bias(facts)
     yield from _blocks(facts)
     if packed:
         yield from lengths("q")
@@ -175,7 +175,7 @@ def _host(facts: AttentionFacts) -> Iterator[HostArgument]:
         yield HostArgument("lse", meaning, "Tensor", "None", True, f"({lead[1]})", fp32, "contiguous", result=True)
 
 
-def _bias(facts: Weights) -> Iterator[HostArgument]:
+def bias(facts: Weights) -> Iterator[HostArgument]:
     if facts.bias:
         meaning = (
             f"(B or 1, H or 1, Nq, Nk) {facts.bias.torch}, added to scaled scores; of which -inf hides.\nRows are "
