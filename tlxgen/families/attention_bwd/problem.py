@@ -5,6 +5,7 @@ That of every family of the backward: a spec says which gradients it has. Import
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -14,6 +15,7 @@ import torch
 
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
+from tlxgen.families.attention.expressions.reference import modified
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import SOFTCAP, cumulated, lengths, seen_of
@@ -101,8 +103,8 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
 
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
     """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
-    for of in _each_head(t, t):
-        x, _ = _scores(spec, t, of)
+    for of, place in zip(_each_head(t, t), _places(t), strict=True):
+        x, _ = _scores(spec, t, of, place)
         of["lse"].copy_(_log_sum(x, of))
         of["out"].copy_(_probabilities(x, of) @ of["v"].double())
 
@@ -121,6 +123,12 @@ def _each_head(t: Tensors, named: Mapping[str, torch.Tensor]) -> Iterator[dict[s
             }
 
 
+def _places(t: Tensors) -> Iterator[tuple[int, int]]:
+    """The sequence or batch entry, and the head of Q, of each that `_each_head` has."""
+    batches = t["cu_seqlens_q"].numel() - 1 if "cu_seqlens_q" in t else t["q"].shape[0]
+    return itertools.product(range(batches), range(t["q"].shape[1]))
+
+
 def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
     """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
     if name in BY_HEADS:
@@ -134,7 +142,7 @@ def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> tor
 
 
 def _scores(
-    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor]
+    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor], place: tuple[int, int]
 ) -> tuple[torch.Tensor, torch.Tensor | float]:
     """Scores (Nq, Nk) of a head, -inf where a query does not see a key, and their derivative by Q K^T."""
     q, k = of["q"].double(), of["k"].double()
@@ -143,7 +151,23 @@ def _scores(
     if spec.softmax.softcap:
         bent = torch.tanh(x / t["softcap"])
         x, slope = t["softcap"] * bent, scale * (1 - bent**2)
-    return x.masked_fill(~seen_of(spec.weights, len(q), len(k), t, q.device), float("-inf")), slope
+    seen = seen_of(spec.weights, len(q), len(k), t, q.device)
+    if spec.softmax.expression:
+        x, slope = _modified(spec.softmax.expression, x, place, t["q"].shape[1])
+        slope = (scale * slope).masked_fill(~seen, 0.0)
+    return x.masked_fill(~seen, float("-inf")), slope
+
+
+def _modified(
+    text: str, scores: torch.Tensor, place: tuple[int, int], heads: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What an expression makes of a head's scaled scores, and its derivative by them, which is autograd's."""
+    batch, head = place
+    with torch.enable_grad():
+        x = scores.detach().requires_grad_()
+        made = modified(text, x, head=head, batch=batch, heads=heads)
+        (slope,) = torch.autograd.grad(made.sum(), x)
+    return made.detach(), slope
 
 
 def _log_sum(x: torch.Tensor, of: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -200,9 +224,9 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Te
     terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink") if name in grads}
     doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
-    for of, made, parts, doubt in zip(*sums_of, strict=True):
+    for of, made, parts, doubt, place in zip(*sums_of, _places(t), strict=True):
         q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
-        x, slope = _scores(spec, t, of)
+        x, slope = _scores(spec, t, of, place)
         p = _probabilities(x, of)
         term = p * (do @ v.T)
         if "sink" in of:

@@ -8,7 +8,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tlxgen.families import kit
+from tlxgen.families.attention import expressions
 from tlxgen.families.attention.common import columns_of
+from tlxgen.families.attention_fwd.faults import expression as expression_faults
+from tlxgen.families.attention_fwd.keys import EXPRESSION, Expression
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
@@ -97,6 +100,7 @@ class Softmax(SpecModel):
     softcap: bool = Field(
         False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument."
     )
+    expression: Expression | None = Field(None, description=f"The forward's. {EXPRESSION}")
 
 
 class SinkSoftmax(Softmax):
@@ -342,7 +346,7 @@ class SoftmaxBackwardSpec(BackwardSpec):
     def weights(self) -> dict[str, Any]:
         mask = self.mask
         made = {"mask": mask.kind, "bottom_right": mask.align == "bottom_right" and mask.kind != "none"}
-        return made | {"softcap": self.softmax.softcap}
+        return made | {"softcap": self.softmax.softcap} | expressions.facts(self.softmax.expression)
 
 
 class KeysSpec(BackwardSpec):
@@ -456,7 +460,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     """dQ, dK and dV of O = softmax(scale Q K^T) V."""
 
     archs = ("sm90", "sm100")
-    in_source = frozenset({"schedule"})
+    in_source = frozenset({"schedule", "softmax.expression"})
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
@@ -506,8 +510,9 @@ SM100_D128_PAIR: Mapping[str, Any] = {"rings": {"q": {"stages": 1}}}
 
 
 def faults_of(spec: BackwardSpec, registers: int | None, *archs: str) -> list[Fault]:
-    """What is wrong with target, names and registers, for a family of the backward."""
+    """What is wrong with target, names, registers and scores, for a family of the backward."""
     return [
+        *(expression_faults(spec.softmax) if isinstance(spec, SoftmaxBackwardSpec) else ()),
         *kit.faults.target(spec, *(archs or ("sm90",))),
         *kit.faults.name(spec),
         *kit.faults.guards(spec),
