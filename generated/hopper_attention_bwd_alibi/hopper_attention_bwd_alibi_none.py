@@ -69,12 +69,11 @@ def modified(scores, row, key, head, heads, scale_log2):
 
     score + 2 ** (-8 * (head + 1) / heads) * (k - q)
 
-
     `row` and `key` are the tile's first.
     """
-    q = (row + tl.arange(0, scores.shape[1])[None, :]).to(tl.float32)
-    k = (key + tl.arange(0, scores.shape[0])[:, None]).to(tl.float32)
-    apart = k - q
+    queries = row + tl.arange(0, scores.shape[1])[None, :]
+    keys = key + tl.arange(0, scores.shape[0])[:, None]
+    apart = (keys - queries).to(tl.float32)  # k - q
     head = tl.cast(head, tl.float32)
     heads = tl.cast(heads, tl.float32)
     return scale_log2 * scores + 1.4426950408889634 * tl.exp2((-8.0 - 8.0 * head) / heads) * apart

@@ -76,12 +76,11 @@ def modified(scores, row, key, scale):
 
     20 * tanh(score / 20) - abs(q - k) / 64
 
-
     `row` and `key` are the tile's first.
     """
-    q = (row + tl.arange(0, scores.shape[1])[None, :]).to(tl.float32)
-    k = (key + tl.arange(0, scores.shape[0])[:, None]).to(tl.float32)
-    apart = k - q
+    queries = row + tl.arange(0, scores.shape[1])[None, :]
+    keys = key + tl.arange(0, scores.shape[0])[:, None]
+    apart = (keys - queries).to(tl.float32)  # k - q
     score = scores * scale
     t0 = tanh(0.05 * score)
     return 28.85390081777927 * t0 - 0.022542110013890053 * tl.abs(apart), 1.0 - t0 * t0
@@ -95,7 +94,8 @@ def probabilities(scores, lse_log2, row, key, N_Q, N_K, scale, DTYPE: tl.constex
     """
     scores, slope = modified(scores, row, key, scale)
     p = tl.exp2(scores - lse_log2[None, :])
-    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+    p = p.to(DTYPE)  # half the registers until dP is there, and while slopes are
+    slope = p * slope.to(DTYPE)
     if (key + 64 > N_K) | (row + 64 > N_Q):
         seen = (key + tl.arange(0, scores.shape[0])[:, None] < N_K) & (
             row + tl.arange(0, scores.shape[1])[None, :] < N_Q
@@ -134,53 +134,52 @@ def hopper_attention_bwd_tanh_none_kernel(
     """Tasks and the rings of tiles between them:
 
     load --k, v (1 slot, TMA), q (Q_STAGES slots, TMA), do (DO_STAGES slots, TMA)--> mma x 2
-        --ds (2 slots, stores)--> mma x 2 --dq, grad (2 slots a replica, stores)--> TMA store
+        --ds (2 slots, stores)--> mma x 2
+        --dq (1 slot a replica, stores), grad (2 slots a replica, stores)--> TMA store
     """
-    tl.static_assert(Q_STAGES >= 2, "the next step's Q is read beside this one's, 2 slots are needed")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    k_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(k_desc), 1)
+    k_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(k_desc), 1)
     k_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    v_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(v_desc), 1)
+    v_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    q_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(q_desc), Q_STAGES)
-    lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
+    q_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), Q_STAGES)
+    lse_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
-    delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
+    do_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(do_desc), DO_STAGES)
+    delta_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
+    ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2 * 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
     dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2, reuse=dq_storage)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2, reuse=dq_storage)
+    grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), H_KV, N_K)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
     row = 0
-    steps = tl.cdiv(N_Q, 64) * heads
+    steps = tl.cdiv(N_Q, 128) * heads
 
     with tlx.async_tasks():
         # Load: K and V once, then Q and dO of each step with the log-sum-exp and delta of their rows.
         with tlx.async_task("default"):
-            tlx.barrier_expect_bytes(k_full[0], 128 * 128 * 2)
+            tlx.barrier_expect_bytes(k_full[0], 128 * 64 * 2)
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
-            tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
+            tlx.barrier_expect_bytes(v_full[0], 128 * 64 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
-            for count in range(steps + 1):
+            for count in range(steps):
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
+                tlx.barrier_expect_bytes(q_full[q_slot], 128 * 64 * 2 + 128 * 4)
                 tlx.async_descriptor_load(q_desc, q_tiles[q_slot], [batch, head, row, 0], q_full[q_slot])
                 tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [batch, head, row], q_full[q_slot])
-                if count < steps:  # the scores of one more Q are computed, and not used
-                    do_slot, do_phase = ring_slot(count, DO_STAGES)
-                    tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
-                    tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
-                    tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
-                row += 64
+                do_slot, do_phase = ring_slot(count, DO_STAGES)
+                tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(do_full[do_slot], 128 * 64 * 2 + 128 * 4)
+                tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
+                tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
+                row += 128
                 if row >= N_Q:
                     row = 0
                     head += 1
@@ -189,50 +188,60 @@ def hopper_attention_bwd_tanh_none_kernel(
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
             key += replica * 64  # this replica's keys
-            dk = tl.zeros((64, 128), tl.float32)
-            dv = tl.zeros((64, 128), tl.float32)
+            dk = tl.zeros((64, 64), tl.float32)
+            dv = tl.zeros((64, 64), tl.float32)
             tlx.barrier_wait(k_full[0], 0)
             tlx.barrier_wait(v_full[0], 0)
-            k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 128])
-            v_rows = tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 128])
-            k_columns = tlx.local_slice(k_tiles[0], [0, replica * 64], [128, 64])
-            tlx.barrier_wait(q_full[0], 0)
-            scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
-            scores = tlx.async_dot_wait(0, scores)
+            k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 64])
+            v_rows = tlx.local_load(tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 64]))  # kept in registers
             for count in range(steps):
-                q_slot = count % Q_STAGES
+                q_slot, q_phase = ring_slot(count, Q_STAGES)
+                tlx.barrier_wait(q_full[q_slot], q_phase)
+                q_0 = tlx.local_slice(q_tiles[q_slot], [0, 0], [64, 64])
+                q_1 = tlx.local_slice(q_tiles[q_slot], [64, 0], [64, 64])
+                scores = tlx.async_dot(k_rows, tlx.local_trans(q_0))
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
-                dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
+                do_0 = tlx.local_slice(do_tiles[do_slot], [0, 0], [64, 64])
+                do_1 = tlx.local_slice(do_tiles[do_slot], [64, 0], [64, 64])
+                dp = tlx.async_dot(v_rows, tlx.local_trans(do_0))
                 ds_slot, ds_phase = ring_slot(count, 2)
-                lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
+                next_scores = tlx.async_dot(k_rows, tlx.local_trans(q_1))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 0], [1, 64])), (64,))
+                scores = tlx.async_dot_wait(2, scores)
                 p, slope = probabilities(scores, lse_log2, row, key, N_Q, N_K, scale, tlx.dtype_of(q_desc))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 0], [1, 64])), (64,))
+                dp = tlx.async_dot_wait(1, dp)
+                ds_0 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
+                dv = tlx.async_dot(p, do_0, dv)
+                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot * 2], [replica * 64, 0], [64, 64]), ds_0)
+                dp = tlx.async_dot(v_rows, tlx.local_trans(do_1))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 64], [1, 64])), (64,))
+                scores = tlx.async_dot_wait(2, next_scores)
+                p, slope = probabilities(scores, lse_log2, row + 64, key, N_Q, N_K, scale, tlx.dtype_of(q_desc))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 64], [1, 64])), (64,))
                 dp = tlx.async_dot_wait(0, dp)
-                delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
-                ds = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
-                dv = tlx.async_dot(p, do_tiles[do_slot], dv)
-                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)
-                tlx.async_descriptor_store_wait(1)  # the part that was here has left
+                ds_1 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
+                dv = tlx.async_dot(p, do_1, dv)
+                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot * 2 + 1], [replica * 64, 0], [64, 64]), ds_1)
+                tlx.async_descriptor_store_wait(0)  # the part before has left
                 tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
                 tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
-                dk = tlx.async_dot(ds, q_tiles[q_slot], dk)
-                dv = tlx.async_dot_wait(1, dv)
+                dk = tlx.async_dot(ds_0, q_0, dk)
+                dk = tlx.async_dot(ds_1, q_1, dk)
+                dv = tlx.async_dot_wait(2, dv)
                 tlx.barrier_arrive(do_empty[do_slot])  # release
-                next_slot, next_phase = ring_slot(count + 1, Q_STAGES)
-                tlx.barrier_wait(q_full[next_slot], next_phase)
-                scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[next_slot]))
+                tlx.barrier_wait(ds_full[ds_slot], ds_phase)
+                dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot * 2 + replica]), k_tiles[0])
                 dk = tlx.async_dot_wait(1, dk)
                 tlx.barrier_arrive(q_empty[q_slot])  # release
-                tlx.barrier_wait(ds_full[ds_slot], ds_phase)
-                dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns)
-                scores = tlx.async_dot_wait(1, scores)
                 dq = tlx.async_dot_wait(0, dq)
-                tlx.local_store(dq_tiles[replica * 2 + count % 2], by_thread(dq))
+                tlx.local_store(dq_tiles[replica], by_thread(dq))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(
-                    dq_desc, dq_tiles[replica * 2 + count % 2], [batch, head, row, replica * 64], store_reduce="add"
+                    dq_desc, dq_tiles[replica], [batch, head, row + replica * 64, 0], store_reduce="add"
                 )
-                row += 64
+                row += 128
                 if row >= N_Q:
                     row = 0
                     head += 1
@@ -276,7 +285,7 @@ def hopper_attention_bwd_tanh_none_prepare_kernel(
 ):
     """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up."""
     batch, head, rows, inside = rows_at(H, N_Q)
-    columns = tl.arange(0, 128)[None, :]
+    columns = tl.arange(0, 64)[None, :]
     o_ptrs = o_ptr + batch * stride_ob + head * stride_oh + rows[:, None] * stride_on + columns
     do_ptrs = do_ptr + batch * stride_dob + head * stride_doh + rows[:, None] * stride_don + columns
     o = tl.load(o_ptrs, mask=inside[:, None], other=0.0).to(tl.float32)
@@ -285,8 +294,8 @@ def hopper_attention_bwd_tanh_none_prepare_kernel(
     numbers = (batch * H + head) * ROW_STRIDE + rows
     tl.store(lse_log2_ptr + numbers, lse * 1.4426950408889634, mask=inside)
     tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=inside)
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 128 + columns
-    tl.store(sum_ptrs, tl.zeros((64, 128), tl.float32), mask=inside[:, None])
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 64 + columns
+    tl.store(sum_ptrs, tl.zeros((64, 64), tl.float32), mask=inside[:, None])
 
 
 @triton.jit
@@ -302,9 +311,9 @@ def hopper_attention_bwd_tanh_none_finish_kernel(
 ):
     """dQ of each row: its sum over the keys, scaled and rounded. Columns of sums are in the order of by_thread."""
     batch, head, rows, inside = rows_at(H, N_Q)
-    columns = tl.arange(0, 128)[None, :]
+    columns = tl.arange(0, 64)[None, :]
     places = columns // 32 * 32 + columns // 2 % 4 * 8 + columns // 8 % 4 * 2 + columns % 2
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 128 + places
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 64 + places
     dq = tl.load(sum_ptrs, mask=inside[:, None], other=0.0) * scale
     dq_ptrs = dq_ptr + batch * stride_b + head * stride_h + rows[:, None] * stride_n + columns
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None])
@@ -337,7 +346,10 @@ def shape_of(q, k, v, out, lse, dout, scale):
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
+        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms)
+        * triton.cdiv(n_q, 128)
+        * (heads // kv_heads)
+        * 2560
     )
 
 
@@ -350,22 +362,22 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, out, lse, dout, scale)
-    check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
-    check(k, "k", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
-    check(v, "v", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
-    check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device, "rows")
+    check(q, "q", (batches, heads, n_q, 64), (torch.bfloat16,), device)
+    check(k, "k", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(v, "v", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(out, "out", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
     check(lse, "lse", (batches, heads, n_q), (torch.float32,), device, "contiguous")
-    check(dout, "dout", (batches, heads, n_q, 128), (torch.bfloat16,), device, "rows")
+    check(dout, "dout", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
     if dq is not None:
-        check(dq, "dq", (batches, heads, n_q, 128), (torch.bfloat16,), device, "rows")
+        check(dq, "dq", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
         writable(dq, "dq")
     if dk is not None:
-        check(dk, "dk", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device, "rows")
+        check(dk, "dk", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
         writable(dk, "dk")
     if dv is not None:
-        check(dv, "dv", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device, "rows")
+        check(dv, "dv", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
         writable(dv, "dv")
-    scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    scale = positive(1 / math.sqrt(64) if scale is None else scale, "scale")
     config = config_of(config, CONFIGS)
     made = missing(("dq", "dk", "dv"), outputs(q, k, v, out, lse, dout, scale), (dq, dk, dv))
     if not batches * heads * n_q * n_k:
@@ -380,7 +392,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
-    made["total"] = lse.new_empty((batches, heads, n_q, 128))
+    made["total"] = lse.new_empty((batches, heads, n_q, 64))
     dq = made.get("dq", dq)
     rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
@@ -405,15 +417,15 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
         hopper_attention_bwd_tanh_none_kernel,
         (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
-            ("k", lambda t: describe(t, "k", [1, 1, 128, 128])),
-            ("v", lambda t: describe(t, "v", [1, 1, 128, 128])),
-            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 128])),
-            ("numbers", lambda t: describe(t[0, ..., :n_q], "numbers", [1, 1, 64])),
-            ("numbers", lambda t: describe(t[1, ..., :n_q], "numbers", [1, 1, 64])),
+            ("q", lambda t: describe(t, "q", [1, 1, 128, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, 128, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, 128, 64])),
+            ("dout", lambda t: describe(t, "dout", [1, 1, 128, 64])),
+            ("numbers", lambda t: describe(t[0, ..., :n_q], "numbers", [1, 1, 128])),
+            ("numbers", lambda t: describe(t[1, ..., :n_q], "numbers", [1, 1, 128])),
             ("total", lambda t: describe(t, "total", [1, 1, 64, 64])),
-            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 128])),
-            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 128])),
+            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 64])),
+            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 64])),
         ],
         [],
         (scale, heads, kv_heads, n_q, n_k),
@@ -485,8 +497,8 @@ OPERATOR = Operator(
         "mask": "none",
         "align": "top_left",
         "dtype": "bf16",
-        "head_dim": 128,
-        "head_dim_v": 128,
+        "head_dim": 64,
+        "head_dim_v": 64,
         "lengths": "dense",
         "softcap": False,
         "expression": "20 * tanh(score / 20) - abs(q - k) / 64",
@@ -502,13 +514,13 @@ def hopper_attention_bwd_tanh(q, k, v, out, lse, dout, *, scale=None, dq=None, d
     Every query sees every key.
     A scaled score of query q and key k becomes 20 * tanh(score / 20) - abs(q - k) / 64.
 
-    q: (B, H, Nq, 128) bfloat16, as out and dout are; Hkv divides H. Rows are contiguous, all other strides multiples of
+    q: (B, H, Nq, 64) bfloat16, as out and dout are; Hkv divides H. Rows are contiguous, all other strides multiples of
         16 bytes.
-    k: (B, Hkv, Nk, 128) bfloat16, as v is, likewise.
+    k: (B, Hkv, Nk, 64) bfloat16, as v is, likewise.
     out: what the forward has returned.
     lse: (B, H, Nq) float32, contiguous: the log of the sum of exp(score), -inf for a query that sees no key.
     dout: the gradient of a scalar by out.
-    scale: positive; 1 / sqrt(128) when absent.
+    scale: positive; 1 / sqrt(64) when absent.
     dq: where gradients go; allocated when absent.
     config: an entry of CONFIGS; picked by shape when absent.
 

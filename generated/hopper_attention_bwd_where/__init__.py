@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
+    from .hopper_attention_bwd_where_none import hopper_attention_bwd_where as hopper_attention_bwd_where
+    from .hopper_attention_bwd_where_none import attention as attention
+    from .hopper_attention_bwd_where_none import hopper_attention_bwd_where as hopper_attention_bwd_where_none
+    from .hopper_attention_bwd_where_none import attention as attention_none
     from .hopper_attention_bwd_where_causal import hopper_attention_bwd_where as hopper_attention_bwd_where_causal
     from .hopper_attention_bwd_where_causal import attention as attention_causal
-    from .hopper_attention_bwd_where_window import hopper_attention_bwd_where as hopper_attention_bwd_where_window
-    from .hopper_attention_bwd_where_window import attention as attention_window
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
+    # mask.kind=none
+    "hopper_attention_bwd_where": ("hopper_attention_bwd_where_none", "hopper_attention_bwd_where"),
+    "attention": ("hopper_attention_bwd_where_none", "attention"),
+    "hopper_attention_bwd_where_none": ("hopper_attention_bwd_where_none", "hopper_attention_bwd_where"),
+    "attention_none": ("hopper_attention_bwd_where_none", "attention"),
     # mask.kind=causal
     "hopper_attention_bwd_where_causal": ("hopper_attention_bwd_where_causal", "hopper_attention_bwd_where"),
     "attention_causal": ("hopper_attention_bwd_where_causal", "attention"),
-    # mask.kind=window
-    "hopper_attention_bwd_where_window": ("hopper_attention_bwd_where_window", "hopper_attention_bwd_where"),
-    "attention_window": ("hopper_attention_bwd_where_window", "attention"),
-    "hopper_attention_bwd_where": None,  # which of them?
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -15,8 +15,6 @@ import torch
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
-from triton.tools.ragged_tma import create_ragged_descriptor, to_ragged_indices
-
 from ._host import (
     Call,
     Calls,
@@ -36,10 +34,11 @@ from ._host import (
     no_tensor,
     on_cuda,
     operator_of,
+    paired,
     pick,
     positive,
     prepared,
-    whole,
+    tensor_of,
     writable,
 )
 
@@ -66,26 +65,6 @@ def item_at(index, B, H_KV, N_K, GROUP_H):
 
 
 @triton.jit
-def sequence(cu_seqlens_ptr, batch):
-    """First row and number of rows of a sequence."""
-    start = tl.load(cu_seqlens_ptr + batch)
-    return start, tl.load(cu_seqlens_ptr + batch + 1) - start
-
-
-@triton.jit
-def first_number(q_start, batch):
-    """Where the numbers of a sequence's rows lie: in whole tiles of 64, filled up with zeros."""
-    return (q_start + batch * 64) // 64 * 64
-
-
-@triton.jit
-def ragged(start, length, head, row, column=0):
-    """Where a tile of a sequence lies in a ragged descriptor: rows past the end of the sequence are out of bounds."""
-    x, y, z = to_ragged_indices(start, length, row)
-    return x, y, head, z, column
-
-
-@triton.jit
 def ring_slot(count, SLOTS: tl.constexpr):
     """Slot and phase parity of a ring's count-th use."""
     return count % SLOTS, (count // SLOTS) & 1
@@ -97,17 +76,16 @@ def modified(scores, row, key, n_q, n_k, scale_log2):
 
     where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1)
 
-
     `row` and `key` are the tile's first.
     """
-    q = (row + tl.arange(0, scores.shape[1])[None, :]).to(tl.float32)
-    k = (key + tl.arange(0, scores.shape[0])[:, None]).to(tl.float32)
-    apart = k - q
+    queries = row + tl.arange(0, scores.shape[1])[None, :]
+    keys = key + tl.arange(0, scores.shape[0])[:, None]
+    apart = (keys - queries).to(tl.float32)  # k - q
     n_q = tl.cast(n_q, tl.float32)
     n_k = tl.cast(n_k, tl.float32)
     t0 = tl.abs(apart + (n_q - n_k)) > 64.0
-    t1 = tl.where(t0, 0.5, 1.0)
-    return scale_log2 * scores * t1 + tl.where(t0, 0.0, -1.4426950408889634), t1
+    t1 = scale_log2 * scores
+    return tl.where(t0, 0.5 * t1, t1 - 1.4426950408889634), tl.where(t0, 0.5, 1.0)
 
 
 @triton.jit
@@ -119,16 +97,17 @@ def visible(scores, row, key, n_q, n_k):
 
 
 @triton.jit
-def probabilities(scores, lse_log2, row, key, n_q, n_k, scale_log2, DTYPE: tl.constexpr):
+def probabilities(scores, lse_log2, row, key, N_Q, N_K, scale_log2, DTYPE: tl.constexpr):
     """exp(modified scores - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on.
 
     Also, what of that the derivative leaves.
     """
-    scores, slope = modified(scores, row, key, n_q, n_k, scale_log2)
+    scores, slope = modified(scores, row, key, N_Q, N_K, scale_log2)
     p = tl.exp2(scores - lse_log2[None, :])
-    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
-    if ((row + n_k - n_q < key + 63) | (key + 64 > n_k)) | (row + 64 > n_q):
-        seen = visible(scores, row, key, n_q, n_k) & (row + tl.arange(0, scores.shape[1])[None, :] < n_q)
+    p = p.to(DTYPE)  # half the registers until dP is there, and while slopes are
+    slope = p * slope.to(DTYPE)
+    if ((row + N_K - N_Q < key + 63) | (key + 64 > N_K)) | (row + 64 > N_Q):
+        seen = visible(scores, row, key, N_Q, N_K) & (row + tl.arange(0, scores.shape[1])[None, :] < N_Q)
         p = tl.where(seen, p, 0.0)
         slope = tl.where(seen, slope, 0.0)
     return p, slope
@@ -152,13 +131,12 @@ def hopper_attention_bwd_where_causal_kernel(
     dq_desc,
     dk_desc,
     dv_desc,
-    cu_seqlens_q_ptr,
-    cu_seqlens_k_ptr,
     scale,
     scale_log2,
     B,
     H,
     H_KV,
+    N_Q,
     N_K,
     GROUP_H,
     Q_STAGES: tl.constexpr,
@@ -167,135 +145,128 @@ def hopper_attention_bwd_where_causal_kernel(
     """Tasks and the rings of tiles between them:
 
     load --k, v (1 slot, TMA), q (Q_STAGES slots, TMA), do (DO_STAGES slots, TMA)--> mma x 2
-        --ds (2 slots, stores)--> mma x 2 --dq, grad (2 slots a replica, stores)--> TMA store
+        --ds (2 slots, stores)--> mma x 2
+        --dq (1 slot a replica, stores), grad (2 slots a replica, stores)--> TMA store
     """
-    tl.static_assert(Q_STAGES >= 2, "the next step's Q is read beside this one's, 2 slots are needed")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    k_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(k_desc), 1)
+    k_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(k_desc), 1)
     k_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    v_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(v_desc), 1)
+    v_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    q_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(q_desc), Q_STAGES)
-    lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
+    q_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), Q_STAGES)
+    lse_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
-    delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
+    do_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(do_desc), DO_STAGES)
+    delta_tiles = tlx.local_alloc((1, 128), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
+    ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2 * 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
     dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2, reuse=dq_storage)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2, reuse=dq_storage)
+    grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
-    q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
-    k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-    numbers = first_number(q_start, batch)
     # From the first tile of queries that sees one of the keys to the last.
-    first = max(key + n_q - n_k, 0) // 64 * 64
+    first = max(key + N_Q - N_K, 0) // 128 * 128
     row = first
-    steps = max(tl.cdiv(n_q - first, 64), 0) * heads
+    steps = max(tl.cdiv(N_Q - first, 128), 0) * heads
 
     with tlx.async_tasks():
         # Load: K and V once, then Q and dO of each step with the log-sum-exp and delta of their rows.
         with tlx.async_task("default"):
-            if key < n_k:
-                tlx.barrier_expect_bytes(k_full[0], 128 * 128 * 2)
-                tlx.async_descriptor_load(k_desc, k_tiles[0], ragged(k_start, n_k, kv_head, key), k_full[0])
-                tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
-                tlx.async_descriptor_load(v_desc, v_tiles[0], ragged(k_start, n_k, kv_head, key), v_full[0])
-                for count in range(steps + 1):
-                    q_slot, q_phase = ring_slot(count, Q_STAGES)
-                    tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
-                    tlx.async_descriptor_load(q_desc, q_tiles[q_slot], ragged(q_start, n_q, head, row), q_full[q_slot])
-                    tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [head, numbers + row], q_full[q_slot])
-                    if count < steps:  # the scores of one more Q are computed, and not used
-                        do_slot, do_phase = ring_slot(count, DO_STAGES)
-                        tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
-                        tlx.async_descriptor_load(
-                            do_desc, do_tiles[do_slot], ragged(q_start, n_q, head, row), do_full[do_slot]
-                        )
-                        tlx.async_descriptor_load(
-                            delta_desc, delta_tiles[do_slot], [head, numbers + row], do_full[do_slot]
-                        )
-                    row += 64
-                    if row >= n_q:
-                        row = first
-                        head += 1
+            tlx.barrier_expect_bytes(k_full[0], 128 * 64 * 2)
+            tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
+            tlx.barrier_expect_bytes(v_full[0], 128 * 64 * 2)
+            tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
+            for count in range(steps):
+                q_slot, q_phase = ring_slot(count, Q_STAGES)
+                tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(q_full[q_slot], 128 * 64 * 2 + 128 * 4)
+                tlx.async_descriptor_load(q_desc, q_tiles[q_slot], [batch, head, row, 0], q_full[q_slot])
+                tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [batch, head, row], q_full[q_slot])
+                do_slot, do_phase = ring_slot(count, DO_STAGES)
+                tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(do_full[do_slot], 128 * 64 * 2 + 128 * 4)
+                tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
+                tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
+                row += 128
+                if row >= N_Q:
+                    row = first
+                    head += 1
 
         # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
-            if key < n_k:
-                key += replica * 64  # this replica's keys
-                dk = tl.zeros((64, 128), tl.float32)
-                dv = tl.zeros((64, 128), tl.float32)
-                tlx.barrier_wait(k_full[0], 0)
-                tlx.barrier_wait(v_full[0], 0)
-                k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 128])
-                v_rows = tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 128])
-                k_columns = tlx.local_slice(k_tiles[0], [0, replica * 64], [128, 64])
-                tlx.barrier_wait(q_full[0], 0)
-                scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
-                scores = tlx.async_dot_wait(0, scores)
-                for count in range(steps):
-                    q_slot = count % Q_STAGES
-                    do_slot, do_phase = ring_slot(count, DO_STAGES)
-                    tlx.barrier_wait(do_full[do_slot], do_phase)
-                    dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
-                    ds_slot, ds_phase = ring_slot(count, 2)
-                    lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
-                    p, slope = probabilities(scores, lse_log2, row, key, n_q, n_k, scale_log2, tlx.dtype_of(q_desc))
-                    dp = tlx.async_dot_wait(0, dp)
-                    delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
-                    ds = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
-                    dv = tlx.async_dot(p, do_tiles[do_slot], dv)
-                    tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)
-                    tlx.async_descriptor_store_wait(1)  # the part that was here has left
-                    tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
-                    tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
-                    dk = tlx.async_dot(ds, q_tiles[q_slot], dk)
-                    dv = tlx.async_dot_wait(1, dv)
-                    tlx.barrier_arrive(do_empty[do_slot])  # release
-                    next_slot, next_phase = ring_slot(count + 1, Q_STAGES)
-                    tlx.barrier_wait(q_full[next_slot], next_phase)
-                    scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[next_slot]))
-                    dk = tlx.async_dot_wait(1, dk)
-                    tlx.barrier_arrive(q_empty[q_slot])  # release
-                    tlx.barrier_wait(ds_full[ds_slot], ds_phase)
-                    dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns)
-                    scores = tlx.async_dot_wait(1, scores)
-                    dq = tlx.async_dot_wait(0, dq)
-                    tlx.local_store(dq_tiles[replica * 2 + count % 2], by_thread(dq))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        dq_desc,
-                        dq_tiles[replica * 2 + count % 2],
-                        ragged(q_start, n_q, head, row, replica * 64),
-                        store_reduce="add",
-                    )
-                    row += 64
-                    if row >= n_q:
-                        row = first
-                        head += 1
+            key += replica * 64  # this replica's keys
+            dk = tl.zeros((64, 64), tl.float32)
+            dv = tl.zeros((64, 64), tl.float32)
+            tlx.barrier_wait(k_full[0], 0)
+            tlx.barrier_wait(v_full[0], 0)
+            k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 64])
+            v_rows = tlx.local_load(tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 64]))  # kept in registers
+            for count in range(steps):
+                q_slot, q_phase = ring_slot(count, Q_STAGES)
+                tlx.barrier_wait(q_full[q_slot], q_phase)
+                q_0 = tlx.local_slice(q_tiles[q_slot], [0, 0], [64, 64])
+                q_1 = tlx.local_slice(q_tiles[q_slot], [64, 0], [64, 64])
+                scores = tlx.async_dot(k_rows, tlx.local_trans(q_0))
+                do_slot, do_phase = ring_slot(count, DO_STAGES)
+                tlx.barrier_wait(do_full[do_slot], do_phase)
+                do_0 = tlx.local_slice(do_tiles[do_slot], [0, 0], [64, 64])
+                do_1 = tlx.local_slice(do_tiles[do_slot], [64, 0], [64, 64])
+                dp = tlx.async_dot(v_rows, tlx.local_trans(do_0))
+                ds_slot, ds_phase = ring_slot(count, 2)
+                next_scores = tlx.async_dot(k_rows, tlx.local_trans(q_1))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 0], [1, 64])), (64,))
+                scores = tlx.async_dot_wait(2, scores)
+                p, slope = probabilities(scores, lse_log2, row, key, N_Q, N_K, scale_log2, tlx.dtype_of(q_desc))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 0], [1, 64])), (64,))
+                dp = tlx.async_dot_wait(1, dp)
+                ds_0 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
+                dv = tlx.async_dot(p, do_0, dv)
+                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot * 2], [replica * 64, 0], [64, 64]), ds_0)
+                dp = tlx.async_dot(v_rows, tlx.local_trans(do_1))
+                lse_log2 = tl.reshape(tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, 64], [1, 64])), (64,))
+                scores = tlx.async_dot_wait(2, next_scores)
+                p, slope = probabilities(scores, lse_log2, row + 64, key, N_Q, N_K, scale_log2, tlx.dtype_of(q_desc))
+                delta = tl.reshape(tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, 64], [1, 64])), (64,))
+                dp = tlx.async_dot_wait(0, dp)
+                ds_1 = (slope * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
+                dv = tlx.async_dot(p, do_1, dv)
+                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot * 2 + 1], [replica * 64, 0], [64, 64]), ds_1)
+                tlx.async_descriptor_store_wait(0)  # the part before has left
+                tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
+                tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
+                dk = tlx.async_dot(ds_0, q_0, dk)
+                dk = tlx.async_dot(ds_1, q_1, dk)
+                dv = tlx.async_dot_wait(2, dv)
+                tlx.barrier_arrive(do_empty[do_slot])  # release
+                tlx.barrier_wait(ds_full[ds_slot], ds_phase)
+                dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot * 2 + replica]), k_tiles[0])
+                dk = tlx.async_dot_wait(1, dk)
+                tlx.barrier_arrive(q_empty[q_slot])  # release
+                dq = tlx.async_dot_wait(0, dq)
+                tlx.local_store(dq_tiles[replica], by_thread(dq))
+                tlx.fence("async_shared")  # the TMA engine sees the stores
+                tlx.async_descriptor_store(
+                    dq_desc, dq_tiles[replica], [batch, head, row + replica * 64, 0], store_reduce="add"
+                )
+                row += 128
+                if row >= N_Q:
+                    row = first
+                    head += 1
 
-                tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-                # Found again, so that registers do not keep it through the loop.
-                batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
-                key += replica * 64
-                k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
-                tlx.fence("async_shared")  # the TMA engine sees the stores
-                tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], ragged(k_start, n_k, kv_head, key))
-                tlx.local_store(grad_tiles[replica * 2 + 1], (dk * scale).to(tlx.dtype_of(dk_desc)))
-                tlx.fence("async_shared")  # the TMA engine sees the stores
-                tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], ragged(k_start, n_k, kv_head, key))
-                tlx.async_descriptor_store_wait(0)
+            tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
+            tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
+            tlx.local_store(grad_tiles[replica * 2 + 1], (dk * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, 0])
+            tlx.async_descriptor_store_wait(0)
 
 
 @triton.jit
@@ -315,33 +286,29 @@ def hopper_attention_bwd_where_causal_prepare_kernel(
     lse_log2_ptr,
     delta_ptr,
     sum_ptr,
-    cu_seqlens_q_ptr,
+    stride_ob,
     stride_oh,
     stride_on,
+    stride_dob,
     stride_doh,
     stride_don,
     H,
     N_Q,
-    T_Q,
     ROW_STRIDE,
 ):
     """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up."""
-    batch, head, rows, _ = rows_at(H, N_Q)
-    columns = tl.arange(0, 128)[None, :]
-    q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
-    numbers = head * ROW_STRIDE + first_number(q_start, batch) + rows
-    filled = rows < tl.cdiv(n_q, 64) * 64
-    inside = rows < n_q
-    rows += q_start
-    o_ptrs = o_ptr + head * stride_oh + rows[:, None] * stride_on + columns
-    do_ptrs = do_ptr + head * stride_doh + rows[:, None] * stride_don + columns
+    batch, head, rows, inside = rows_at(H, N_Q)
+    columns = tl.arange(0, 64)[None, :]
+    o_ptrs = o_ptr + batch * stride_ob + head * stride_oh + rows[:, None] * stride_on + columns
+    do_ptrs = do_ptr + batch * stride_dob + head * stride_doh + rows[:, None] * stride_don + columns
     o = tl.load(o_ptrs, mask=inside[:, None], other=0.0).to(tl.float32)
     do = tl.load(do_ptrs, mask=inside[:, None], other=0.0).to(tl.float32)
-    lse = tl.load(lse_ptr + head * T_Q + rows, mask=inside, other=0.0)
-    tl.store(lse_log2_ptr + numbers, lse * 1.4426950408889634, mask=filled)
-    tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=filled)
-    sum_ptrs = sum_ptr + (head * T_Q + rows[:, None]) * 128 + columns
-    tl.store(sum_ptrs, tl.zeros((64, 128), tl.float32), mask=inside[:, None])
+    lse = tl.load(lse_ptr + (batch * H + head) * N_Q + rows, mask=inside, other=0.0)
+    numbers = (batch * H + head) * ROW_STRIDE + rows
+    tl.store(lse_log2_ptr + numbers, lse * 1.4426950408889634, mask=inside)
+    tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=inside)
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 64 + columns
+    tl.store(sum_ptrs, tl.zeros((64, 64), tl.float32), mask=inside[:, None])
 
 
 @triton.jit
@@ -357,40 +324,45 @@ def hopper_attention_bwd_where_causal_finish_kernel(
 ):
     """dQ of each row: its sum over the keys, scaled and rounded. Columns of sums are in the order of by_thread."""
     batch, head, rows, inside = rows_at(H, N_Q)
-    columns = tl.arange(0, 128)[None, :]
+    columns = tl.arange(0, 64)[None, :]
     places = columns // 32 * 32 + columns // 2 % 4 * 8 + columns // 8 % 4 * 2 + columns % 2
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 128 + places
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 64 + places
     dq = tl.load(sum_ptrs, mask=inside[:, None], other=0.0) * scale
     dq_ptrs = dq_ptr + batch * stride_b + head * stride_h + rows[:, None] * stride_n + columns
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None])
 
 
-def outputs(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale):
-    """Uninitialised gradients."""
-    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
+def like(tensor):
+    """An uninitialised tensor of the shape of `tensor`, and with its order of heads and rows."""
+    batches, heads, rows, columns = tensor.shape
+    if tensor.stride(1) < tensor.stride(2):
+        return tensor.new_empty((batches, rows, heads, columns)).transpose(1, 2)
+    return tensor.new_empty(tensor.shape)
 
 
-def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale):
-    """Batch entries, heads of q, of k and v, and the longest sequences. Raises TypeError or ValueError."""
+def outputs(q, k, v, out, lse, dout, scale):
+    """Uninitialised gradients, each with the order of heads and rows of what it is by."""
+    return like(q), like(k), like(v)
+
+
+def shape_of(q, k, v, out, lse, dout, scale):
+    """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q"), on_cuda(k, "k")
-    if q.dim() != 3 or k.dim() != 3:
-        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (T, H, D)")
+    if q.dim() != 4 or k.dim() != 4:
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: expected (B, H, N, D)")
     heads, kv_heads = q.shape[1], k.shape[1]
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
-    return (
-        cu_seqlens_q.numel() - 1,
-        heads,
-        kv_heads,
-        whole(max_seqlen_q, "max_seqlen_q"),
-        whole(max_seqlen_k, "max_seqlen_k"),
-    )
+    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
+        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms)
+        * triton.cdiv(n_q, 128)
+        * (heads // kv_heads)
+        * 2560
     )
 
 
@@ -399,108 +371,82 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
-def describe_ragged(tensor, name, box):
-    """A TMA descriptor of (T, H, D) whose copies end where a sequence does.
-
-    Raises ValueError as describe does.
-    """
-    plain = describe(tensor, name, box[2:])
-    by_head = tensor.as_strided(plain.shape, plain.strides).transpose(0, 1)
-    return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
-
-
 def heads_together(n_q, kv_heads, heads):
     """How many heads are worked on at a time, so that the Q and dO that they need take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_q * 512 * (heads // kv_heads)))
+    return max(1, 2**25 // (n_q * 256 * (heads // kv_heads)))
 
 
-def prepare(
-    q,
-    k,
-    v,
-    out,
-    lse,
-    dout,
-    cu_seqlens_q,
-    cu_seqlens_k,
-    max_seqlen_q,
-    max_seqlen_k,
-    scale,
-    dq,
-    dk,
-    dv,
-    config,
-    outputs=outputs,
-):
+def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
-    batches, heads, kv_heads, n_q, n_k = shape_of(
-        q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale
-    )
-    check(q, "q", (len(q), heads, 128), (torch.bfloat16,), device)
-    check(k, "k", (len(k), kv_heads, 128), (torch.bfloat16,), device)
-    check(v, "v", (len(k), kv_heads, 128), (torch.bfloat16,), device)
-    check(out, "out", (len(q), heads, 128), (torch.bfloat16,), device, "rows")
-    check(lse, "lse", (heads, len(q)), (torch.float32,), device, "contiguous")
-    check(dout, "dout", (len(q), heads, 128), (torch.bfloat16,), device, "rows")
-    check(cu_seqlens_q, "cu_seqlens_q", (batches + 1,), (torch.int32,), device, "contiguous")
-    check(cu_seqlens_k, "cu_seqlens_k", (batches + 1,), (torch.int32,), device, "contiguous")
+    batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, out, lse, dout, scale)
+    check(q, "q", (batches, heads, n_q, 64), (torch.bfloat16,), device)
+    check(k, "k", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(v, "v", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(out, "out", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
+    check(lse, "lse", (batches, heads, n_q), (torch.float32,), device, "contiguous")
+    check(dout, "dout", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
     if dq is not None:
-        check(dq, "dq", (len(q), heads, 128), (torch.bfloat16,), device, "rows")
+        check(dq, "dq", (batches, heads, n_q, 64), (torch.bfloat16,), device, "rows")
         writable(dq, "dq")
     if dk is not None:
-        check(dk, "dk", (len(k), kv_heads, 128), (torch.bfloat16,), device, "rows")
+        check(dk, "dk", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
         writable(dk, "dk")
     if dv is not None:
-        check(dv, "dv", (len(k), kv_heads, 128), (torch.bfloat16,), device, "rows")
+        check(dv, "dv", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device, "rows")
         writable(dv, "dv")
-    scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    scale = positive(1 / math.sqrt(64) if scale is None else scale, "scale")
     config = config_of(config, CONFIGS)
-    made = missing(
-        ("dq", "dk", "dv"),
-        outputs(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale),
-        (dq, dk, dv),
-    )
-    if not len(q) * heads * len(k):
+    made = missing(("dq", "dk", "dv"), outputs(q, k, v, out, lse, dout, scale), (dq, dk, dv))
+    if not batches * heads * n_q * n_k:
         return Call(
             device,
-            ("q", "k", "v", "out", "lse", "dout", "cu_seqlens_q", "cu_seqlens_k", "dq", "dk", "dv"),
+            ("q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv"),
             ("dq", "dk", "dv"),
             made,
             [],
             instead=lambda *tensors: [tensor.zero_() for tensor in tensors[-3:]],
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
-    # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); sequences in whole tiles, see first_number.
-    made["numbers"] = numbers = lse.new_empty((2, heads, (len(q) // 64 + batches) * 64))
-    tiles = triton.cdiv(n_q, 64) * batches * heads, 1, 1
-    made["total"] = q.new_empty((heads, len(q), 128), dtype=torch.float32).transpose(0, 1)
+    # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
+    made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
+    made["total"] = lse.new_empty((batches, heads, n_q, 64))
     dq = made.get("dq", dq)
-    rows = triton.cdiv(len(q), 64) * heads, 1, 1
+    rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
         hopper_attention_bwd_where_causal_prepare_kernel,
-        tiles,
+        rows,
         [],
-        ["out", "dout", "lse", ("numbers", lambda t: t[0]), ("numbers", lambda t: t[1]), "total", "cu_seqlens_q"],
-        (out.stride(1), out.stride(0), dout.stride(1), dout.stride(0), heads, n_q, len(q), numbers.stride(1)),
+        ["out", "dout", "lse", ("numbers", lambda t: t[0]), ("numbers", lambda t: t[1]), "total"],
+        (
+            out.stride(0),
+            out.stride(1),
+            out.stride(2),
+            dout.stride(0),
+            dout.stride(1),
+            dout.stride(2),
+            heads,
+            n_q,
+            numbers.stride(2),
+        ),
         {},
     )
     main = Launch(
         hopper_attention_bwd_where_causal_kernel,
         (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
-            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
-            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, 128, 128])),
-            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, 128, 128])),
-            ("dout", lambda t: describe_ragged(t, "dout", [1, 1, 1, 64, 128])),
-            ("numbers", lambda t: describe(t[0], "numbers", [1, 64])),
-            ("numbers", lambda t: describe(t[1], "numbers", [1, 64])),
-            ("total", lambda t: describe_ragged(t, "total", [1, 1, 1, 64, 64])),
-            ("dk", lambda t: describe_ragged(t, "dk", [1, 1, 1, 64, 128])),
-            ("dv", lambda t: describe_ragged(t, "dv", [1, 1, 1, 64, 128])),
+            ("q", lambda t: describe(t, "q", [1, 1, 128, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, 128, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, 128, 64])),
+            ("dout", lambda t: describe(t, "dout", [1, 1, 128, 64])),
+            ("numbers", lambda t: describe(t[0, ..., :n_q], "numbers", [1, 1, 128])),
+            ("numbers", lambda t: describe(t[1, ..., :n_q], "numbers", [1, 1, 128])),
+            ("total", lambda t: describe(t, "total", [1, 1, 64, 64])),
+            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 64])),
+            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 64])),
         ],
-        ["cu_seqlens_q", "cu_seqlens_k"],
-        (scale, scale * math.log2(math.e), batches, heads, kv_heads, n_k, heads_together(n_q, kv_heads, heads)),
+        [],
+        (scale, scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_q, kv_heads, heads)),
         config.all_kwargs(),
     )
     finish = Launch(
@@ -508,13 +454,13 @@ def prepare(
         rows,
         [],
         ["total", "dq"],
-        (scale, dq.stride(0), dq.stride(1), dq.stride(0), heads, len(q)),
+        (scale, dq.stride(0), dq.stride(1), dq.stride(2), heads, n_q),
         {},
     )
     launches = [prepare, main, finish]
     return Call(
         device,
-        ("q", "k", "v", "out", "lse", "dout", "cu_seqlens_q", "cu_seqlens_k", "dq", "dk", "dv"),
+        ("q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv"),
         ("dq", "dk", "dv"),
         made,
         launches,
@@ -525,15 +471,11 @@ def prepare(
 CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
-def run(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, dq, dk, dv, config):
+def run(q, k, v, out, lse, dout, scale, dq, dk, dv, config):
     """Launches what `prepare` says of arguments like these."""
     alike, numbers, call = CALLS.latest
     try:
-        if (
-            dq is dk is dv is config is None
-            and alike(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k)
-            and numbers == (max_seqlen_q, max_seqlen_k, scale)
-        ):
+        if dq is dk is dv is config is None and alike(q, k, v, out, lse, dout) and numbers == (scale,):
             key = None
         else:
             key = (
@@ -544,10 +486,6 @@ def run(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_s
                 layout(out),
                 layout(lse),
                 layout(dout),
-                layout(cu_seqlens_q),
-                layout(cu_seqlens_k),
-                max_seqlen_q,
-                max_seqlen_k,
                 scale,
                 dq is None or layout(dq),
                 dk is None or layout(dk),
@@ -555,68 +493,31 @@ def run(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_s
             )
             call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
-        # says what is wrong with it
-        prepare(
-            q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, dq, dk, dv, config
-        )
+        prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config)  # says what is wrong with it
         raise
     if call is None:
-        tensors = {
-            "q": q,
-            "k": k,
-            "v": v,
-            "out": out,
-            "lse": lse,
-            "dout": dout,
-            "cu_seqlens_q": cu_seqlens_q,
-            "cu_seqlens_k": cu_seqlens_k,
-            "dq": dq,
-            "dk": dk,
-            "dv": dv,
-        }
-        call = keep(
-            CALLS,
-            key,
-            prepared(
-                prepare, tensors, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, scale=scale, config=config
-            ),
-        )
+        tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout, "dq": dq, "dk": dk, "dv": dv}
+        call = keep(CALLS, key, prepared(prepare, tensors, scale=scale, config=config))
     elif key and dq is dk is dv is config is None:
-        CALLS.found(call, (max_seqlen_q, max_seqlen_k, scale), q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k)
-    return call(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, dq, dk, dv)
+        CALLS.found(call, (scale,), q, k, v, out, lse, dout)
+    return call(q, k, v, out, lse, dout, dq, dk, dv)
 
 
 OPERATOR = Operator(
     "hopper_attention_bwd_where_causal",
-    "(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, Tensor cu_seqlens_q, Tensor cu_seqlens_k, "
-    "SymInt max_seqlen_q, SymInt max_seqlen_k, float? scale, int config) -> (Tensor, Tensor, Tensor)",
-    lambda q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, config: run(
-        q,
-        k,
-        v,
-        out,
-        lse,
-        addressable_by_tma(dout),
-        cu_seqlens_q,
-        cu_seqlens_k,
-        max_seqlen_q,
-        max_seqlen_k,
-        scale,
-        None,
-        None,
-        None,
-        CONFIGS[config] if config >= 0 else None,
+    "(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, float? scale, int config) -> (Tensor, "
+    "Tensor, Tensor)",
+    lambda q, k, v, out, lse, dout, scale, config: run(
+        q, k, v, out, lse, addressable_by_tma(dout), scale, None, None, None, CONFIGS[config] if config >= 0 else None
     ),
-    lambda q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, config: outputs(
-        q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale
-    ),
+    lambda q, k, v, out, lse, dout, scale, config: outputs(q, k, v, out, lse, dout, scale),
     about={
         "mask": "causal",
         "align": "bottom_right",
         "dtype": "bf16",
-        "head_dim": 128,
-        "head_dim_v": 128,
-        "lengths": "packed",
+        "head_dim": 64,
+        "head_dim_v": 64,
+        "lengths": "dense",
         "softcap": False,
         "expression": "where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1)",
         "sink": False,
@@ -625,39 +526,19 @@ OPERATOR = Operator(
 )
 
 
-def hopper_attention_bwd_where(
-    q,
-    k,
-    v,
-    out,
-    lse,
-    dout,
-    cu_seqlens_q,
-    cu_seqlens_k,
-    max_seqlen_q,
-    max_seqlen_k,
-    *,
-    scale=None,
-    dq=None,
-    dk=None,
-    dv=None,
-    config=None,
-):
+def hopper_attention_bwd_where(q, k, v, out, lse, dout, *, scale=None, dq=None, dk=None, dv=None, config=None):
     """Gradients of a scalar by q, k and v, from that by out = softmax(scale * q @ k.T) @ v.
 
     Query i sees the keys up to i + Nk - Nq.
     A scaled score of query q and key k becomes where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1).
 
-    q: (Tq, H, 128) bfloat16, as out and dout are, sequences end to end; Hkv divides H. Rows are contiguous, all other
-        strides multiples of 16 bytes.
-    k: (Tk, Hkv, 128) bfloat16, as v is, likewise.
+    q: (B, H, Nq, 64) bfloat16, as out and dout are; Hkv divides H. Rows are contiguous, all other strides multiples of
+        16 bytes.
+    k: (B, Hkv, Nk, 64) bfloat16, as v is, likewise.
     out: what the forward has returned.
-    lse: (H, Tq) float32, contiguous: the log of the sum of exp(score), -inf for a query that sees no key.
+    lse: (B, H, Nq) float32, contiguous: the log of the sum of exp(score), -inf for a query that sees no key.
     dout: the gradient of a scalar by out.
-    cu_seqlens_q: (B + 1,) int32 on the device, where each sequence begins and the last one ends; of k likewise.
-    max_seqlen_q: the length of the longest sequence of q, or more.
-    max_seqlen_k: the length of the longest sequence of k, or more.
-    scale: positive; 1 / sqrt(128) when absent.
+    scale: positive; 1 / sqrt(64) when absent.
     dq: where gradients go; allocated when absent.
     config: an entry of CONFIGS; picked by shape when absent.
 
@@ -672,25 +553,13 @@ def hopper_attention_bwd_where(
             or out.requires_grad
             or lse.requires_grad
             or dout.requires_grad
-            or cu_seqlens_q.requires_grad
-            or cu_seqlens_k.requires_grad
             or (dq is not None and dq.requires_grad)
             or (dk is not None and dk.requires_grad)
             or (dv is not None and dv.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
         raise no_tensor(
-            {
-                "q": q,
-                "k": k,
-                "v": v,
-                "out": out,
-                "lse": lse,
-                "dout": dout,
-                "cu_seqlens_q": cu_seqlens_q,
-                "cu_seqlens_k": cu_seqlens_k,
-            },
-            {"dq": dq, "dk": dk, "dv": dv},
+            {"q": q, "k": k, "v": v, "out": out, "lse": lse, "dout": dout}, {"dq": dq, "dk": dk, "dv": dv}
         ) from None
     if differentiated or is_compiling():
         if dq is not None:
@@ -699,100 +568,50 @@ def hopper_attention_bwd_where(
             raise ValueError("dk: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if dv is not None:
             raise ValueError("dv: not under torch.compile or autograd, which allocate it; nor may it require grad")
-        return OPERATOR(
-            q,
-            k,
-            v,
-            out,
-            lse,
-            dout,
-            cu_seqlens_q,
-            cu_seqlens_k,
-            max_seqlen_q,
-            max_seqlen_k,
-            scale,
-            index_of(config, CONFIGS),
-        )
-    return run(
-        q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, dq, dk, dv, config
-    )
+        return OPERATOR(q, k, v, out, lse, dout, scale, index_of(config, CONFIGS))
+    return run(q, k, v, out, lse, dout, scale, dq, dk, dv, config)
 
 
-def refuse(**asked):
-    """Raises NotImplementedError that names what is asked for and is no part of these kernels."""
-    missing = [name for name, is_asked in asked.items() if is_asked]
-    if missing:
-        raise NotImplementedError(f"{', '.join(missing)}: no part of these kernels, {OPERATOR.about}")
+def check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa):
+    """Raises TypeError or ValueError for what scaled_dot_product_attention knows and these kernels do not."""
+    if attn_mask is not None:
+        raise ValueError("attn_mask: expected None; these kernels have the causal mask alone")
+    if dropout_p != 0.0:
+        raise ValueError(f"dropout_p: {dropout_p}; these kernels drop nothing")
+    if is_causal is not True:
+        raise ValueError(f"is_causal: {is_causal}; these kernels are causal: say is_causal=True")
+    tensor_of(query, "query"), tensor_of(key, "key")
+    if query.dim() == 4 and key.dim() == 4 and query.shape[1] != key.shape[1] and not enable_gqa:
+        raise ValueError(f"{query.shape[1]} heads of query, {key.shape[1]} of key: that needs enable_gqa=True")
 
 
 @functools.cache
 def attention(forward):
-    """An operator with the arguments of FlashAttention's flash_attn_varlen_func that knows its gradients.
+    """An operator with the arguments of torch.nn.functional.scaled_dot_product_attention that knows its gradients.
 
-    What no part of these kernels covers is refused by a NotImplementedError that names it.
+    is_causal: query i sees the keys up to i + Nk - Nq, where torch's sees those up to i.
     forward: the host function of a generated forward with the same mask, type and sizes.
     torch.compile sees one operator in each direction. Gradients of gradients are not known.
     Raises TypeError or ValueError for a host function that computes something else.
     """
     attend = operator_of(
-        forward,
-        "forward",
-        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, float? scale) ->"
-        " (Tensor, Tensor)",
-        OPERATOR.about,
+        forward, "forward", "(Tensor q, Tensor k, Tensor v, float? scale) -> (Tensor, Tensor)", OPERATOR.about
     )
 
-    def gradients(
-        how, needed, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, out, lse, dout, _
+    def gradients(how, needed, q, k, v, scale, out, lse, dout, _):
+        arguments = q, k, v, out, lse, dout, scale
+        return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None
+
+    operator = paired(attend, OPERATOR, gradients)
+
+    def scaled_dot_product_attention(
+        query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
     ):
-        arguments = q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale
-        return *getattr(OPERATOR, how)(*arguments, *OPERATOR.picks), None, None, None, None, None
+        check_arguments(query, key, attn_mask, dropout_p, is_causal, enable_gqa)
+        return operator(query, key, value, scale)[0]
 
-    operator = Operator(
-        f"{attend.name}_{OPERATOR.name}",
-        "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, SymInt "
-        "max_seqlen_k, float? scale) -> (Tensor, Tensor)",
-        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale: attend.run(
-            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, *attend.picks
-        ),
-        lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale: attend.fake(
-            q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, *attend.picks
-        ),
-        gradients,
-    )
-
-    def flash_attn_varlen_func(
-        q,
-        k,
-        v,
-        cu_seqlens_q,
-        cu_seqlens_k,
-        max_seqlen_q,
-        max_seqlen_k,
-        dropout_p=0.0,
-        softmax_scale=None,
-        causal=False,
-        window_size=(-1, -1),
-        softcap=0.0,
-        alibi_slopes=None,
-        deterministic=False,
-        return_attn_probs=False,
-        block_table=None,
-    ):
-        refuse(
-            dropout_p=dropout_p != 0.0,
-            causal=not causal,
-            window_size=tuple(window_size) != (-1, -1),
-            softcap=softcap != 0.0,
-            alibi_slopes=alibi_slopes is not None,
-            deterministic=deterministic,
-            return_attn_probs=return_attn_probs,
-            block_table=block_table is not None,
-        )
-        return operator(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale)[0]
-
-    flash_attn_varlen_func.operator = operator
-    return flash_attn_varlen_func
+    scaled_dot_product_attention.operator = operator
+    return scaled_dot_product_attention
 
 
 hopper_attention_bwd_where.operator = OPERATOR

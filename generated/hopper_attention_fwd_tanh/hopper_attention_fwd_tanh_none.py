@@ -78,12 +78,11 @@ def modified(scores, row, key, scale):
 
     20 * tanh(score / 20) - abs(q - k) / 64
 
-
     `row` and `key` are the tile's first.
     """
-    q = (row + tl.arange(0, scores.shape[0])[:, None]).to(tl.float32)
-    k = (key + tl.arange(0, scores.shape[1])[None, :]).to(tl.float32)
-    apart = k - q
+    queries = row + tl.arange(0, scores.shape[0])[:, None]
+    keys = key + tl.arange(0, scores.shape[1])[None, :]
+    apart = (keys - queries).to(tl.float32)  # k - q
     score = scores * scale
     return 28.85390081777927 * tanh(0.05 * score) - 0.022542110013890053 * tl.abs(apart)
 
@@ -135,16 +134,16 @@ def hopper_attention_fwd_tanh_none_kernel(
     tl.static_assert(BLOCK_M // 2 == 64, "a warpgroup's wgmma has 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    q_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(q_desc), Q_STAGES * 2)
+    q_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(q_desc), Q_STAGES * 2)
     q_full = tlx.alloc_barriers(Q_STAGES * 2, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES * 2, num_warps=4, num_arrivals=1)  # by mma
-    k_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(k_desc), KV_STAGES)
+    k_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(k_desc), KV_STAGES)
     k_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     k_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
+    v_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
+    o_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
 
@@ -161,7 +160,7 @@ def hopper_attention_fwd_tanh_none_kernel(
                 for replica in tl.static_range(2):
                     bank = replica * Q_STAGES + q_slot
                     tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 128 * 2)
+                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 64 * 2)
                     tlx.async_descriptor_load(
                         q_desc, q_tiles[bank], [batch, head, row + replica * (BLOCK_M // 2), 0], q_full[bank]
                     )
@@ -169,7 +168,7 @@ def hopper_attention_fwd_tanh_none_kernel(
                 # K is a tile ahead of V.
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2)
                 tlx.async_descriptor_load(
                     k_desc, k_tiles[k_slot], [batch, kv_head, (end - 1) * BLOCK_N, 0], k_full[k_slot]
                 )
@@ -177,20 +176,20 @@ def hopper_attention_fwd_tanh_none_kernel(
                 for tile in range(end - 2, -1, -1):
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2)
                     tlx.async_descriptor_load(
                         k_desc, k_tiles[k_slot], [batch, kv_head, tile * BLOCK_N, 0], k_full[k_slot]
                     )
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
+                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2)
                     tlx.async_descriptor_load(
                         v_desc, v_tiles[v_slot], [batch, kv_head, (tile + 1) * BLOCK_N, 0], v_full[v_slot]
                     )
                     count += 1
                 v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                 tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
+                tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2)
                 tlx.async_descriptor_load(v_desc, v_tiles[v_slot], [batch, kv_head, 0, 0], v_full[v_slot])
 
         # MMA: scores, softmax and product with V, each replica for its own rows of the queries.
@@ -206,7 +205,7 @@ def hopper_attention_fwd_tanh_none_kernel(
                 row += replica * (BLOCK_M // 2)  # this replica's rows
                 m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
                 l = tl.zeros((BLOCK_M // 2,), tl.float32)
-                acc = tl.zeros((BLOCK_M // 2, 128), tl.float32)
+                acc = tl.zeros((BLOCK_M // 2, 64), tl.float32)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)
                 q_slot += replica * Q_STAGES
                 q_count += 1
@@ -267,9 +266,9 @@ def outputs(q, k, v, scale):
     """Uninitialised results, out with q's order of heads and rows."""
     batches, heads, rows, _ = q.shape
     if q.stride(1) < q.stride(2):
-        out = q.new_empty((batches, rows, heads, 128), dtype=torch.bfloat16).transpose(1, 2)
+        out = q.new_empty((batches, rows, heads, 64), dtype=torch.bfloat16).transpose(1, 2)
     else:
-        out = q.new_empty((batches, heads, rows, 128), dtype=torch.bfloat16)
+        out = q.new_empty((batches, heads, rows, 64), dtype=torch.bfloat16)
     return out, q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
@@ -291,7 +290,7 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 128 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -303,16 +302,16 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
     batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, scale)
-    check(q, "q", (batches, heads, n_q, 128), (torch.bfloat16,), device)
-    check(k, "k", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
-    check(v, "v", (batches, kv_heads, n_k, 128), (torch.bfloat16,), device)
+    check(q, "q", (batches, heads, n_q, 64), (torch.bfloat16,), device)
+    check(k, "k", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(v, "v", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
     if out is not None:
-        check(out, "out", (batches, heads, n_q, 128), (torch.bfloat16,), device)
+        check(out, "out", (batches, heads, n_q, 64), (torch.bfloat16,), device)
         writable(out, "out")
     if lse is not None:
         check(lse, "lse", (batches, heads, n_q), (torch.float32,), device, "contiguous")
         writable(lse, "lse")
-    scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    scale = positive(1 / math.sqrt(64) if scale is None else scale, "scale")
     config = config_of(config, CONFIGS)
     made = missing(("out", "lse"), outputs(q, k, v, scale), (out, lse))
     if not batches * heads * n_q * n_k:
@@ -331,10 +330,10 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
         hopper_attention_fwd_tanh_none_kernel,
         (min(items, sm_count(device.index)), 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 128])),
-            ("k", lambda t: describe(t, "k", [1, 1, block_n, 128])),
-            ("v", lambda t: describe(t, "v", [1, 1, block_n, 128])),
-            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 128])),
+            ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, block_n, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, block_n, 64])),
+            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 64])),
         ],
         ["lse"],
         (scale, batches, heads, kv_heads, n_q, n_k, heads // kv_heads),
@@ -383,8 +382,8 @@ OPERATOR = Operator(
         "mask": "none",
         "align": "top_left",
         "dtype": "bf16",
-        "head_dim": 128,
-        "head_dim_v": 128,
+        "head_dim": 64,
+        "head_dim_v": 64,
         "lengths": "dense",
         "softcap": False,
         "expression": "20 * tanh(score / 20) - abs(q - k) / 64",
@@ -400,11 +399,11 @@ def hopper_attention_fwd_tanh(q, k, v, *, scale=None, out=None, lse=None, config
     Every query sees every key.
     A scaled score of query q and key k becomes 20 * tanh(score / 20) - abs(q - k) / 64.
 
-    q: (B, H, Nq, 128) bfloat16; Hkv divides H. Rows are contiguous, all other strides multiples of 16 bytes.
-    k: (B, Hkv, Nk, 128) bfloat16, likewise.
-    v: (B, Hkv, Nk, 128) bfloat16, likewise.
-    scale: positive; 1 / sqrt(128) when absent.
-    out: (B, H, Nq, 128) bfloat16; allocated when absent.
+    q: (B, H, Nq, 64) bfloat16; Hkv divides H. Rows are contiguous, all other strides multiples of 16 bytes.
+    k: (B, Hkv, Nk, 64) bfloat16, likewise.
+    v: (B, Hkv, Nk, 64) bfloat16, likewise.
+    scale: positive; 1 / sqrt(64) when absent.
+    out: (B, H, Nq, 64) bfloat16; allocated when absent.
     lse: (B, H, Nq) float32: the log of the sum of exp(score) of each query; a query that sees no key has -inf, and 0 in
         out; allocated when absent.
     config: an entry of CONFIGS; picked by shape when absent.

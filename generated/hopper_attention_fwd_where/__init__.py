@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
+    from .hopper_attention_fwd_where_none import hopper_attention_fwd_where as hopper_attention_fwd_where
+    from .hopper_attention_fwd_where_none import hopper_attention_fwd_where as hopper_attention_fwd_where_none
     from .hopper_attention_fwd_where_causal import hopper_attention_fwd_where as hopper_attention_fwd_where_causal
-    from .hopper_attention_fwd_where_window import hopper_attention_fwd_where as hopper_attention_fwd_where_window
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
+    # mask.kind=none
+    "hopper_attention_fwd_where": ("hopper_attention_fwd_where_none", "hopper_attention_fwd_where"),
+    "hopper_attention_fwd_where_none": ("hopper_attention_fwd_where_none", "hopper_attention_fwd_where"),
     # mask.kind=causal
     "hopper_attention_fwd_where_causal": ("hopper_attention_fwd_where_causal", "hopper_attention_fwd_where"),
-    # mask.kind=window
-    "hopper_attention_fwd_where_window": ("hopper_attention_fwd_where_window", "hopper_attention_fwd_where"),
-    "hopper_attention_fwd_where": None,  # which of them?
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

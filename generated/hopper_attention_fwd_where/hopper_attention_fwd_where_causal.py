@@ -14,8 +14,6 @@ import torch
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
-from triton.tools.ragged_tma import create_ragged_descriptor, to_ragged_indices
-
 from ._host import (
     Call,
     Calls,
@@ -37,7 +35,6 @@ from ._host import (
     positive,
     prepared,
     sm_count,
-    whole,
     writable,
 )
 
@@ -65,13 +62,6 @@ def item_at(index, B, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
 
 
 @triton.jit
-def sequence(cu_seqlens_ptr, batch):
-    """First row and number of rows of a sequence."""
-    start = tl.load(cu_seqlens_ptr + batch)
-    return start, tl.load(cu_seqlens_ptr + batch + 1) - start
-
-
-@triton.jit
 def key_tiles(row, n_q, n_k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """Tiles of keys, from the first on, that the queries from `row` on see: one at least."""
     return tl.cdiv(max(min(n_k, row + BLOCK_M + n_k - n_q), 1), BLOCK_N)
@@ -84,28 +74,20 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def ragged(start, length, head, row):
-    """Where a tile of a sequence lies in a ragged descriptor: rows past the end of the sequence are out of bounds."""
-    x, y, z = to_ragged_indices(start, length, row)
-    return x, y, head, z, 0
-
-
-@triton.jit
 def modified(scores, row, key, n_q, n_k, scale_log2):
     """What scaled scores become, in units of log2:
 
     where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1)
 
-
     `row` and `key` are the tile's first.
     """
-    q = (row + tl.arange(0, scores.shape[0])[:, None]).to(tl.float32)
-    k = (key + tl.arange(0, scores.shape[1])[None, :]).to(tl.float32)
-    apart = k - q
+    queries = row + tl.arange(0, scores.shape[0])[:, None]
+    keys = key + tl.arange(0, scores.shape[1])[None, :]
+    apart = (keys - queries).to(tl.float32)  # k - q
     n_q = tl.cast(n_q, tl.float32)
     n_k = tl.cast(n_k, tl.float32)
-    t0 = tl.abs(apart + (n_q - n_k)) > 64.0
-    return scale_log2 * scores * tl.where(t0, 0.5, 1.0) + tl.where(t0, 0.0, -1.4426950408889634)
+    t0 = scale_log2 * scores
+    return tl.where(tl.abs(apart + (n_q - n_k)) > 64.0, 0.5 * t0, t0 - 1.4426950408889634)
 
 
 @triton.jit
@@ -137,14 +119,12 @@ def hopper_attention_fwd_where_causal_kernel(
     v_desc,
     o_desc,
     lse_ptr,
-    cu_seqlens_q_ptr,
-    cu_seqlens_k_ptr,
     scale_log2,
     B,
     H,
     H_KV,
     N_Q,
-    T_Q,
+    N_K,
     GROUP_H,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -160,16 +140,16 @@ def hopper_attention_fwd_where_causal_kernel(
     tl.static_assert(BLOCK_M // 2 == 64, "a warpgroup's wgmma has 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    q_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(q_desc), Q_STAGES * 2)
+    q_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(q_desc), Q_STAGES * 2)
     q_full = tlx.alloc_barriers(Q_STAGES * 2, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES * 2, num_warps=4, num_arrivals=1)  # by mma
-    k_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(k_desc), KV_STAGES)
+    k_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(k_desc), KV_STAGES)
     k_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     k_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
+    v_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
+    o_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
 
@@ -180,49 +160,43 @@ def hopper_attention_fwd_where_causal_kernel(
             count = 0
             for index in range(tl.program_id(0), num_items, step):
                 batch, head, row = item_at(index, B, H, N_Q, GROUP_H, BLOCK_M)
-                q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
-                k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                if row < n_q:
-                    end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
-                    q_slot, q_phase = ring_slot(q_count, Q_STAGES)
-                    q_count += 1
-                    for replica in tl.static_range(2):
-                        bank = replica * Q_STAGES + q_slot
-                        tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 128 * 2)
-                        tlx.async_descriptor_load(
-                            q_desc,
-                            q_tiles[bank],
-                            ragged(q_start, n_q, head, row + replica * (BLOCK_M // 2)),
-                            q_full[bank],
-                        )
-                    kv_head = head // (H // H_KV)
-                    # K is a tile ahead of V.
+                end = key_tiles(row, N_Q, N_K, BLOCK_M, BLOCK_N)
+                q_slot, q_phase = ring_slot(q_count, Q_STAGES)
+                q_count += 1
+                for replica in tl.static_range(2):
+                    bank = replica * Q_STAGES + q_slot
+                    tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
+                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 64 * 2)
+                    tlx.async_descriptor_load(
+                        q_desc, q_tiles[bank], [batch, head, row + replica * (BLOCK_M // 2), 0], q_full[bank]
+                    )
+                kv_head = head // (H // H_KV)
+                # K is a tile ahead of V.
+                k_slot, k_phase = ring_slot(count, KV_STAGES)
+                tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2)
+                tlx.async_descriptor_load(
+                    k_desc, k_tiles[k_slot], [batch, kv_head, (end - 1) * BLOCK_N, 0], k_full[k_slot]
+                )
+                count += 1
+                for tile in range(end - 2, -1, -1):
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2)
                     tlx.async_descriptor_load(
-                        k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, (end - 1) * BLOCK_N), k_full[k_slot]
+                        k_desc, k_tiles[k_slot], [batch, kv_head, tile * BLOCK_N, 0], k_full[k_slot]
                     )
-                    count += 1
-                    for tile in range(end - 2, -1, -1):
-                        k_slot, k_phase = ring_slot(count, KV_STAGES)
-                        tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
-                        tlx.async_descriptor_load(
-                            k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, tile * BLOCK_N), k_full[k_slot]
-                        )
-                        v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                        tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
-                        tlx.async_descriptor_load(
-                            v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, (tile + 1) * BLOCK_N), v_full[v_slot]
-                        )
-                        count += 1
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
-                    tlx.async_descriptor_load(v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, 0), v_full[v_slot])
+                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2)
+                    tlx.async_descriptor_load(
+                        v_desc, v_tiles[v_slot], [batch, kv_head, (tile + 1) * BLOCK_N, 0], v_full[v_slot]
+                    )
+                    count += 1
+                v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2)
+                tlx.async_descriptor_load(v_desc, v_tiles[v_slot], [batch, kv_head, 0, 0], v_full[v_slot])
 
         # MMA: scores, softmax and product with V, each replica for its own rows of the queries.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -233,93 +207,93 @@ def hopper_attention_fwd_where_causal_kernel(
             count = 0
             for index in range(tl.program_id(0), num_items, step):
                 batch, head, row = item_at(index, B, H, N_Q, GROUP_H, BLOCK_M)
-                q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
-                k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                if row < n_q:
-                    end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
-                    row += replica * (BLOCK_M // 2)  # this replica's rows
-                    m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
-                    l = tl.zeros((BLOCK_M // 2,), tl.float32)
-                    acc = tl.zeros((BLOCK_M // 2, 128), tl.float32)
-                    q_slot, q_phase = ring_slot(q_count, Q_STAGES)
-                    q_slot += replica * Q_STAGES
-                    q_count += 1
-                    tlx.barrier_wait(q_full[q_slot], q_phase)
-                    k_slot, k_phase = ring_slot(count, KV_STAGES)
-                    tlx.barrier_wait(k_full[k_slot], k_phase)
-                    # Its turn: the other replica has issued its wgmmas and is at its softmax.
-                    tlx.named_barrier_wait(4 + replica, 256)
-                    scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
-                    # Issued: the other replica's turn.
-                    tlx.named_barrier_arrive(5 - replica, 256)
-                    scores = tlx.async_dot_wait(0, scores)
-                    tlx.barrier_arrive(k_empty[k_slot])  # release
-                    scores = modified(scores, row, (end - 1) * BLOCK_N, n_q, n_k, scale_log2)
-                    scores = visible(scores, row, (end - 1) * BLOCK_N, n_q, n_k)
-                    p, m, l, _ = softmax(scores, m, l)
-                    p = p.to(tlx.dtype_of(v_desc))
-                    count += 1
-                    # From the last tile to the first: those that the diagonal cuts, then whole ones.
-                    stops = (min(max(min(n_k, row + 1 + n_k - n_q), 0) // BLOCK_N, end - 1), 0)
-                    start = end - 1
-                    for part in tl.static_range(2):
-                        for tile in range(start - 1, stops[part] - 1, -1):
-                            k_slot, k_phase = ring_slot(count, KV_STAGES)
-                            tlx.barrier_wait(k_full[k_slot], k_phase)
-                            # Its turn: the other replica has issued its wgmmas and is at its softmax.
-                            tlx.named_barrier_wait(4 + replica, 256)
-                            scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
-                            v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                            tlx.barrier_wait(v_full[v_slot], v_phase)
-                            acc = tlx.async_dot(p, v_tiles[v_slot], acc)
-                            # Issued: the other replica's turn.
-                            tlx.named_barrier_arrive(5 - replica, 256)
-                            scores = tlx.async_dot_wait(1, scores)
-                            tlx.barrier_arrive(k_empty[k_slot])  # release
-                            scores = modified(scores, row, tile * BLOCK_N, n_q, n_k, scale_log2)
-                            if part == 0:
-                                scores = visible(scores, row, tile * BLOCK_N, n_q, n_k)
-                            p, m, l, alpha = softmax(scores, m, l)
-                            acc = tlx.async_dot_wait(0, acc)
-                            tlx.barrier_arrive(v_empty[v_slot])  # release
-                            acc = acc * alpha[:, None]
-                            p = p.to(tlx.dtype_of(v_desc))
-                            count += 1
-                        start = stops[part]
-                    tlx.barrier_arrive(q_empty[q_slot])  # release
-                    v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                    tlx.barrier_wait(v_full[v_slot], v_phase)
-                    acc = tlx.async_dot(p, v_tiles[v_slot], acc)
-                    acc = tlx.async_dot_wait(0, acc)
-                    tlx.barrier_arrive(v_empty[v_slot])  # release
+                end = key_tiles(row, N_Q, N_K, BLOCK_M, BLOCK_N)
+                row += replica * (BLOCK_M // 2)  # this replica's rows
+                m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
+                l = tl.zeros((BLOCK_M // 2,), tl.float32)
+                acc = tl.zeros((BLOCK_M // 2, 64), tl.float32)
+                q_slot, q_phase = ring_slot(q_count, Q_STAGES)
+                q_slot += replica * Q_STAGES
+                q_count += 1
+                tlx.barrier_wait(q_full[q_slot], q_phase)
+                k_slot, k_phase = ring_slot(count, KV_STAGES)
+                tlx.barrier_wait(k_full[k_slot], k_phase)
+                # Its turn: the other replica has issued its wgmmas and is at its softmax.
+                tlx.named_barrier_wait(4 + replica, 256)
+                scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
+                # Issued: the other replica's turn.
+                tlx.named_barrier_arrive(5 - replica, 256)
+                scores = tlx.async_dot_wait(0, scores)
+                tlx.barrier_arrive(k_empty[k_slot])  # release
+                scores = modified(scores, row, (end - 1) * BLOCK_N, N_Q, N_K, scale_log2)
+                scores = visible(scores, row, (end - 1) * BLOCK_N, N_Q, N_K)
+                p, m, l, _ = softmax(scores, m, l)
+                p = p.to(tlx.dtype_of(v_desc))
+                count += 1
+                # From the last tile to the first: those that the diagonal cuts, then whole ones.
+                stops = (min(max(min(N_K, row + 1 + N_K - N_Q), 0) // BLOCK_N, end - 1), 0)
+                start = end - 1
+                for part in tl.static_range(2):
+                    for tile in range(start - 1, stops[part] - 1, -1):
+                        k_slot, k_phase = ring_slot(count, KV_STAGES)
+                        tlx.barrier_wait(k_full[k_slot], k_phase)
+                        # Its turn: the other replica has issued its wgmmas and is at its softmax.
+                        tlx.named_barrier_wait(4 + replica, 256)
+                        scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
+                        v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                        tlx.barrier_wait(v_full[v_slot], v_phase)
+                        acc = tlx.async_dot(p, v_tiles[v_slot], acc)
+                        # Issued: the other replica's turn.
+                        tlx.named_barrier_arrive(5 - replica, 256)
+                        scores = tlx.async_dot_wait(1, scores)
+                        tlx.barrier_arrive(k_empty[k_slot])  # release
+                        scores = modified(scores, row, tile * BLOCK_N, N_Q, N_K, scale_log2)
+                        if part == 0:
+                            scores = visible(scores, row, tile * BLOCK_N, N_Q, N_K)
+                        p, m, l, alpha = softmax(scores, m, l)
+                        acc = tlx.async_dot_wait(0, acc)
+                        tlx.barrier_arrive(v_empty[v_slot])  # release
+                        acc = acc * alpha[:, None]
+                        p = p.to(tlx.dtype_of(v_desc))
+                        count += 1
+                    start = stops[part]
+                tlx.barrier_arrive(q_empty[q_slot])  # release
+                v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                tlx.barrier_wait(v_full[v_slot], v_phase)
+                acc = tlx.async_dot(p, v_tiles[v_slot], acc)
+                acc = tlx.async_dot_wait(0, acc)
+                tlx.barrier_arrive(v_empty[v_slot])  # release
 
-                    acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)[:, None]
-                    tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
-                    tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(o_desc, o_tiles[replica], ragged(q_start, n_q, head, row))
-                    rows = row + tl.arange(0, BLOCK_M // 2)
-                    lse_ptrs = lse_ptr + head.to(tl.int64) * T_Q + q_start + rows
-                    tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < n_q)
+                acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)[:, None]
+                tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
+                tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
+                tlx.fence("async_shared")  # the TMA engine sees the stores
+                tlx.async_descriptor_store(o_desc, o_tiles[replica], [batch, head, row, 0])
+                rows = row + tl.arange(0, BLOCK_M // 2)
+                lse_ptrs = lse_ptr + (batch * H + head).to(tl.int64) * N_Q + rows
+                tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < N_Q)
             tlx.async_descriptor_store_wait(0)
 
 
-def outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
-    """Uninitialised results."""
-    out = q.new_empty((*q.shape[:2], 128), dtype=torch.bfloat16)
-    return out, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+def outputs(q, k, v, scale):
+    """Uninitialised results, out with q's order of heads and rows."""
+    batches, heads, rows, _ = q.shape
+    if q.stride(1) < q.stride(2):
+        out = q.new_empty((batches, rows, heads, 64), dtype=torch.bfloat16).transpose(1, 2)
+    else:
+        out = q.new_empty((batches, heads, rows, 64), dtype=torch.bfloat16)
+    return out, q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
-def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale):
+def shape_of(q, k, v, scale):
     """Batch entries, heads of q, of k and v, queries and keys. Raises TypeError or ValueError."""
     on_cuda(q, "q")
-    if q.dim() != 3 or k.dim() != 3 or v.dim() != 3:
-        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}: expected (T, H, D)")
+    if q.dim() != 4 or k.dim() != 4 or v.dim() != 4:
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}: expected (B, H, N, D)")
     heads, kv_heads = q.shape[1], k.shape[1]
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
-    batches = cu_seqlens_q.numel() - 1
-    return batches, heads, kv_heads, whole(max_seqlen_q, "max_seqlen_q"), triton.cdiv(len(k), max(batches, 1))
+    return q.shape[0], heads, kv_heads, q.shape[2], k.shape[2]
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -329,7 +303,7 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 128 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -337,43 +311,31 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
-def describe_ragged(tensor, name, box):
-    """A TMA descriptor of (T, H, D) whose copies end where a sequence does.
-
-    Raises ValueError as describe does.
-    """
-    plain = describe(tensor, name, box[2:])
-    by_head = tensor.as_strided(plain.shape, plain.strides).transpose(0, 1)
-    return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
-
-
 def heads_together(n_k, heads, kv_heads):
     """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
+    return max(1, 2**25 // (n_k * 256)) * (heads // kv_heads)
 
 
-def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config, outputs=outputs):
+def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
-    batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale)
-    check(q, "q", (len(q), heads, 128), (torch.bfloat16,), device)
-    check(k, "k", (len(k), kv_heads, 128), (torch.bfloat16,), device)
-    check(v, "v", (len(k), kv_heads, 128), (torch.bfloat16,), device)
-    check(cu_seqlens_q, "cu_seqlens_q", (batches + 1,), (torch.int32,), device, "contiguous")
-    check(cu_seqlens_k, "cu_seqlens_k", (batches + 1,), (torch.int32,), device, "contiguous")
+    batches, heads, kv_heads, n_q, n_k = shape_of(q, k, v, scale)
+    check(q, "q", (batches, heads, n_q, 64), (torch.bfloat16,), device)
+    check(k, "k", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
+    check(v, "v", (batches, kv_heads, n_k, 64), (torch.bfloat16,), device)
     if out is not None:
-        check(out, "out", (len(q), heads, 128), (torch.bfloat16,), device)
+        check(out, "out", (batches, heads, n_q, 64), (torch.bfloat16,), device)
         writable(out, "out")
     if lse is not None:
-        check(lse, "lse", (heads, len(q)), (torch.float32,), device, "contiguous")
+        check(lse, "lse", (batches, heads, n_q), (torch.float32,), device, "contiguous")
         writable(lse, "lse")
-    scale = positive(1 / math.sqrt(128) if scale is None else scale, "scale")
+    scale = positive(1 / math.sqrt(64) if scale is None else scale, "scale")
     config = config_of(config, CONFIGS)
-    made = missing(("out", "lse"), outputs(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale), (out, lse))
-    if not len(q) * heads * len(k):
+    made = missing(("out", "lse"), outputs(q, k, v, scale), (out, lse))
+    if not batches * heads * n_q * n_k:
         return Call(
             device,
-            ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "out", "lse"),
+            ("q", "k", "v", "out", "lse"),
             ("out", "lse"),
             made,
             [],
@@ -386,37 +348,26 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, 
         hopper_attention_fwd_where_causal_kernel,
         (min(items, sm_count(device.index)), 1, 1),
         [
-            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, block_m // 2, 128])),
-            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 128])),
-            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 128])),
-            ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 128])),
+            ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, block_n, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, block_n, 64])),
+            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 64])),
         ],
-        ["lse", "cu_seqlens_q", "cu_seqlens_k"],
-        (scale * math.log2(math.e), batches, heads, kv_heads, n_q, q.shape[0], heads_together(n_k, heads, kv_heads)),
+        ["lse"],
+        (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_k, heads, kv_heads)),
         config.all_kwargs(),
     )
-    return Call(
-        device,
-        ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "out", "lse"),
-        ("out", "lse"),
-        made,
-        [kernel],
-        owner=config,
-    )
+    return Call(device, ("q", "k", "v", "out", "lse"), ("out", "lse"), made, [kernel], owner=config)
 
 
 CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 
-def run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config):
+def run(q, k, v, scale, out, lse, config):
     """Launches what `prepare` says of arguments like these."""
     alike, numbers, call = CALLS.latest
     try:
-        if (
-            out is lse is config is None
-            and alike(q, k, v, cu_seqlens_q, cu_seqlens_k)
-            and numbers == (max_seqlen_q, scale)
-        ):
+        if out is lse is config is None and alike(q, k, v) and numbers == (scale,):
             key = None
         else:
             key = (
@@ -424,51 +375,34 @@ def run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, conf
                 layout(q),
                 layout(k),
                 layout(v),
-                layout(cu_seqlens_q),
-                layout(cu_seqlens_k),
-                max_seqlen_q,
                 scale,
                 out is None or layout(out),
                 lse is None or layout(lse),
             )
             call = CALLS.get(key)
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
-        # says what is wrong with it
-        prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config)
+        prepare(q, k, v, scale, out, lse, config)  # says what is wrong with it
         raise
     if call is None:
-        tensors = {
-            "q": q,
-            "k": k,
-            "v": v,
-            "cu_seqlens_q": cu_seqlens_q,
-            "cu_seqlens_k": cu_seqlens_k,
-            "out": out,
-            "lse": lse,
-        }
-        call = keep(CALLS, key, prepared(prepare, tensors, max_seqlen_q=max_seqlen_q, scale=scale, config=config))
+        tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse}
+        call = keep(CALLS, key, prepared(prepare, tensors, scale=scale, config=config))
     elif key and out is lse is config is None:
-        CALLS.found(call, (max_seqlen_q, scale), q, k, v, cu_seqlens_q, cu_seqlens_k)
-    return call(q, k, v, cu_seqlens_q, cu_seqlens_k, out, lse)
+        CALLS.found(call, (scale,), q, k, v)
+    return call(q, k, v, out, lse)
 
 
 OPERATOR = Operator(
     "hopper_attention_fwd_where_causal",
-    "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor cu_seqlens_k, SymInt max_seqlen_q, float? scale, "
-    "int config) -> (Tensor, Tensor)",
-    lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, config: run(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, None, None, CONFIGS[config] if config >= 0 else None
-    ),
-    lambda q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, config: outputs(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale
-    ),
+    "(Tensor q, Tensor k, Tensor v, float? scale, int config) -> (Tensor, Tensor)",
+    lambda q, k, v, scale, config: run(q, k, v, scale, None, None, CONFIGS[config] if config >= 0 else None),
+    lambda q, k, v, scale, config: outputs(q, k, v, scale),
     about={
         "mask": "causal",
         "align": "bottom_right",
         "dtype": "bf16",
-        "head_dim": 128,
-        "head_dim_v": 128,
-        "lengths": "packed",
+        "head_dim": 64,
+        "head_dim_v": 64,
+        "lengths": "dense",
         "softcap": False,
         "expression": "where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1)",
         "sink": False,
@@ -477,23 +411,18 @@ OPERATOR = Operator(
 )
 
 
-def hopper_attention_fwd_where(
-    q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, *, scale=None, out=None, lse=None, config=None
-):
+def hopper_attention_fwd_where(q, k, v, *, scale=None, out=None, lse=None, config=None):
     """softmax(scale * q @ k.T) @ v for each head, in fp32, then rounded to bfloat16.
 
     Query i sees the keys up to i + Nk - Nq.
     A scaled score of query q and key k becomes where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1).
 
-    q: (Tq, H, 128) bfloat16, sequences end to end; Hkv divides H. Rows are contiguous, all other strides multiples of
-        16 bytes.
-    k: (Tk, Hkv, 128) bfloat16, likewise.
-    v: (Tk, Hkv, 128) bfloat16, likewise.
-    cu_seqlens_q: (B + 1,) int32 on the device, where each sequence begins and the last one ends; of k likewise.
-    max_seqlen_q: the length of the longest sequence of q, or more.
-    scale: positive; 1 / sqrt(128) when absent.
-    out: (Tq, H, 128) bfloat16; allocated when absent.
-    lse: (H, Tq) float32: the log of the sum of exp(score) of each query; a query that sees no key has -inf, and 0 in
+    q: (B, H, Nq, 64) bfloat16; Hkv divides H. Rows are contiguous, all other strides multiples of 16 bytes.
+    k: (B, Hkv, Nk, 64) bfloat16, likewise.
+    v: (B, Hkv, Nk, 64) bfloat16, likewise.
+    scale: positive; 1 / sqrt(64) when absent.
+    out: (B, H, Nq, 64) bfloat16; allocated when absent.
+    lse: (B, H, Nq) float32: the log of the sum of exp(score) of each query; a query that sees no key has -inf, and 0 in
         out; allocated when absent.
     config: an entry of CONFIGS; picked by shape when absent.
 
@@ -505,23 +434,18 @@ def hopper_attention_fwd_where(
             q.requires_grad
             or k.requires_grad
             or v.requires_grad
-            or cu_seqlens_q.requires_grad
-            or cu_seqlens_k.requires_grad
             or (out is not None and out.requires_grad)
             or (lse is not None and lse.requires_grad)
         ) and is_grad_enabled()
     except AttributeError:
-        raise no_tensor(
-            {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k},
-            {"out": out, "lse": lse},
-        ) from None
+        raise no_tensor({"q": q, "k": k, "v": v}, {"out": out, "lse": lse}) from None
     if differentiated or is_compiling():
         if out is not None:
             raise ValueError("out: not under torch.compile or autograd, which allocate it; nor may it require grad")
         if lse is not None:
             raise ValueError("lse: not under torch.compile or autograd, which allocate it; nor may it require grad")
-        return OPERATOR(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, index_of(config, CONFIGS))
-    return run(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config)
+        return OPERATOR(q, k, v, scale, index_of(config, CONFIGS))
+    return run(q, k, v, scale, out, lse, config)
 
 
 hopper_attention_fwd_where.operator = OPERATOR

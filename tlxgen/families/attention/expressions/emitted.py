@@ -42,6 +42,11 @@ def lines(results: Sequence[Expr]) -> tuple[str, ...]:
     return (*made, f"return {', '.join(printer.text(value.subs(constants)) for value in reduced)}")
 
 
+def is_flat(of: Expr) -> bool:
+    """Whether an expression is one number for a tile."""
+    return _Printer().rank(of) < ROW
+
+
 def _names() -> Iterator[str]:
     return (f"t{i}" for i in itertools.count())
 

@@ -18,7 +18,7 @@ class Modified:
     """How scores are modified before they are weighed: scaled scores to exponents of two.
 
     `code` are statements that return the exponents; `sloped` those that return the derivative by the scaled score, too,
-    which `steep` says is not one. `uses` has the names that either reads.
+    which `steep` says is not one, and `flat` that it is one number for a tile. `uses` has the names that either reads.
     """
 
     text: str
@@ -27,6 +27,7 @@ class Modified:
     code: tuple[str, ...]
     sloped: tuple[str, ...]
     steep: bool
+    flat: bool
 
     @property
     def by_tanh(self) -> bool:
@@ -64,6 +65,7 @@ def modified(text: str) -> Modified:
         code=emitted.lines(both[:1]),
         sloped=emitted.lines(both) if steep else (),
         steep=steep,
+        flat=emitted.is_flat(made.slope),
     )
 
 

@@ -91,10 +91,10 @@ class Symbolic:
 def symbolic(parsed: Parsed) -> Symbolic:
     """The expression, simplified as sympy does by itself, and its derivative."""
     found = _apart(_Converter(parsed).of(parsed.body))
-    if parts := _affine(found):
-        slope, rest = parts
-        return Symbolic(slope * SCORES * SCALE_LOG2 + times(LOG2_E, rest), slope)
-    return Symbolic(times(LOG2_E, found), found.diff(SCORE))
+    slope = _affine(found)
+    if slope is None:
+        return Symbolic(times(LOG2_E, found), found.diff(SCORE))
+    return Symbolic(_in_log2(found), slope)
 
 
 def times(factor: Expr, of: Expr) -> Expr:
@@ -112,26 +112,37 @@ def _apart(found: Expr) -> Expr:
     return found if by_distance.has(Q) else by_distance
 
 
-def _affine(of: Expr) -> tuple[Expr, Expr] | None:
-    """Factor and rest of an expression that is a multiple of the score and a rest; None if it is not."""
+def _affine(of: Expr) -> Expr | None:
+    """The factor of the score, if the expression is a multiple of it and a rest; else None."""
     if not of.has(SCORE):
-        return sympy.S.Zero, of
+        return sympy.S.Zero
     if of == SCORE:
-        return sympy.S.One, sympy.S.Zero
+        return sympy.S.One
     if of.is_Add:
-        parts = [_affine(term) for term in of.args]
-        if None in parts:
-            return None
-        return sympy.Add(*[p[0] for p in parts if p]), sympy.Add(*[p[1] for p in parts if p])
+        factors = [_affine(term) for term in of.args]
+        return None if None in factors else sympy.Add(*factors)
     if of.is_Mul:
-        inside = [x for x in of.args if x.has(SCORE)]
-        parts_of = _affine(inside[0]) if len(inside) == 1 else None
-        others = sympy.Mul(*[x for x in of.args if not x.has(SCORE)])
-        return (others * parts_of[0], others * parts_of[1]) if parts_of else None
+        others, inside = of.as_independent(SCORE)
+        factor = None if inside.is_Mul else _affine(inside)
+        return None if factor is None else others * factor
     if isinstance(of, Where) and not of.args[0].has(SCORE):
         yes, no = _affine(of.args[1]), _affine(of.args[2])
-        return (Where(of.args[0], yes[0], no[0]), Where(of.args[0], yes[1], no[1])) if yes and no else None
+        return None if yes is None or no is None else Where(of.args[0], yes, no)
     return None
+
+
+def _in_log2(of: Expr) -> Expr:
+    """An affine expression in units of log2, of which the score as it is multiplied has them by its own factor."""
+    if not of.has(SCORE):
+        return times(LOG2_E, of)
+    if of == SCORE:
+        return SCORES * SCALE_LOG2
+    if of.is_Mul:
+        others, inside = of.as_independent(SCORE)
+        return others * _in_log2(inside)
+    parts = of.args if of.is_Add else of.args[1:]
+    made = [_in_log2(part) for part in parts]
+    return sympy.Add(*made) if of.is_Add else Where(of.args[0], *made)
 
 
 class _Converter:
