@@ -45,7 +45,7 @@ def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
 
 def _unknown(spec: SoftmaxBackwardSpec) -> bool:
     """Whether scores have what torch's kernels do not."""
-    return spec.softmax.softcap or bool(spec.weights.get("sink"))
+    return spec.softmax.softcap or bool(spec.softmax.expression) or bool(spec.weights.get("sink"))
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:
