@@ -79,14 +79,19 @@ def test_a_fault_is_shown_at_its_column(axis: bool, tmp_path: Path) -> None:
     with pytest.raises(SpecErrors) as found:
         families.load("attention_fwd").kernels(load(path))
     (error,) = found.value.errors
-    assert error.exit_code == 2 and error.location and (error.location.line, error.location.column) == (
-        4,
-        key.index("slop") + 1,
+    assert (
+        error.exit_code == 2
+        and error.location
+        and (error.location.line, error.location.column)
+        == (
+            4,
+            key.index("slop") + 1,
+        )
     )
 
 
 def evaluated(text: str, score: Any, **places: float) -> tuple[Any, Any]:
-    """What the device code of an expression returns, executed in float64: the value, no longer in log2, and the slope."""
+    """What an expression's device code returns, executed in float64: the value, no longer in log2, and the slope."""
     made = modified(text)
     n_q, n_k = score.shape
     q, k = torch.arange(n_q).double()[:, None], torch.arange(n_k).double()[None, :]
@@ -105,10 +110,14 @@ def wide(x: Any) -> Any:
     return x if isinstance(x, torch.Tensor) else torch.tensor(float(x), dtype=torch.float64)
 
 
+def of_wide(function: Any) -> Any:
+    return lambda *arguments: function(*map(wide, arguments))
+
+
 def device() -> Any:
     """Those functions of tl that device code calls."""
     names = ("abs", "exp", "exp2", "log", "log2", "maximum", "minimum", "rsqrt", "sqrt")
-    calls = {name: (lambda *x, f=getattr(torch, name): f(*map(wide, x))) for name in names}
+    calls = {name: of_wide(getattr(torch, name)) for name in names}
     return SimpleNamespace(**calls, where=lambda c, a, b: torch.where(c, wide(a), wide(b)))
 
 
@@ -187,3 +196,13 @@ def test_device_code_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(told) == 1 and "tanh" in told.pop()
+
+
+def test_expressions_on_an_axis_give_modules_with_names_of_a_bounded_length(tmp_path: Path) -> None:
+    texts = [f"score - {i} * abs(k - q) / (1 + abs(k - q) * abs(k - q) + 0.125 * head)" for i in (1, 2)]
+    path = tmp_path / "some.yaml"
+    path.write_text(
+        f"kernel: attention_fwd\nname: some\narch: sm90\nvariants: {{axes: {{softmax.expression: {texts}}}}}\n"
+    )
+    names = [s.name for s in families.load("attention_fwd").kernels(load(path)).structures]
+    assert len(set(names)) == 2 and all(len(name) <= 45 and name.isidentifier() for name in names)

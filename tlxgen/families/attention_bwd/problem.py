@@ -160,9 +160,7 @@ def _scores(
     return x.masked_fill(~seen, float("-inf")), slope
 
 
-def _modified(
-    text: str, scores: torch.Tensor, place: tuple[int, int], heads: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _modified(text: str, scores: torch.Tensor, place: tuple[int, int], heads: int) -> tuple[torch.Tensor, torch.Tensor]:
     """What an expression makes of a head's scaled scores, and its derivative by them, which is autograd's."""
     batch, head = place
     with torch.enable_grad():

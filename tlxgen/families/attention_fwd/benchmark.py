@@ -140,7 +140,8 @@ def _score_mod(text: str, heads: int, n_q: int, n_k: int) -> Callable[..., Any]:
 
 def peers(spec: AttentionSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
     """torch's kernels for O and the log-sum-exp of these arguments: FlashAttention 2, and cuDNN's where `baselines` has
-    it. None for what neither knows: softcap, expressions, sinks, fp8, other widths of V, masks that both place otherwise."""
+    it. None for what neither knows: softcap, expressions, sinks, fp8, other widths of V, masks that both place
+    otherwise."""
     *_, n, m = shape
     placed = n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right"
     known = not (spec.softmax.softcap or spec.softmax.sink) and spec.problem.dtype != "e4m3"

@@ -14,8 +14,8 @@ from tlxgen.spec import CommonSpec, SpecModel, choices
 HeadDim = Annotated[int, Field(ge=8, le=256, multiple_of=8)]
 Expression = Annotated[str, AfterValidator(expressions.checked)]
 EXPRESSION = (
-    "What a scaled score becomes before the mask, such as score - 2**-head * abs(q - k); the backward has its derivative. "
-    f"{expressions.LANGUAGE}"
+    "What a scaled score becomes before the mask, such as score - 2**-head * abs(q - k); the backward has its "
+    f"derivative. {expressions.LANGUAGE}"
 )
 Eviction = Literal["none", "evict_first", "evict_last"]
 

@@ -52,7 +52,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Parsed:
-    """A checked expression: its syntax tree, which names it uses, and the values of those of its nodes that are constant.
+    """A checked expression: its syntax tree, the names that it uses, and the values of those nodes that are constant.
 
     Two texts that differ in spaces and brackets alone have the same `canonical` text.
     """
@@ -227,7 +227,7 @@ def _arithmetic(op: ast.operator, a: Number, b: Number) -> Number:
         found = float(a) * float(b)
     else:
         found = float(a) + float(b) if isinstance(op, ast.Add) else float(a) - float(b)
-    return int(found) if whole and found.is_integer() and abs(found) < 2**53 else found
+    return int(found) if whole and float(found).is_integer() and abs(found) < 2**53 else found
 
 
 _CONSTANT: dict[str, Callable[..., Number]] = {

@@ -1,7 +1,7 @@
 """An expression as sympy has it: its derivative by the score, and whether it is affine in it. Imports sympy.
 
-Functions that have corners are functions of our own: sympy's Piecewise, Min and Max rewrite conditions, which takes long
-and changes what a person wrote.
+Functions that have corners are functions of our own: sympy's Piecewise, Min and Max rewrite conditions, which takes
+long and changes what a person wrote.
 """
 
 from __future__ import annotations
