@@ -124,11 +124,6 @@ def _bias(spec: AttentionKeys) -> list[Fault]:
             ),
             (
                 "softmax.bias",
-                spec.bias and spec.softmax.expression,
-                "the product Q K^T is added up from the bias on: an expression would see their sum as the score",
-            ),
-            (
-                "softmax.bias",
                 spec.bias and spec.problem.dtype == "e4m3",
                 "wgmma adds e4m3 up with some 14 bits, of which the bias would leave few to the products",
             ),
@@ -139,7 +134,12 @@ def _bias(spec: AttentionKeys) -> list[Fault]:
 def expression(softmax: Modifying) -> list[Fault]:
     """What an expression takes the place of."""
     within = "an expression has a cap of its own: cap * tanh(score / cap)"
-    return faults.where(("softmax.softcap", softmax.expression and softmax.softcap, within))
+    added = "the product Q K^T is added up from the bias on: an expression would see their sum as the score"
+    biased = getattr(softmax, "bias", "none") != "none"
+    return faults.where(
+        ("softmax.softcap", softmax.expression and softmax.softcap, within),
+        ("softmax.bias", softmax.expression and biased, added),
+    )
 
 
 def _blocks(spec: AttentionKeys) -> list[Fault]:
