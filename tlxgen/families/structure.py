@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from tlxgen.plan import Plan
 from tlxgen.spec import CommonSpec, DataPath
 
 Value = int | bool
+LONGEST = 40  # characters of a word in a name: an expression may be an axis value
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ def slug(path: str, value: Any) -> str:
     word = text_of(value)
     if word == "none" and last != "kind":
         return f"no_{last}"
-    return "".join(c if c.isalnum() else "_" for c in word).strip("_").lower() or f"no_{last}"
+    made = "".join(c if c.isalnum() else "_" for c in word).strip("_").lower() or f"no_{last}"
+    return made if len(made) <= LONGEST else re.sub("_+", "_", made)[:LONGEST].strip("_")
 
 
 def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from tlxgen.errors import SpecError, SpecErrors
+from tlxgen.errors import Location, SpecError, SpecErrors
 from tlxgen.spec.document import Document
+from tlxgen.spec.expression import ExpressionFault
 from tlxgen.spec.model import SpecFault, SpecModel
 from tlxgen.spec.nearest import hint, nearest
 from tlxgen.spec.paths import keys_at
@@ -38,6 +39,11 @@ class Fault:
     expected: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     counted: bool = False
+    inside: tuple[str, int] | None = None  # a text that is the value, and the place in it
+
+    def at(self, location: Location) -> Location:
+        """The place of the fault in the value that is at `location`."""
+        return location.inside(*self.inside) if self.inside else location
 
 
 def validate(document: Document, model: type[_Spec]) -> _Spec:
@@ -59,7 +65,7 @@ def collect(data: Mapping[str, Any], model: type[_Spec]) -> tuple[_Spec | None, 
 
 def located(document: Document, faults: Iterable[Fault]) -> list[SpecError]:
     """The faults as errors at their places, each once."""
-    placed = {(document.where(fault.path, key=fault.key), fault.message): None for fault in faults}
+    placed = {(fault.at(document.where(fault.path, key=fault.key)), fault.message): None for fault in faults}
     return [SpecError(message, location=location) for location, message in placed]
 
 
@@ -105,7 +111,7 @@ class _Collapse:
             message = f"unknown key {path[-1]!r}{_inside(path[:-1])}{hint(str(path[-1]), valid, noun='keys')}"
             return [Fault(path, message, key=True)]
         if kind in ("value_error", "assertion_error"):
-            return _raised(context.get("error"), path, cross=isinstance(value, Mapping))
+            return _raised(context.get("error"), path, value, cross=isinstance(value, Mapping))
         if kind == "union_tag_not_found":
             name = context["discriminator"].strip("'")
             return [Fault(path, f"missing key {name!r}{_inside(path)}", key=True, missing=(*path, name))]
@@ -127,10 +133,11 @@ def _union(members: list[list[Fault]], path: DataPath, value: Any) -> list[Fault
     return [_wrong(path, value, tuple(expected), tuple(choice for fault in here for choice in fault.choices))]
 
 
-def _raised(error: object, path: DataPath, *, cross: bool) -> list[Fault]:
+def _raised(error: object, path: DataPath, value: object, *, cross: bool) -> list[Fault]:
     if isinstance(error, SpecFault) and error.faults:
         return [Fault((*path, *below), message, key=True, cross=cross) for below, message in error.faults]
-    return [Fault(path, str(error) or "this is not valid", cross=cross)]
+    inside = (value, error.offset) if isinstance(error, ExpressionFault) and isinstance(value, str) else None
+    return [Fault(path, str(error) or "this is not valid", cross=cross, inside=inside)]
 
 
 def _expected(kind: str, context: dict[str, Any], message: str, path: DataPath, value: Any) -> Fault:

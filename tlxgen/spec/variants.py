@@ -398,7 +398,7 @@ class _Expander:
                 self.wrong.add((number, index))
                 self._add(_of_value(self.document, axis.path, index, fault))
                 return
-        self._error(fault.message, self.document.where(fault.path, key=fault.key))
+        self._error(fault.message, fault.at(self.document.where(fault.path, key=fault.key)))
 
     def _error(self, message: str, location: Location) -> None:
         self._add(SpecError(message, location=location))
@@ -461,7 +461,7 @@ def _of_value(document: Document, path: str, index: int, fault: Fault) -> SpecEr
     """The error for an invalid value of an axis."""
     inner = fault.path[len(path.split(".")) :]
     location = document.where((*_AXES, path, index, *inner), key=fault.key and bool(inner))
-    return SpecError(f"{fault.message} ({path})", location=location)
+    return SpecError(f"{fault.message} ({path})", location=fault.at(location))
 
 
 def _supplied(missing: DataPath | None, axes: Iterable[str]) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal
 
 from tlxgen.arch import DType
 
 from .activations import Activation
+from .expressions import Modified
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Weights:
     blocks: Blocks | None = None  # where the mask is asked at all
     history: History = History()  # what else of the mask of that name
     softcap: bool = False
+    modified: Modified | None = field(default=None, repr=False)  # what a spec's expression makes of scaled scores
     bias: DType | None = None  # of what is added to scaled scores
     sink: bool = False
     row: Literal["online_softmax", "activation"] = "online_softmax"  # what becomes of a row of scores
@@ -60,6 +62,16 @@ class Weights:
         What many tasks would compute alike, the compiler computes before they begin, keeps for all, and spills.
         """
         return self.tensor_memory
+
+    @property
+    def bent(self) -> bool:
+        """Whether something makes exponents of two of scores before their row is taken, and not their scale alone."""
+        return self.softcap or self.modified is not None
+
+    @property
+    def sloped(self) -> bool:
+        """Whether that has a derivative that is not one."""
+        return self.softcap or (self.modified is not None and self.modified.steep)
 
     @property
     def mask_name(self) -> str:

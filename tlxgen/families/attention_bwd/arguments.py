@@ -165,8 +165,10 @@ def _scale(facts: BackwardFacts) -> str:
 
 
 def scales(facts: Weights) -> Iterator[KernelArgument]:
-    yield scalar("scale", "scale", "fp32")
-    yield from forward.exponents(facts)
+    of_scores = tuple(forward.exponents(facts))
+    if all(a.name != "scale" for a in of_scores):
+        yield scalar("scale", "scale", "fp32")
+    yield from of_scores
 
 
 def sizes(facts: Facts, longest: Sequence[str] = ("q", "k")) -> Iterator[KernelArgument]:

@@ -50,7 +50,8 @@ def baselines(spec: SoftmaxBackwardSpec) -> Mapping[str, Baseline]:
 
 def _unknown(spec: SoftmaxBackwardSpec) -> bool:
     """Whether operands or scores have what torch's kernels do not."""
-    return spec.softmax.softcap or any(map(spec.weights.get, ("sink", "bias", "blocks"))) or spec.scaled
+    of_scores = spec.softmax.softcap or bool(spec.softmax.expression)
+    return of_scores or any(map(spec.weights.get, ("sink", "bias", "blocks"))) or spec.scaled
 
 
 def _placed_last(spec: SoftmaxBackwardSpec) -> bool:

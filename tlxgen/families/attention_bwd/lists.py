@@ -48,6 +48,8 @@ class Listed(Protocol):
     @property
     def by_columns(self) -> bool: ...
     @property
+    def modified(self) -> bool: ...
+    @property
     def queries(self) -> int: ...
     @property
     def keys(self) -> int: ...
@@ -73,6 +75,7 @@ def faults_of(spec: Listed) -> list[Fault]:
             ("mask.blocks", spec.ordered, order),
             ("mask.blocks", spec.by_columns, "above a head_dim of 128 no register is left to walk lists with"),
             ("mask.blocks", spec.apart, "one CTA walks the lists of all heads of Q: schedule.heads must be together"),
+            ("mask.blocks", spec.modified, "places of scores and a walk over lists need the same registers"),
             ("mask.blocks.m", blocks.m % spec.queries, f"{blocks.m}: a step has {spec.queries} queries"),
             ("mask.blocks.n", blocks.n % spec.keys, f"{blocks.n}: a CTA has {spec.keys} keys"),
         ),

@@ -75,6 +75,7 @@ def faults_of(spec: Spec) -> list[Fault]:
         ("problem.lengths", spec.lengths != "dense", "blocks of scales along a sequence do not end where it does"),
         ("mask.kind", spec.mask.kind == "window", "with MX scales a query sees all keys, or those up to its own"),
         ("softmax.softcap", spec.softmax.softcap, "with MX scales scores have no cap"),
+        ("softmax.expression", spec.softmax.expression, "with MX scales nothing modifies scores"),
         ("softmax.sink", spec.softmax.sink, "with MX scales rows have no sink"),
         ("cluster.n", spec.pair, "scales of two CTAs would need columns that their dQ takes: 1"),
         ("tasks.mma.order", mma.order != "dk_dq_dp", "dQ takes the place of the scales for S and dK, and then of dP"),

@@ -5,6 +5,7 @@ That of every family of the backward: a spec says which gradients it has. Import
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -14,6 +15,7 @@ import torch
 
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
+from tlxgen.families.attention.expressions.reference import modified
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
@@ -55,6 +57,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
         yield 1, 1, 1, 300, 520  # tiles of queries that several CTAs add to, under every mask
     if spec.weights["mask"] == "window":  # two heads have the narrow one: no query sees the first keys, or the last
         yield 1, 2, 2, 40, 300
+    if spec.weights["mask"] == "window" and spec.weights.get("modified"):
+        yield 1, 1, 1, 130, 300  # the wide one: tiles of which no score is hidden, or past an end
 
 
 def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
@@ -146,8 +150,8 @@ def lists(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Tens
 def attend(spec: SoftmaxBackwardSpec, t: Tensors) -> None:
     """Fills O and the log-sum-exp in, as a forward has them of the other tensors."""
     wide = plain(spec, t)
-    for of in _each_head(t, wide):
-        x, _ = _scores(spec, t, of)
+    for of, place in zip(_each_head(t, wide), _places(t), strict=True):
+        x, _ = _scores(spec, t, of, place)
         of["lse"].copy_(_log_sum(x, of))
         of["out"].copy_(_probabilities(x, of) @ of["v"].double())
 
@@ -182,6 +186,12 @@ def _kinds(t: Tensors, entry: int, head: int) -> torch.Tensor:
     return made
 
 
+def _places(t: Tensors) -> Iterator[tuple[int, int]]:
+    """The sequence or batch entry, and the head of Q, of each that `_each_head` has."""
+    batches = t["cu_seqlens_q"].numel() - 1 if "cu_seqlens_q" in t else t["q"].shape[0]
+    return itertools.product(range(batches), range(t["q"].shape[1]))
+
+
 def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> torch.Tensor:
     """What a tensor has of sequence or batch entry i and head h of Q, or g of K and V."""
     if name in BY_HEADS:
@@ -198,7 +208,7 @@ def _view(t: Tensors, x: torch.Tensor, name: str, i: int, h: int, g: int) -> tor
 
 
 def _scores(
-    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor]
+    spec: SoftmaxBackwardSpec, t: Tensors, of: Mapping[str, torch.Tensor], place: tuple[int, int]
 ) -> tuple[torch.Tensor, torch.Tensor | float]:
     """Scores (Nq, Nk) of a head, -inf where a query does not see a key, and their derivative by Q K^T."""
     q, k = of["q"].double(), of["k"].double()
@@ -212,7 +222,20 @@ def _scores(
     seen = seen_of(spec.weights, len(q), len(k), t, q.device)
     if "kinds" in of:
         seen = _in_blocks(spec, of["kinds"], seen)
+    if spec.softmax.expression:
+        x, slope = _modified(spec.softmax.expression, x, place, t["q"].shape[1])
+        slope = (scale * slope).masked_fill(~seen, 0.0)
     return x.masked_fill(~seen, float("-inf")), slope
+
+
+def _modified(text: str, scores: torch.Tensor, place: tuple[int, int], heads: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What an expression makes of a head's scaled scores, and its derivative by them, which is autograd's."""
+    batch, head = place
+    with torch.enable_grad():
+        x = scores.detach().requires_grad_()
+        made = modified(text, x, head=head, batch=batch, heads=heads)
+        (slope,) = torch.autograd.grad(made.sum(), x)
+    return made.detach(), slope
 
 
 def _in_blocks(spec: SoftmaxBackwardSpec, kinds: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
@@ -286,11 +309,11 @@ def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> 
     terms: Tensors = {name: torch.zeros_like(grads[name]) for name in ("dq", "dk", "dsink", "dbias") if name in grads}
     doubts: Tensors = {name: torch.zeros_like(x) for name, x in terms.items()}
     sums_of = (_each_head(t, x) for x in (t, grads, terms, doubts))
-    for of, made, parts, doubt in zip(*sums_of, strict=True):
+    for of, made, parts, doubt, place in zip(*sums_of, _places(t), strict=True):
         q, k, v, do = (of[name].double() for name in ("q", "k", "v", "dout"))
         # Quantised along the sequence, where the sums over it ask for that.
         q_sum, k_sum, do_sum = (of.get(f"{name}_columns", of[name]).double() for name in ("q", "k", "dout"))
-        x, slope = _scores(spec, t, of)
+        x, slope = _scores(spec, t, of, place)
         p = _probabilities(x, of)
         term = p * (do @ v.T)
         if "sink" in of:

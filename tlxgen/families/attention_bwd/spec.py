@@ -9,8 +9,10 @@ from pydantic import Field, model_validator
 
 from tlxgen.arch import DTYPES
 from tlxgen.families import kit
-from tlxgen.families.attention import weights
+from tlxgen.families.attention import expressions, weights
 from tlxgen.families.attention.common import columns_of
+from tlxgen.families.attention_fwd.faults import expression as expression_faults
+from tlxgen.families.attention_fwd.keys import EXPRESSION, Expression
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
@@ -116,6 +118,7 @@ class Softmax(SpecModel):
     softcap: bool = Field(
         False, description="Scores x have become cap * tanh(x / cap) in the forward; cap is an argument."
     )
+    expression: Expression | None = Field(None, description=f"The forward's. {EXPRESSION}")
 
 
 class SinkSoftmax(Softmax):
@@ -299,7 +302,7 @@ class SoftmaxBackwardSpec(BackwardSpec):
     def weights(self) -> dict[str, Any]:
         mask = self.mask
         made = {"mask": mask.kind, "bottom_right": mask.align == "bottom_right" and mask.kind != "none"}
-        return made | {"softcap": self.softmax.softcap}
+        return made | {"softcap": self.softmax.softcap} | expressions.facts(self.softmax.expression)
 
 
 class KeysSpec(BackwardSpec):
@@ -415,7 +418,9 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
 
     archs = ("sm90", "sm100")
     # with e4m3, and with it alone, there are scales
-    in_source = frozenset({"schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias"})
+    in_source = frozenset(
+        {"schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias", "softmax.expression"}
+    )
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and results.")
@@ -436,6 +441,11 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     def blocks(self) -> Blocks | None:
         """Extents of the blocks that lists name."""
         return self.mask.blocks
+
+    @property
+    def modified(self) -> bool:
+        """Whether an expression takes the place of scores."""
+        return bool(self.softmax.expression)
 
     @property
     def is_listed(self) -> bool:
@@ -512,8 +522,9 @@ SM100_D128_PAIR: Mapping[str, Any] = {"rings": {"q": {"stages": 1}}}
 
 
 def faults_of(spec: BackwardSpec, registers: int | None, *archs: str) -> list[Fault]:
-    """What is wrong with target, names and registers, for a family of the backward."""
+    """What is wrong with target, names, registers and scores, for a family of the backward."""
     return [
+        *(expression_faults(spec.softmax) if isinstance(spec, SoftmaxBackwardSpec) else ()),
         *kit.faults.target(spec, *(archs or ("sm90",))),
         *kit.faults.name(spec),
         *kit.faults.guards(spec),

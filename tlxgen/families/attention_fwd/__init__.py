@@ -26,6 +26,7 @@ class AttentionFwd(Family):
         "problem",
         "mask",
         "softmax.softcap",
+        "softmax.expression",
         "softmax.bias",
         "softmax.sink",
         "softmax.lse",

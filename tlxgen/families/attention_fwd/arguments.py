@@ -94,6 +94,8 @@ def exponents(facts: Weights) -> Iterator[KernelArgument]:
     if facts.softcap:
         yield scalar("cap", f"softcap * {LOG2_E}", "fp32")
         yield scalar("scale_log2", f"2 * scale / softcap * {LOG2_E}", "fp32")
+    elif facts.modified and facts.modified.unit == "scale":
+        yield scalar("scale", "scale", "fp32")
     else:
         yield scalar("scale_log2", f"scale * {LOG2_E}", "fp32")
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.attention.drawn import drawn as drawn
+from tlxgen.families.attention.expressions.reference import function
 from tlxgen.families.attention.inputs import Shape
 
 from .problem import Tensors, keys_last, seen_of
@@ -52,9 +53,11 @@ def dense(tensors: Tensors) -> Tensors:
 def baselines(spec: AttentionSpec) -> Mapping[str, Baseline]:
     """torch's kernels, the first of which ratios refer to, where they have all that the spec asks for:
     scaled_dot_product_attention by cuDNN and by FlashAttention 2, or, with a bias, by cuDNN and CUTLASS; flex_attention
-    for lists of blocks."""
+    for lists of blocks and for expressions."""
     if not _is_plain(spec):
         return {}
+    if spec.softmax.expression and not spec.mask.blocks:
+        return {"flex": lambda t: _flex(spec, t)}
     if spec.mask.blocks:
         return {} if spec.bias else {"flex": lambda t: _flex(spec, t)}
     if spec.bias:
@@ -100,11 +103,11 @@ def _biased(spec: AttentionSpec, tensors: Tensors, backend: SDPBackend) -> Run:
 
 
 def _flex(spec: AttentionSpec, tensors: Tensors) -> Run:
-    """Compiled for these lists and this mask before it is timed."""
+    """Compiled for these lists, this mask and this expression before it is timed. Without lists torch makes its own."""
     given, blocks = dense(tensors), spec.mask.blocks
     left, right = tensors.get("window", (0, 0))
-    assert blocks
     q, k, v = (given[name] for name in "qkv")
+    lengths = q.shape[2], k.shape[2]
     shift = k.shape[2] - q.shape[2] if spec.weights["bottom_right"] else 0
 
     def seen(b: Any, h: Any, i: Any, j: Any) -> Any:
@@ -112,20 +115,37 @@ def _flex(spec: AttentionSpec, tensors: Tensors) -> Run:
             return j <= i + shift
         return (i + shift - left <= j) & (j <= i + shift + right) if spec.mask.kind == "window" else j >= 0
 
-    lists = {name: given.get(name) for name in LISTS}
-    size, lengths = (blocks.m, blocks.n), (q.shape[2], k.shape[2])
-    mask = BlockMask.from_kv_blocks(**lists, BLOCK_SIZE=size, mask_mod=seen, seq_lengths=lengths)
+    if blocks:
+        lists = {name: given.get(name) for name in LISTS}
+        size = blocks.m, blocks.n
+        mask = BlockMask.from_kv_blocks(**lists, BLOCK_SIZE=size, mask_mod=seen, seq_lengths=lengths)
+    elif spec.mask.kind == "none":
+        mask = None
+    else:
+        mask = create_block_mask(seen, None, None, *lengths, device=q.device)
     flex = torch.compile(flex_attention, dynamic=False)
-    return lambda: flex(q, k, v, block_mask=mask, enable_gqa=q.shape[1] != k.shape[1])
+    mod = _score_mod(spec.softmax.expression, q.shape[1], *lengths) if spec.softmax.expression else None
+    return lambda: flex(q, k, v, score_mod=mod, block_mask=mask, enable_gqa=q.shape[1] != k.shape[1])
+
+
+def _score_mod(text: str, heads: int, n_q: int, n_k: int) -> Callable[..., Any]:
+    """An expression as flex_attention takes it."""
+    evaluate, fixed = function(text), {"heads": heads, "n_q": n_q, "n_k": n_k}
+
+    def modified(score: Any, batch: Any, head: Any, q: Any, k: Any) -> Any:
+        return evaluate(score=score, batch=batch, head=head, q=q, k=k, **fixed)
+
+    return modified
 
 
 def peers(spec: AttentionSpec, shape: Shape, tensors: Tensors) -> Mapping[str, Callable[[], Outputs]]:
     """torch's kernels for O and the log-sum-exp of these arguments: FlashAttention 2, and cuDNN's where `baselines` has
-    it. None for what neither knows: softcap, sinks, fp8, other widths of V, masks that both place otherwise."""
+    it. None for what neither knows: softcap, expressions, sinks, fp8, other widths of V, masks that both place
+    otherwise."""
     *_, n, m = shape
     placed = n == m or spec.mask.kind == "none" or spec.mask.align == "bottom_right"
     known = not (spec.softmax.softcap or spec.softmax.sink) and spec.problem.dtype != "e4m3"
-    known = known and not (spec.bias or spec.mask.blocks)
+    known = known and not (spec.bias or spec.mask.blocks or spec.softmax.expression)
     found: dict[str, Callable[[], Outputs]] = {}
     if known and placed and spec.problem.head_dim == spec.head_dim_v:
         found["flash"] = lambda: _flash(spec, dense(tensors))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from tlxgen.arch import Sm90, Sm100
 from tlxgen.families.attention.common import COLUMNS, columns_of
@@ -12,10 +13,19 @@ from tlxgen.spec import Fault
 from .keys import AttentionKeys, ForwardKeys
 
 
+class Modifying(Protocol):
+    """What modifies scores, forward and backward."""
+
+    @property
+    def expression(self) -> str | None: ...
+    @property
+    def softcap(self) -> bool: ...
+
+
 def of(spec: ForwardKeys) -> list[Fault]:
     """Every fault of the spec."""
     tasks = _hopper(spec) if spec.arch == "sm90" else _blackwell(spec)
-    own = [*_bias(spec), *_blocks(spec)] if isinstance(spec, AttentionKeys) else []
+    own = [*_bias(spec), *_blocks(spec), *expression(spec.softmax)] if isinstance(spec, AttentionKeys) else []
     narrow = _mx(spec) if spec.scaled else _fp8(spec) if spec.problem.dtype == "e4m3" else []
     return [*_shared(spec), *_widths(spec), *tasks, *_rings(spec), *own, *narrow]
 
@@ -119,6 +129,17 @@ def _bias(spec: AttentionKeys) -> list[Fault]:
             ),
         ),
     ]
+
+
+def expression(softmax: Modifying) -> list[Fault]:
+    """What an expression takes the place of."""
+    within = "an expression has a cap of its own: cap * tanh(score / cap)"
+    added = "the product Q K^T is added up from the bias on: an expression would see their sum as the score"
+    biased = getattr(softmax, "bias", "none") != "none"
+    return faults.where(
+        ("softmax.softcap", softmax.expression and softmax.softcap, within),
+        ("softmax.bias", softmax.expression and biased, added),
+    )
 
 
 def _blocks(spec: AttentionKeys) -> list[Fault]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tlxgen.arch import DTYPES
-from tlxgen.families.attention import weights
+from tlxgen.families.attention import expressions, weights
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
 HeadDim = Annotated[int, Field(ge=8, le=256, multiple_of=8)]
+Expression = Annotated[str, AfterValidator(expressions.checked)]
+EXPRESSION = (
+    "What a scaled score becomes before the mask, such as score - 2**-head * abs(q - k); the backward has its "
+    f"derivative. {expressions.LANGUAGE}"
+)
 Eviction = Literal["none", "evict_first", "evict_last"]
 
 
@@ -102,6 +107,7 @@ class SparseMask(Mask):
 
 class Softmax(SpecModel):
     softcap: bool = Field(False, description="Scores x become cap * tanh(x / cap); cap is an argument.")
+    expression: Expression | None = Field(None, description=EXPRESSION)
     bias: Literal["none", "like_q", "fp32"] = Field(
         "none",
         description="sm90: whether a matrix is added to scaled scores before the mask, and its element type: the "
@@ -388,5 +394,6 @@ class AttentionKeys(ForwardKeys):
     def weights(self) -> dict[str, Any]:
         blocks = self.mask.blocks and weights.Blocks(**self.mask.blocks.model_dump())
         made: dict[str, Any] = {"mask": self.mask.kind, "blocks": blocks, "lse": self.lse, "sink": self.softmax.sink}
+        made |= expressions.facts(self.softmax.expression)
         made |= {"softcap": self.softmax.softcap, "bias": DTYPES[self.bias] if self.bias else None}
         return made | {"bottom_right": self.mask.align == "bottom_right" and self.mask.kind != "none"}

@@ -14,6 +14,7 @@ import torch
 
 from tlxgen.arch import DTYPES, Sm100
 from tlxgen.coverage import Waiver
+from tlxgen.families.attention.expressions.reference import modified
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
 from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.mx_quantize.reference import blocked
@@ -258,6 +259,8 @@ def _sequence(
         x = q[h].double() @ k[h // ratio].double().T / math.sqrt(q.shape[-1])
         if spec.softmax.softcap:
             x = t["softcap"] * torch.tanh(x / t["softcap"])
+        if spec.softmax.expression:
+            x = modified(spec.softmax.expression, x, head=h, batch=entry, heads=q.shape[0])
         shown = blocks_seen(spec, t, entry, h, seen) if spec.mask.blocks else seen
         if spec.bias:
             x = x + t["attn_mask"].expand(-1, q.shape[0], -1, -1)[entry, h, :, : k.shape[1]].double()
@@ -288,9 +291,10 @@ def tolerance(spec: ForwardSpec, output: str) -> float:
     What rounding probabilities and O to their type costs (bf16 2.4e-3, fp16 3e-4, e4m3 2.6e-2), doubled; the
     log-sum-exp is fp32 throughout, but for e4m3 on sm90, whose scores wgmma adds up with some 14 bits. Scales of MXFP8
     are powers of two and cost nothing; probabilities have one scale, and so the rounding of e4m3. An exponential by
-    polynomial is off by up to 7.5e-5, and so is the logarithm of a sum that has no other.
+    polynomial is off by up to 7.5e-5, and so is the logarithm of a sum that has no other. What an expression adds to a
+    score may be larger than the logarithm, and is rounded as it is.
     """
-    if output == "lse" and spec.polynomial:
+    if output == "lse" and (spec.polynomial or spec.weights.get("modified")):
         return 1e-4
     if output == "lse":
         return 1e-3 if spec.problem.dtype == "e4m3" and not spec.scaled else 1e-5

@@ -45,15 +45,17 @@ class ForwardSpec(ForwardKeys):
 class AttentionSpec(AttentionKeys, ForwardSpec):
     """O = softmax(scale Q K^T) V."""
 
-    in_source = frozenset({"softmax.polynomial"})
+    in_source = frozenset({"softmax.polynomial", "softmax.expression"})
 
     @model_validator(mode="before")
     @classmethod
     def _with_bias(cls, data: Any) -> Any:
-        """Fills in what a bias of four bytes has another default for."""
+        """Fills in what a bias of four bytes, or an expression, has another default for."""
         softmax = data.get("softmax") if isinstance(data, Mapping) else None
-        wide = isinstance(softmax, Mapping) and softmax.get("bias") == "fp32"
-        return filled(data, WIDE_BIAS) if wide and data.get("arch") == "sm90" else data
+        if not isinstance(softmax, Mapping) or data.get("arch") != "sm90":
+            return data
+        wide, modified = softmax.get("bias") == "fp32", softmax.get("expression") is not None
+        return filled(data, WIDE_BIAS if wide else MODIFIED) if wide or modified else data
 
 
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
@@ -71,3 +73,6 @@ WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
 
 # A tile of it takes as much SMEM as two of K, and an address for each row that a thread reads.
 WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}, "tasks": {"mma": {"keep": "none"}}}
+
+# Places of queries and keys take registers, beside which those of Q would spill.
+MODIFIED: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
