@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_bwd_alibi_none import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi
-    from .hopper_attention_bwd_alibi_none import attention as attention
-    from .hopper_attention_bwd_alibi_none import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi_none
-    from .hopper_attention_bwd_alibi_none import attention as attention_none
-    from .hopper_attention_bwd_alibi_causal import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi_causal
-    from .hopper_attention_bwd_alibi_causal import attention as attention_causal
+    from ._hopper_attention_bwd_alibi import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi
+    from ._hopper_attention_bwd_alibi import attention as attention
+    from ._hopper_attention_bwd_alibi import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi_none
+    from ._hopper_attention_bwd_alibi import attention as attention_none
+    from ._hopper_attention_bwd_alibi_causal import hopper_attention_bwd_alibi as hopper_attention_bwd_alibi_causal
+    from ._hopper_attention_bwd_alibi_causal import attention as attention_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none
-    "hopper_attention_bwd_alibi": ("hopper_attention_bwd_alibi_none", "hopper_attention_bwd_alibi"),
-    "attention": ("hopper_attention_bwd_alibi_none", "attention"),
-    "hopper_attention_bwd_alibi_none": ("hopper_attention_bwd_alibi_none", "hopper_attention_bwd_alibi"),
-    "attention_none": ("hopper_attention_bwd_alibi_none", "attention"),
+    "hopper_attention_bwd_alibi": ("_hopper_attention_bwd_alibi", "hopper_attention_bwd_alibi"),
+    "attention": ("_hopper_attention_bwd_alibi", "attention"),
+    "hopper_attention_bwd_alibi_none": ("_hopper_attention_bwd_alibi", "hopper_attention_bwd_alibi"),
+    "attention_none": ("_hopper_attention_bwd_alibi", "attention"),
     # mask.kind=causal
-    "hopper_attention_bwd_alibi_causal": ("hopper_attention_bwd_alibi_causal", "hopper_attention_bwd_alibi"),
-    "attention_causal": ("hopper_attention_bwd_alibi_causal", "attention"),
+    "hopper_attention_bwd_alibi_causal": ("_hopper_attention_bwd_alibi_causal", "hopper_attention_bwd_alibi"),
+    "attention_causal": ("_hopper_attention_bwd_alibi_causal", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

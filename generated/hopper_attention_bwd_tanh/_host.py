@@ -14,7 +14,6 @@ import operator
 import sys
 import threading
 import types
-from itertools import compress
 from typing import NamedTuple
 
 import torch
@@ -259,8 +258,12 @@ def addressable_by_tma(tensor, traced=False, dtype=None, step=16):
     Gradients come expanded, or from whatever computed them. Where torch traces, there are no addresses; what its code
     allocates begins at a multiple of 16 bytes.
     """
-    *leading, last = tensor.stride()
-    fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
+    row = tensor.shape[-1] * tensor.element_size()
+    if not traced and tensor.is_contiguous() and tensor.dtype == (dtype or tensor.dtype) and not row % step:
+        fits = True  # as most gradients do
+    else:
+        *leading, last = tensor.stride()
+        fits = last == 1 and all(stride > 0 and not stride * tensor.element_size() % step for stride in leading)
     if fits and tensor.dtype == (dtype or tensor.dtype) and (traced or not tensor.data_ptr() % step):
         return tensor
     dtype, columns = dtype or tensor.dtype, tensor.shape[-1]
@@ -475,38 +478,37 @@ class Call:
     def __init__(self, device, tensors, results, made, launches, *, workspace=None, instead=None, owner=None):
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
         self.tensors = [*tensors, *(name for name in made if name not in tensors)]
-        self.makers = [(self.tensors.index(name), *_maker(tensor)) for name, tensor in made.items()]
+        self.likes = [(self.tensors.index(name), *_like(tensor)) for name, tensor in made.items()]
         self.made, self.missing = {*made}, (None,) * (len(self.tensors) - len(tensors))
         self.results = operator.itemgetter(*map(self.tensors.index, results))
         self.given = [name for name in results if name not in made]  # written, and somebody else's memory
-        self.empty = functools.partial(_empty, device)
         self.launches, self.workspace, self.known = launches, workspace, {}
+        self.spaces = {}  # by stream: its workspace, which stays where it is
         self.prepare, self.by_alignment = None, {}  # see `prepared`
         self.one_of_several = torch.cuda.device_count() > 1
-        self.ready = False
+        self.makers = None  # what allocates, by place, once launches need Triton no more
 
     def __call__(self, *tensors, varying=()):
         elsewhere = self.one_of_several and torch.cuda.current_device() != self.index
-        by_triton = elsewhere or not self.ready or knobs.runtime.launch_enter_hook
-        empty = self.empty if by_triton else empty_cuda
+        if elsewhere or self.makers is None or knobs.runtime.launch_enter_hook:
+            return self._by_triton(tensors, varying)
         tensors = [*tensors, *self.missing]
-        for i, like, view in self.makers:
+        for i, make in self.makers:
             if tensors[i] is None:
-                tensors[i] = empty(*like) if view is None else empty(*like).as_strided(*view)
+                tensors[i] = make()
+        stream, space = self.stream(self.index), ()
         if self.workspace is not None:
-            tensors += workspace(self.device, *self.workspace)
-        if not by_triton:
-            key = (self.stream(self.index), *map(data_ptr, tensors))
-            known = self.known.get(key)
-        if by_triton or known is None:
+            if torch.cuda.is_current_stream_capturing():
+                tensors += workspace(self.device, *self.workspace)
+            else:
+                space = self.spaces.get(stream) or keep(self.spaces, stream, workspace(self.device, *self.workspace))
+        key = (stream, *map(data_ptr, tensors))
+        known = self.known.get(key)
+        if known is None:
             call = self._for_these(tensors)
             if call is not self:
                 return call(*tensors[: len(self.names)], varying=varying)
-            if by_triton:
-                with FIRST, torch.cuda.device(self.device):
-                    self._by_triton(tensors, varying)
-                return self.results(tensors)
-            known = self._tell(key, tensors)
+            known = self._tell(key, [*tensors, *space])
         for told in known:
             self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
         return self.results(tensors)
@@ -535,6 +537,21 @@ class Call:
         return call
 
     def _by_triton(self, tensors, varying):
+        """Launches through Triton, and at first asks it how to do without."""
+        tensors = [*tensors, *self.missing]
+        for i, like, view in self.likes:
+            if tensors[i] is None:
+                tensors[i] = _maker(functools.partial(_empty, self.device), like, view)()
+        if self.workspace is not None:
+            tensors += workspace(self.device, *self.workspace)
+        call = self._for_these(tensors)
+        if call is not self:
+            return call(*tensors[: len(self.names)], varying=varying)
+        with FIRST, torch.cuda.device(self.device):
+            self._launch_by_triton(tensors, varying)
+        return self.results(tensors)
+
+    def _launch_by_triton(self, tensors, varying):
         in_this_thread()
         named = self._named(tensors)
         arguments = [launch.arguments(named) for launch in self.launches]  # before anything is launched
@@ -544,7 +561,7 @@ class Call:
             launch.by_triton(told, varying)
         if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
             self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
-            self.ready = True
+            self.makers = [(i, _maker(empty_cuda, like, view)) for i, like, view in self.likes]
 
     def _named(self, tensors):
         """The tensors by name. Raises ValueError where a result that was given shares memory with another of them.
@@ -577,13 +594,18 @@ def _empty(device, shape, stride, dtype):
     return torch.empty_strided(shape, stride, dtype=dtype, device=device)
 
 
-def _maker(like):
+def _like(tensor):
     """How to allocate a tensor like this one: what to ask for, and the view of it where more lies behind its rows."""
-    shape, stride, dtype = tuple(like.shape), like.stride(), like.dtype
-    whole = like.untyped_storage().nbytes() // like.element_size()
+    shape, stride, dtype = tuple(tensor.shape), tensor.stride(), tensor.dtype
+    whole = tensor.untyped_storage().nbytes() // tensor.element_size()
     if whole <= sum((extent - 1) * step for extent, step in zip(shape, stride, strict=True)) + 1:
         return (shape, stride, dtype), None
     return ((whole,), (1,), dtype), (shape, stride)
+
+
+def _maker(empty, like, view):
+    """What allocates by `empty` what `_like` says."""
+    return functools.partial(empty, *like) if view is None else lambda: empty(*like).as_strided(*view)
 
 
 def pick(configs, tuned, clocks, shape, sms):
@@ -652,23 +674,36 @@ NO_GRADIENT = "requires grad, and no gradient by it is known: detach it"
 class Operator:
     """A host function as torch sees it: one node under torch.compile, and one of autograd.
 
-    `run(*arguments)` launches and `fake(*arguments)` makes its results uninitialised; `schema` is that of a
-    torch.library operator. `backward(how, needed, *arguments, *results, *gradients)` gives a gradient or None for each
-    argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch traces;
-    `needed` says of which arguments one is asked for. It gets the arguments named in `saved`, and the results if that
-    names "results"; by default all. `constants` names those by which no gradient is known, `refusal` says why there is
-    none at all. `about` is what the host function computes, for those that go together with it.
+    `run(*arguments, *picked)` launches and `fake(*arguments, *picked)` makes its results uninitialised; `schema` is
+    that of a torch.library operator. `backward(how, needed, *arguments, *results, *gradients)` gives a gradient or None
+    for each argument, by what is called `how` of the operators that it needs: "run" in eager mode, "node" where torch
+    traces; `needed` says of which arguments one is asked for. It gets all numbers, and of the tensors those named in
+    `saved`, of the results those whose index that has, or all if it has "results"; by default everything. In eager mode
+    a call gives the first `seen` of the results, by default all: nobody asks for gradients by the others, so autograd
+    need not know of them. `constants` names those by which no gradient is known, `refusal` says why there is none at
+    all. `about` is what the host function computes, for those that go together with it.
     """
 
     def __init__(
-        self, name, schema, run, fake, backward=None, about=None, saved=None, constants=(), refusal=NO_BACKWARD
+        self,
+        name,
+        schema,
+        run,
+        fake,
+        backward=None,
+        about=None,
+        saved=None,
+        seen=None,
+        constants=(),
+        refusal=NO_BACKWARD,
+        picked=(),
     ):
         self.name, self.schema, self.about = name, schema, about or {}
-        self.saved, self.constants, self.refusal = saved, constants, refusal
+        self.constants, self.refusal = constants, refusal
         self.picks = (-1,) if ", int config)" in schema else ()  # the last argument, where it has the config picked
-        self.run, self.fake, self.backward = run, fake, backward
-        self.are_tensors = ["Tensor" in argument for argument in schema.partition(")")[0].split(",")]
-        self.are_numbers = [not is_tensor for is_tensor in self.are_tensors]
+        self.run, self.fake, self.backward, self.picked = run, fake, backward, picked
+        if picked:
+            run, fake = (lambda *given, of=of: of(*given, *picked) for of in (run, fake))
         free = name
         while hasattr(torch.ops.tlxgen, free):  # a copy of this module has been imported
             free += "_"
@@ -677,9 +712,28 @@ class Operator:
         define.register_autograd(self._node_backward, setup_context=self._keep)
         self.node = getattr(torch.ops.tlxgen, free).default
         self.names = [argument.name for argument in self.node._schema.arguments]
-        once = torch.autograd.function.once_differentiable(self._backward)  # kernels have no gradients of gradients
-        self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": once})
+        self._order(saved, seen)
+        self.once = torch.autograd.function.once_differentiable(self._run_backward)
+        self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": self._backward})
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+
+    def _order(self, saved, seen):
+        """Which of its arguments and results are kept, and where they are then."""
+        results = len(self.node._schema.returns)
+        kinds = ["Tensor" in argument for argument in self.schema.partition(")")[0].split(",")] + [True] * results
+        called = [*self.names, *range(results)]
+        all_results = saved is None or "results" in saved
+
+        def keeps(name):  # what nobody looks at would keep its memory
+            return saved is None or name in saved or (all_results and isinstance(name, int))
+
+        tensors = [i for i, is_tensor in enumerate(kinds) if is_tensor and keeps(called[i])]
+        numbers = [i for i, is_tensor in enumerate(kinds) if not is_tensor]
+        kept = [*tensors, *numbers]
+        self.tensors_of, self.numbers_of = _taker(tensors), _taker(numbers)
+        self.given_of = _taker([kept.index(i) if i in kept else -1 for i in range(len(kinds))])
+        self.seen = seen if seen is not None and seen < results else None
+        self.unseen = () if self.seen is None else (None,) * (results - seen)
 
     def __call__(self, *arguments):
         if self.backward is None or self.constants:
@@ -701,10 +755,10 @@ class Operator:
                         raise ValueError(f"{self.name}: {name} {NO_GRADIENT}")
 
     def _forward(self, ctx, *arguments):
-        results = self.run(*arguments)
+        results = self.run(*arguments, *self.picked)
         if self.backward is not None:
             self._keep(ctx, arguments, results)
-        return results
+        return results if self.seen is None else results[: self.seen]
 
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
@@ -712,24 +766,31 @@ class Operator:
             name = next(name for name, needed in zip(self.names, ctx.needs_input_grad, strict=True) if needed)
             raise ValueError(f"{self.name}: {name} {self.refusal}")
         ctx.set_materialize_grads(False)
-        results = output if isinstance(output, tuple) else (output,)
-        if self.saved is not None:  # what nobody looks at would keep its memory
-            kept = [n in self.saved or is_number for n, is_number in zip(self.names, self.are_numbers, strict=True)]
-            inputs = [x if keeps else None for x, keeps in zip(inputs, kept, strict=True)]
-            results = results if "results" in self.saved else (None,) * len(results)
-        ctx.save_for_backward(*compress(inputs, self.are_tensors), *results)
-        ctx.numbers = [*compress(inputs, self.are_numbers)]
+        given = (*inputs, *output) if isinstance(output, tuple) else (*inputs, output)
+        ctx.save_for_backward(*self.tensors_of(given))
+        ctx.numbers = self.numbers_of(given)
 
     def _backward(self, ctx, *gradients):
-        return self._gradients(ctx, gradients, "run")
+        if is_grad_enabled():  # someone may differentiate again, and hears that kernels have no gradients of gradients
+            return self.once(ctx, *gradients)
+        return self._run_backward(ctx, *gradients)
+
+    def _run_backward(self, ctx, *gradients):
+        return self._gradients(ctx, (*gradients, *self.unseen), "run")
 
     def _node_backward(self, ctx, *gradients):
         return self._gradients(ctx, gradients, "node")
 
     def _gradients(self, ctx, gradients, how):
-        tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
-        inputs = [next(tensors if is_tensor else numbers) for is_tensor in self.are_tensors]
-        return self.backward(how, ctx.needs_input_grad, *inputs, *tensors, *gradients)
+        given = self.given_of((*ctx.saved_tensors, *ctx.numbers, None))
+        return self.backward(how, ctx.needs_input_grad, *given, *gradients)
+
+
+def _taker(places):
+    """What takes the values at these places as a tuple."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return (lambda values: (values[places[0]],)) if places else lambda values: ()
 
 
 def operator_of(function, name, schema, about):
@@ -746,12 +807,15 @@ def operator_of(function, name, schema, about):
     return operator
 
 
-def paired(forward, backward, gradients):
-    """The operator of a forward that has a backward; `gradients` is called as that of an `Operator`."""
+def paired(forward, backward, gradients, saved=None, seen=1):
+    """The operator of a forward that has a backward; `gradients`, `saved` and `seen` are those of an `Operator`."""
     return Operator(
         f"{forward.name}_{backward.name}",
         forward.schema.replace(", int config)", ")"),
-        lambda *given: forward.run(*given, *forward.picks),
-        lambda *given: forward.fake(*given, *forward.picks),
+        forward.run,
+        forward.fake,
         gradients,
+        saved=saved,
+        seen=seen,
+        picked=forward.picks,
     )
