@@ -141,7 +141,7 @@ def test_what_is_no_source_of_the_plan_is_refused() -> None:
 
 
 def test_a_fence_is_one_with_what_it_is_for_and_an_index_with_what_is_before_it() -> None:
-    made = twin("hopper_attention_bwd", "hopper_attention_bwd_none")
+    made = twin("hopper_attention_bwd", "hopper_attention_bwd_none_together")
     lines = [line.strip() for line in made.text.splitlines()]
     fence = next(i for i, line in enumerate(lines) if line.startswith('tlx.fence("async_shared")'))
     assert lines[fence - 1].endswith("# publish ds")

@@ -293,16 +293,21 @@ def _around(like: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch
     return whole, whole[tuple(map(slice, like.shape))]
 
 
-def reference(spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False) -> dict[str, tuple[torch.Tensor, float]]:
+def reference(spec: SoftmaxBackwardSpec, t: Tensors) -> dict[str, tuple[torch.Tensor, float]]:
     """Each gradient in float64, from the very values that the kernel reads, and the norm that an error is relative to.
 
     dS = P (dP - delta) is a difference: where both are nearly equal, as they are for few keys, dQ and dK are as exact
     as P dP is. They are held against a hundredth of what P dP alone would make, if that is more than their own norm.
     Beside a sink, O of a single key is rounded too, and so is delta by it: they are as exact as half of the norm of the
     terms of delta.
-
-    If `emulated`, P and dS of MXFP8 are rounded as the kernel rounds them: what is left is the order of sums.
     """
+    return gradients_of(spec, t)
+
+
+def gradients_of(
+    spec: SoftmaxBackwardSpec, t: Tensors, emulated: bool = False
+) -> dict[str, tuple[torch.Tensor, float]]:
+    """The same; if `emulated`, with P and dS of MXFP8 rounded as the kernel rounds them, up to the order of sums."""
     t = plain(spec, t)
     like = LIKE | ({"dsink": "sink"} if "sink" in t else {}) | ({"dbias": "attn_mask"} if "attn_mask" in t else {})
     grads = {name: torch.zeros(t[of].shape, dtype=torch.float64, device=t[of].device) for name, of in like.items()}
