@@ -18,6 +18,11 @@ MORE = {  # by words of a module's name
     "sink": 30,  # its gradient
     "ordered": 45,  # turns of CTAs at dQ, and the counts that they wait for
     "heads": 25,  # apart: sums of dK and dV, zeros for them, and all three gradients rounded
+    "apart": 25,
+    "alibi": 12,  # modified scores, and where none counts
+    "tanh": 30,  # and their derivative
+    "where": 30,
+    "mxfp8": 200,  # seven operands with scales, and dS quantised along rows and columns
     "d192": 40,  # dV has fewer columns than dK, and each consumer multiplies a part of both
     "d256": 25,
 }
