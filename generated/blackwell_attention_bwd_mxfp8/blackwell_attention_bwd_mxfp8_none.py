@@ -60,7 +60,7 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 @triton.jit
 def probabilities(scores, lse_log2, key, N_K, scale_log2):
-    """256 exp(scores * scale - lse) where a query sees a key, else 0; scores (keys, queries), from `key` on."""
+    """256 exp(scores * scale - lse) where a query sees a key, else 0; scores (keys, queries), from `key`."""
     p = tl.exp2(scores * scale_log2 - (lse_log2 - 8)[None, :])
     if key + 128 > N_K:
         keys = key + tl.arange(0, 128)[:, None]
@@ -412,7 +412,7 @@ def blackwell_attention_bwd_mxfp8_none_kernel(
                     )
             tlx.tcgen05_commit(sums_full[0])  # publish, when all products are done
 
-        # Load: K and V once, then Q and dO of each step, along rows and along the sequence, and the numbers of their rows.
+        # Load: K and V once, then Q and dO of each step, along rows and the sequence, and the numbers of their rows.
         with tlx.async_task(num_warps=1, registers=40):
             tlx.barrier_expect_bytes(k_full[0], 128 * 128 + 2 * 256)
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
@@ -507,7 +507,10 @@ def blackwell_attention_bwd_mxfp8_none_prepare_kernel(
     N_Q,
     ROW_STRIDE,
 ):
-    """rowsum(O * dO), dO times its scales, and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up."""
+    """rowsum(O * dO) and the log-sum-exp in units of log2 of each row, and zeros where its dQ is added up.
+
+    dO is what its e4m3 numbers and their scales stand for.
+    """
     batch, head, rows, inside = rows_at(H, N_Q)
     columns = tl.arange(0, 128)[None, :]
     o_ptrs = o_ptr + batch * stride_ob + head * stride_oh + rows[:, None] * stride_on + columns

@@ -50,7 +50,8 @@ def alibi(q: Any, k: Any, v: Any) -> Any:
 
 
 def test_gradients_of_alibi_by_the_operator() -> None:
-    backward, host = (load_module(path_of(f"hopper_attention_{name}_alibi_causal")) for name in ("bwd", "fwd"))
+    backward = load_module(path_of("hopper_attention_bwd_alibi_causal_together"))
+    host = load_module(path_of("hopper_attention_fwd_alibi_causal"))
     session = Session("random", 0)
     for module in (backward, host):
         simulated(module, session)
@@ -69,7 +70,7 @@ def test_gradients_of_alibi_by_the_operator() -> None:
 
 
 def test_a_forward_with_another_expression_is_refused() -> None:
-    backward = load_module(path_of("hopper_attention_bwd_alibi_causal"))
+    backward = load_module(path_of("hopper_attention_bwd_alibi_causal_together"))
     plain = load_module(path_of("hopper_attention_fwd_causal")).hopper_attention_fwd
     with pytest.raises(ValueError, match="expression"):
         backward.attention(plain)

@@ -61,17 +61,17 @@ def test_an_argument_that_the_kernel_cannot_take_is_named(
     given: dict[str, tuple[int, ...]], options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        call(f"{ALL}_none", ALL, given, **options)
+        call(f"{ALL}_none_together", ALL, given, **options)
 
 
 def test_tensors_on_the_cpu_are_refused() -> None:
     given = {name: torch.zeros(s, dtype=torch.bfloat16) for name, s in shapes().items()}
     with pytest.raises(ValueError, match="q: on cpu, expected a CUDA device"):
-        module(f"{ALL}_none").hopper_attention_bwd(**given)
+        module(f"{ALL}_none_together").hopper_attention_bwd(**given)
 
 
 def test_a_transposed_log_sum_exp_is_refused() -> None:
-    loaded = module(f"{ALL}_none")
+    loaded = module(f"{ALL}_none_together")
     with Session("eager", 0).active():
         made = {x: torch.zeros(s, dtype=torch.bfloat16, device=DEVICE) for x, s in shapes().items()}
         made["lse"] = torch.zeros(1, 70, 4, device=DEVICE).mT
@@ -80,7 +80,7 @@ def test_a_transposed_log_sum_exp_is_refused() -> None:
 
 
 def test_what_tma_cannot_address_is_named_with_tensor_dimension_bytes_and_rule() -> None:
-    describe = module(f"{ALL}_none").describe
+    describe = module(f"{ALL}_none_together").describe
     odd = torch.zeros(8192, dtype=torch.bfloat16).as_strided((1, 3, 5, 128), (7, 660, 128, 1))
     with pytest.raises(ValueError, match="k: stride of 660 elements along dimension 1 is 1320 bytes"):
         describe(odd, "k", [1, 1, 64, 128])
@@ -90,7 +90,7 @@ def test_what_tma_cannot_address_is_named_with_tensor_dimension_bytes_and_rule()
 
 def test_gradients_that_share_memory_are_refused_and_nothing_is_launched() -> None:
     """With one another as with what they are of."""
-    loaded = module(f"{ALL}_none")
+    loaded = module(f"{ALL}_none_together")
     with Session("eager", 0).active() as session:
         made = {
             x: torch.zeros(s, dtype=torch.float32 if x == "lse" else torch.bfloat16, device=DEVICE)
@@ -110,7 +110,7 @@ def test_gradients_that_share_memory_are_refused_and_nothing_is_launched() -> No
 
 
 def test_what_tma_cannot_address_among_gradients_is_copied() -> None:
-    addressable = module(f"{ALL}_none").addressable_by_tma
+    addressable = module(f"{ALL}_none_together").addressable_by_tma
     lying = torch.zeros(2, 50, 3, 136, dtype=torch.bfloat16)[..., :128].transpose(1, 2)
     assert addressable(lying) is lying
     for unfit in (lying.new_ones(()).expand(2, 3, 50, 128), lying[..., 1:65], lying.transpose(2, 3)):
@@ -122,7 +122,7 @@ def test_what_tma_cannot_address_among_gradients_is_copied() -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(0, 90), (70, 0)])
 def test_without_queries_or_keys_gradients_are_zero(n: int, m: int) -> None:
-    dq, dk, dv = call(f"{ALL}_none", ALL, shapes(n, m))
+    dq, dk, dv = call(f"{ALL}_none_together", ALL, shapes(n, m))
     assert (dq.shape, dk.shape, dv.shape) == ((1, 4, n, 128), (1, 2, m, 128), (1, 2, m, 128))
     assert not (dq.any() or dk.any() or dv.any())
 
@@ -134,7 +134,7 @@ def test_each_module_returns_the_gradients_that_it_makes() -> None:
 
 
 def test_heads_come_together_as_long_as_what_they_need_fits_into_l2() -> None:
-    together = module(f"{ALL}_causal").heads_together
+    together = module(f"{ALL}_causal_together").heads_together
     assert together(16384, 32, 32) == 4  # Q and dO of 8 MiB each
     assert together(16384, 8, 32) == 1  # each of which is worked on with its three sisters
     assert module("hopper_attention_bwd_dq_causal_head_dim128").heads_together(16384, 8, 32) == 16
