@@ -123,6 +123,25 @@ DESIGNS: dict[str, Design] = {
     "halves_turns": Design({**HALVES, **TURNS_OF_TWO}, ((128, 128, 64, 6),), rows(129, 1 << 20)),
     "halves_three": Design({**HALVES, "tasks.mma.replicate": 3}, ((192, 192, 64, 4),), rows(513, 1 << 20)),
     "halves_single": Design({**HALVES, "tasks.mma.replicate": 1}, ((64, 192, 64, 5), (64, 256, 64, 4)), rows(33, 2048)),
+    # Two CTAs that share columns of B, or rows of A, of large tiles: what L2 delivers is less.
+    "wide_m2": Design({**HALVES, **cluster("m", 2)}, ((128, 192, 64, 4),), rows(129, 1 << 20)),
+    "wide_n2": Design({**HALVES, **cluster("n", 2)}, ((128, 192, 64, 4),), rows(129, 1 << 20)),
+    "large_m2": Design(cluster("m", 2), ((128, 256, 64, 4), (256, 128, 64, 4)), rows(129, 1 << 20)),
+    "large_n2": Design(cluster("n", 2), ((128, 256, 64, 4), (256, 128, 64, 4)), rows(129, 1 << 20)),
+    "large_thirds_m2": Design(
+        {**HALVES, **cluster("m", 2), "tasks.mma.replicate": 3}, ((192, 192, 64, 4),), rows(513, 1 << 20)
+    ),
+    "single_m2": Design(
+        {**HALVES, **cluster("m", 2), "tasks.mma.replicate": 1},
+        ((64, 192, 64, 6), (64, 128, 64, 8), (64, 256, 64, 5)),
+        rows(65, 700),
+    ),
+    "single_m4": Design(
+        {**HALVES, **cluster("m", 4), "tasks.mma.replicate": 1},
+        ((64, 192, 64, 6), (64, 128, 64, 8), (64, 256, 64, 5)),
+        rows(129, 700),
+    ),
+    "few_m4": Design({**FEW, **cluster("m", 4)}, ((64, 64, 128, 6), (64, 128, 64, 8)), rows(129, 700)),
     "single_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 1}, ((64, 128, 64, 7),), rows(33, 400)),
 }
 

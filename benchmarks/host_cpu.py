@@ -157,7 +157,7 @@ def runs(generated: Path) -> dict[str, Run]:
     of = functools.partial(function, packaged(generated, Path(tempfile.mkdtemp())))
     of_gemm = of("hopper_gemm", "hopper_gemm_cooperative")
     of_norm = of("hopper_layer_norm", "hopper_layer_norm_grid", "hopper_layer_norm")
-    of_back = of("hopper_attention_bwd", "hopper_attention_bwd_causal")
+    of_back = of("hopper_attention_bwd", "hopper_attention_bwd_causal_together")
     return found | {
         "package, GEMM": lambda: of_gemm(a, b),
         "package, layer norm": lambda: of_norm(a, w, bias),

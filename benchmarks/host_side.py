@@ -149,7 +149,7 @@ def of_packages() -> dict[str, tuple[Run, Run]]:
         "hopper_gemm": ("cooperative", (x, x.clone())),
         "hopper_layer_norm": ("grid", (x, w, bias)),
         "hopper_attention_fwd": ("causal", (q, k, v)),
-        "hopper_attention_bwd": ("causal", (q, k, v, out, lse, dout)),
+        "hopper_attention_bwd": ("causal_together", (q, k, v, out, lse, dout)),
     }
     found: dict[str, tuple[Run, Run]] = {}
     for spec, (which, given) in calls.items():

@@ -37,6 +37,8 @@ _BODIES: dict[str, tuple[list[str], list[str]]] = {
         [_READ, "tl.store(stamps_ptr + place + OFFSET, clock if OFFSET else NUMBER)"],
         ["tl.store(stamps_ptr + place + COUNT, clock)"],
     ),
+    "clock alone": ([_READ], []),  # what of the cost is the clock's
+    "store alone": (["now = clock + 1", _store("now", "OFFSET * 4 + 4")], []),  # and what the store's
     "uniform, 32 bits": (  # the clock with its number, as stamps were first
         [
             "if OFFSET == 0:",
@@ -47,13 +49,14 @@ _BODIES: dict[str, tuple[list[str], list[str]]] = {
         [],
     ),
 }
-VARIANTS = (DEFAULT, *_BODIES)
-UNREAD = ("uniform, 32 bits",)  # its buffer is another one
+WAITS = "waits"  # the default's stamps, at waits alone
+VARIANTS = (DEFAULT, WAITS, *_BODIES)
+UNREAD = ("uniform, 32 bits", "clock alone", "store alone")  # their buffers are others
 
 
 def variant(text: str, name: str) -> str:
     """The text of _stamps.py, with the stamps of a variant."""
-    if name == DEFAULT:
+    if name in (DEFAULT, WAITS):
         return text
     stamp, end = _BODIES[name]
     if name.startswith("uniform"):

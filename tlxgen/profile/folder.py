@@ -14,12 +14,13 @@ from tlxgen.profile.instrument import STAMPS, Twin, instrument, shared_stamps, t
 from tlxgen.working import Working
 
 
-def twins(work: Working, structures: Iterable[Structure]) -> dict[str, Twin]:
-    """The twin of each structure's module at work, by the structure's name. Raises ProfileError."""
+def twins(work: Working, structures: Iterable[Structure], *, waits: bool = False) -> dict[str, Twin]:
+    """The twin of each structure's module at work, by the structure's name; `waits` as for `instrument`. Raises
+    ProfileError."""
     found = {}
     for structure in structures:
         source = read_regular(work.path(structure.name)).decode()
-        found[structure.name] = instrument(source, structure.plan, structure.baked)
+        found[structure.name] = instrument(source, structure.plan, structure.baked, waits=waits)
     return found
 
 

@@ -56,10 +56,11 @@ def shared_stamps() -> str:
     return (stamp.templates() / "lib" / STAMPS).read_text(encoding="utf-8")
 
 
-def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> Twin:
+def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool], *, waits: bool = False) -> Twin:
     """The twin of `source`, a module of `plan` as it was rendered or edited since.
 
-    `constants`: the guards that are constants of the source. Raises ProfileError for a module whose tasks are not those
+    `constants`: the guards that are constants of the source. `waits`: only waits are told apart, and what lies between
+    two of them is one interval. Raises ProfileError for a module whose tasks are not those
     of the plan, or that has stamps.
     """
     if WORD in source:
@@ -75,7 +76,7 @@ def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool]) -> 
         raise ProfileError(str(error)) from None
     if count != len(roles):
         raise ProfileError(f"{plan.name}: {count} tasks in the source, {len(roles)} roles in the plan")
-    readers = [_Reader(plan, role, tree) for role in roles]
+    readers = [_Reader(plan, role, tree, waits) for role in roles]
     areas, first, total = [], 0, sum(role.replicas for role in roles)
     for role in roles:
         threads = role.warps * 32 if plan.specialized and not role.default else ONLY
@@ -110,8 +111,8 @@ def _lines(twin: str) -> list[int]:
 class _Reader:
     """Tells the operations of a role's task by their statements."""
 
-    def __init__(self, plan: Plan, role: Role, tree: ast.Module) -> None:
-        self._plan, self._role = plan, role
+    def __init__(self, plan: Plan, role: Role, tree: ast.Module, waits: bool) -> None:
+        self._plan, self._role, self._waits = plan, role, waits
         self._touches = _touching(tree)
         self._told: dict[str, Operation | None] = {}
         self._sites: dict[str, Site] = {"": Site(0)}
@@ -123,7 +124,7 @@ class _Reader:
             found = [self._site(step) for step in self._steps(ast.parse(statement.strip()))]
             first = min(found, key=lambda site: _FIRST.index(site.kind), default=None)
             self._told[statement] = None
-            if first:
+            if first and (first.kind == "wait" or not self._waits):
                 self._told[statement] = Operation(first.what, first.what == "fence", first.kind == "wait")
                 self._sites[first.what] = first
         return self._told[statement]
