@@ -262,7 +262,8 @@ class Plan:
 
     def launch(self, name: str) -> Launch:
         """The launch of the auxiliary kernel `name`, which is given without the module's name in front."""
-        return next(x for x in self.launches if x.kernel.endswith(f"{name}_kernel"))
+        module = self.launches[0].kernel.removesuffix("kernel")  # which may end like an auxiliary kernel's name
+        return next(x for x in self.launches if x.kernel == f"{module}{name}_kernel")
 
     def overlays(self, ring: Ring) -> tuple[Ring, ...]:
         """The rings whose tiles of another shape take the place of `ring` slot by slot, one after the other."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +14,12 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.families.attention_bwd.test_autograd import DEVICE, path_of, simulated  # noqa: E402
 from tests.sim.mutants import Mutant  # noqa: E402
 from tests.sim.support import run_mutant  # noqa: E402
+from tlxgen.families import kernels_of  # noqa: E402
 from tlxgen.families.attention_bwd import problem  # noqa: E402
 from tlxgen.families.attention_fwd import problem as forward  # noqa: E402
 from tlxgen.sim import Session, load_module  # noqa: E402
 
-from .specs import spec_of  # noqa: E402
+from .specs import data_of, spec_of  # noqa: E402
 
 Tensor = Any
 PACKED = "hopper_attention_bwd_sink/hopper_attention_bwd_sink_qkv_causal_packed"
@@ -86,3 +89,12 @@ def test_the_reference_is_autograds_of_the_forwards(lengths: str) -> None:
 )
 def test_a_fault_is_found(old: str, new: str, tmp_path: Any) -> None:
     assert run_mutant(Mutant("sink", PACKED, old, new, 0, SEQUENCES), tmp_path).seen
+
+
+@pytest.mark.parametrize("name", ["my_sink", "sink", "finish"])
+def test_a_module_may_be_named_like_one_of_its_kernels(name: str, tmp_path: Path) -> None:
+    spec = tmp_path / f"{name}.yaml"
+    spec.write_text(json.dumps(data_of({"name": name, "softmax.sink": True})))
+    plan = kernels_of(spec).some().structures[0].plan
+    assert plan.launch("sink").kernel == f"{name}_sink_kernel"
+    assert plan.launch("finish").kernel == f"{name}_finish_kernel"
