@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -39,7 +40,8 @@ def plan_once() -> None:
         if given or more or Path(document.path).name not in SLOW:
             return plan(self, document, *given, **more)
         files = tuple((source.path, source.text) for source in document.files)
-        key = (type(self), *files, *(getattr(Family, name) for name in parts))
+        data = json.dumps([document.data, document.tuned], sort_keys=True, default=repr)  # which may be no file's
+        key = (type(self), *files, data, *(getattr(Family, name) for name in parts))
         if key not in known:
             known[key] = plan(self, document)
         return replace(known[key], document=document)  # which remembers nothing of what was asked of it

@@ -39,7 +39,6 @@ from ._host import (
     positive,
     prepared,
     tensor_of,
-    whole,
     writable,
 )
 
@@ -148,9 +147,9 @@ def hopper_attention_bwd_blocks_head_dim128_none_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                whole = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if whole:
+                if is_full:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:
@@ -195,9 +194,9 @@ def hopper_attention_bwd_blocks_head_dim128_none_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                whole = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if whole:
+                if is_full:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:

@@ -153,7 +153,7 @@ def test_overlap_and_running_ahead_are_ranked_first() -> None:
 @pytest.mark.parametrize("direction", ["fwd", "bwd"])
 def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(direction: str) -> None:
     """FlashAttention's masks stand at the last key, cuDNN's at the first: where there are as many keys as queries, both
-    do; there is none for softcap, sinks and fp8."""
+    do; there is none for softcap, expressions, sinks and fp8."""
     how = families.load(f"attention_{direction}").benchmark()
     found: dict[str, set[str]] = {}
     for name in (p.stem for p in (ROOT / "specs").glob(f"hopper_attention_{direction}*.yaml")):
@@ -161,7 +161,8 @@ def test_kernels_of_torch_stand_beside_ours_where_they_compute_the_same(directio
             align = spec.mask.align if spec.mask.kind != "none" else ""
             for m in (7, 9):
                 found.setdefault(f"{spec.mask.kind} {align} {m}", set()).update(how.peers(spec, (1, 1, 1, 7, m), {}))
-            extra = spec.softmax.softcap or direction == "fwd" and (spec.softmax.sink or spec.problem.dtype == "e4m3")
+            extra = spec.softmax.softcap or spec.softmax.expression
+            extra = extra or direction == "fwd" and (spec.softmax.sink or spec.problem.dtype == "e4m3")
             if direction == "bwd":
                 extra = extra or spec.lengths == "keys" or any(map(spec.weights.get, ("sink", "bias", "blocks")))
                 extra = extra or (spec.lengths, align) == ("packed", "top_left")
