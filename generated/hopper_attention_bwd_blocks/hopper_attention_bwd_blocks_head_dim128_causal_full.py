@@ -79,10 +79,10 @@ def visible(scores, row, key, n_k):
 
 
 @triton.jit
-def probabilities(scores, lse_log2, row, key, N_K, is_full, scale_log2):
+def probabilities(scores, lse_log2, row, key, N_K, uncut, scale_log2):
     """exp(scores * scale - lse) where a query sees a key, else 0; scores (keys, queries), from `key` and `row` on."""
     p = tl.exp2(scores * scale_log2 - lse_log2[None, :])
-    if ((row < key + 63) | (key + 64 > N_K)) & (not is_full):
+    if ((row < key + 63) | (key + 64 > N_K)) & (not uncut):
         seen = visible(scores, row, key, N_K)
         p = tl.where(seen, p, 0.0)
     elif key + 64 > N_K:
@@ -167,9 +167,9 @@ def hopper_attention_bwd_blocks_head_dim128_causal_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                uncut = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if is_full:
+                if uncut:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:
@@ -214,9 +214,9 @@ def hopper_attention_bwd_blocks_head_dim128_causal_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                uncut = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if is_full:
+                if uncut:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:
@@ -230,7 +230,7 @@ def hopper_attention_bwd_blocks_head_dim128_causal_full_kernel(
                     dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
                     ds_slot, ds_phase = ring_slot(count, 2)
                     lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
-                    p = probabilities(scores, lse_log2, row, key, N_K, is_full, scale_log2)
+                    p = probabilities(scores, lse_log2, row, key, N_K, uncut, scale_log2)
                     dp = tlx.async_dot_wait(0, dp)
                     delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
                     ds = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))

@@ -147,9 +147,9 @@ def hopper_attention_bwd_blocks_head_dim128_none_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                uncut = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if is_full:
+                if uncut:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:
@@ -194,9 +194,9 @@ def hopper_attention_bwd_blocks_head_dim128_none_full_kernel(
             count = 0
             for list in range(lists):
                 head = first_head + list // 2
-                is_full = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
+                uncut = list % 2 == 1  # of each head the list of full blocks comes after that of partial ones
                 entry = batch * LISTS_B + head * LISTS_H + key // 128
-                if is_full:
+                if uncut:
                     blocks = tl.load(full_q_num_blocks_ptr + entry)
                     blocks_ptr = full_q_indices_ptr + entry.to(tl.int64) * FULL_ROWS
                 else:
