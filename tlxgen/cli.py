@@ -495,6 +495,9 @@ def profile(
     records: Annotated[
         Optional[int], typer.Option(min=16, max=1 << 20, help="Stamps a task can record. Default: up to 65536.")
     ] = None,
+    waits: Annotated[
+        bool, typer.Option("--waits", help="Stamp waits alone, which costs less: the rest is one interval between two.")
+    ] = False,
     turns: Annotated[int, typer.Option(min=3, help="Replays of the plain kernel and of the instrumented one.")] = 30,
     seed: Annotated[int, typer.Option(help="Seed of the inputs and, in the simulator, of the schedule.")] = 0,
 ) -> None:
@@ -508,6 +511,7 @@ def profile(
         config=config,
         simulate=simulate,
         records=records,
+        waits=waits,
         ctas=ctas,
         seed=seed,
         turns=turns,

@@ -50,6 +50,18 @@ def test_without_its_stamps_a_twin_is_the_plain_module_to_the_byte(spec: str, na
     check_sites(made, plain)
 
 
+@pytest.mark.parametrize(("spec", "name"), [CHOSEN[0], CHOSEN[8], CHOSEN[9], CHOSEN[14]])
+def test_with_waits_alone_there_are_fewer_stamps(spec: str, name: str | None) -> None:
+    name = name_of(spec, name)
+    structure, plain = structures(spec)[name], source(spec, name)
+    whole, made = twin(spec, name), instrument(plain, structure.plan, structure.baked, waits=True)
+    assert plain_of(made.text) == plain
+    check_stamps(made)
+    assert {site.kind for site in made.sites} == {"wait", "rest"}
+    waits = [[(s.task, s.what, s.whom, s.line) for s in t.sites if s.kind == "wait"] for t in (whole, made)]
+    assert waits[0] == waits[1] and len(made.sites) < len(whole.sites)
+
+
 def check_stamps(made: Twin) -> None:
     """Numbers of a task go from 1 on, one row goes from one place in the buffer on, and each task begins and ends."""
     found = re.findall(

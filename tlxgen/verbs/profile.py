@@ -42,7 +42,7 @@ class Options:
     """The options of `profile`.
 
     `simulate` None means: if there is no GPU. `records` is the number of words for the stamps of each task of each CTA,
-    and `ctas` the number of CTAs in the timeline.
+    and `ctas` the number of CTAs in the timeline. `waits`: stamps are at waits alone.
     """
 
     shapes: Sequence[str] = ()  # as given on the command line; the first is run
@@ -50,6 +50,7 @@ class Options:
     config: int | None = None
     simulate: bool | None = None
     records: int | None = None
+    waits: bool = False
     ctas: int = 4
     seed: int = 0
     turns: int = 30
@@ -110,7 +111,7 @@ def run(target: Path, options: Options) -> int:
         structure = _structure(work, kernels, options.structure)
         shape = next(iter(kernels.family.read_shapes(list(options.shapes))), None) if options.shapes else None
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tlxgen-profile-"))).resolve() / "twins"
-        write(files_of(work, twins(work, [structure])), folder)
+        write(files_of(work, twins(work, [structure], waits=options.waits)), folder)
         runner = _simulate if simulated else _measure
         found = runner(work, kernels.family, structure, folder, shape, options)
         if found is None:
