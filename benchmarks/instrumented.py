@@ -3,8 +3,8 @@
     python benchmarks/instrumented.py sass --out benchmarks/results/instrumented-sass.md    # no GPU; some minutes
     python benchmarks/instrumented.py gpu --out OUT       # on a Hopper GPU, in less than 150 s; a folder
 
-`gpu` holds the figures against the bars: at most 5 % slower, intervals that add up to a task's time within 2 %. Beside
-them stand other ways of stamping (stamp_variants.py), which tell where the cost lies.
+`gpu` holds the figures against the bars: at most 5 % slower, intervals that add up to a task's time within 2 %. With
+`--variants` other ways of stamping (stamp_variants.py) stand beside them, which tell where the cost lies.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def main() -> int:
     parser.add_argument("what", choices=("sass", "gpu", "one"), help="one is what gpu starts")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=VARIANTS, help="of stamps, for gpu")
+    parser.add_argument("--variants", nargs="*", default=[DEFAULT, WAITS], choices=VARIANTS, help="of stamps, for gpu")
     given = parser.parse_args()
     if given.what == "one":
         return _one(given.out)

@@ -118,8 +118,9 @@ class _Reader:
         self._sites: dict[str, Site] = {"": Site(0)}
 
     def told(self, statement: str) -> Operation | None:
-        """The operation that a statement is, in the words of a step; None for one that only computes. A fence leads,
-        as the operation after it hands on what it makes visible."""
+        """The operation that a statement is, in the words of a step; None for one that only computes, and, where
+        waits alone are told apart, for all others. A fence leads, as the operation after it hands on what it makes
+        visible."""
         if statement not in self._told:
             found = [self._site(step) for step in self._steps(ast.parse(statement.strip()))]
             first = min(found, key=lambda site: _FIRST.index(site.kind), default=None)
