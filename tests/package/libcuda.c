@@ -43,10 +43,13 @@ static struct {
 static unsigned expected_count;
 
 void expect(const char *name, unsigned count, const unsigned *sizes) {
-  strcpy(expected[expected_count].name, name);
-  expected[expected_count].count = count;
-  memcpy(expected[expected_count].sizes, sizes, count * sizeof *sizes);
-  expected_count++;
+  unsigned k = 0;
+  while (k < expected_count && strcmp(expected[k].name, name))
+    k++;
+  expected_count += k == expected_count;
+  strcpy(expected[k].name, name);
+  expected[k].count = count;
+  memcpy(expected[k].sizes, sizes, count * sizeof *sizes);
 }
 
 CUresult cuInit(unsigned flags) { return 0; }

@@ -107,8 +107,20 @@ class Driver:
     def __init__(self, folder: str) -> None:
         self.library = ctypes.CDLL(f"{folder}/libcuda.so.1")
 
+    def heed(self, launcher: Any) -> None:
+        """Hears of each cubin that a package takes how large its parameters are, before it is launched."""
+        function = launcher.Cubin.function
+
+        def hearing(cubin: Any, index: int) -> Any:
+            sizes = sizes_of(cubin)
+            assert len(sizes) == len(cubin.layout.offsets)
+            self.expect(cubin.kernel.name, sizes)
+            return function(cubin, index)
+
+        launcher.Cubin.function = hearing
+
     def expect(self, name: str, sizes: list[int]) -> None:
-        """How large the parameters of a kernel are."""
+        """How large the parameters of a kernel are from now on."""
         self.library.expect(name.encode(), len(sizes), (ctypes.c_uint * len(sizes))(*sizes))
 
     def count(self, name: str) -> int:
@@ -135,3 +147,17 @@ class Driver:
                 "attributes": [(a.id, a.value[0]) for a in told.attribute[: told.attributes]],
                 "parameters": bytes(told.parameters[: told.bytes]).hex(),
             }
+
+
+def sizes_of(cubin: Any) -> list[int]:
+    """The bytes of each parameter of a package's cubin; two addresses of scratch memory come last."""
+    sizes: list[int] = []
+    for name, kind, _ in cubin.kernel.parameters:
+        if name in cubin.ones:
+            continue
+        if kind.startswith("tensordesc"):
+            rank = kind.count(",") + 1
+            sizes += [128, *[4] * rank, *[8] * rank]
+        else:
+            sizes.append(8 if kind.startswith("*") else {"i1": 1, "i32": 4, "u32": 4, "fp32": 4}.get(kind, 8))
+    return [*sizes, 8, 8]

@@ -23,7 +23,7 @@ def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> N
     module = next(path for path in it.generated.glob("small_*.py"))
     seen = it.start(HERE / "beside.py", module, it.package, which)["seen"]
     assert len(seen) >= 3
-    for what, (at_first, kept, elsewhere, packaged_first, packaged, packaged_elsewhere) in seen.items():
+    for what, (packaged_first, packaged, packaged_elsewhere, at_first, kept, elsewhere) in seen.items():
         assert at_first == kept, what
         assert packaged_first == at_first, what
         assert packaged == at_first, what

@@ -25,6 +25,13 @@ ARGUMENTS = (
 )
 JOB = Job("a row", "module.py", "kernel", "sm90", ARGUMENTS, {"BLOCK": 64})
 ROW = Row(JOB, ("y_ptr", "N", "stride", "scale"))
+HEADS = ("B", "H", "N")
+OF_HEADS = Row(
+    replace(JOB, arguments=(*ARGUMENTS, Argument("B", "i32"), Argument("H", "i32"))),
+    ("y_ptr", "stride", *HEADS),
+    single=("B", "H"),
+    strides=("stride",),
+)
 
 
 @dataclass(frozen=True)
@@ -35,13 +42,14 @@ class Pretended(Compiling):
     code: Code = lambda aligned: "same"
 
     def compiled(self, jobs: Sequence[Job]) -> list[Cubin | str]:
-        codes = [(frozenset(job.divisible), self.code(frozenset(job.divisible))) for job in jobs]
+        asked = [frozenset(job.divisible) | {f"{n} = 1" for n, v in job.constants.items() if v == 1} for job in jobs]
+        codes = [(frozenset(job.divisible), self.code(facts)) for job, facts in zip(jobs, asked, strict=True)]
         return [Cubin(aligned, code.encode(), code, 0, {}) if code else "no" for aligned, code in codes]
 
 
-def chosen(made: Sequence[Cubin], aligned: set[str]) -> str:
+def chosen(made: Sequence[Cubin], aligned: set[str], ones: Sequence[str] = ()) -> str:
     """The code that a launch takes, as the launcher chooses."""
-    return next(cubin.sha256 for cubin in made if cubin.divisible <= aligned)
+    return next(cubin.sha256 for cubin in made if cubin.divisible <= aligned and cubin.ones <= {*ones})
 
 
 def test_where_alignment_changes_nothing_one_cubin_takes_all() -> None:
@@ -89,6 +97,49 @@ def test_what_changes_code_only_together_counts() -> None:
     [made] = cubins_of([ROW], Pretended(code=lambda told: "slow" if not told else "fast"))
     assert chosen(made, {"y_ptr", "N"}) == "fast"
     assert chosen(made, set()) == "slow"
+
+
+def told(facts: frozenset[str]) -> str:
+    """Code that differs by every fact but the alignment of heads and batch entries."""
+    return "of " + ", ".join(sorted(facts - {"B", "H"}))
+
+
+@pytest.mark.parametrize("ones", [(), ("B",), ("H",), ("B", "H")], ids=lambda ones: "+".join(ones) or "none")
+@pytest.mark.parametrize("aligned", [{"y_ptr", "N", "stride"}, {"y_ptr", "stride"}, {"y_ptr"}], ids=len)
+def test_an_integer_that_is_1_is_what_triton_makes_of_it(aligned: set[str], ones: tuple[str, ...]) -> None:
+    """Each that is often 1 and all of these, beside aligned arguments, or all but one extent, or addresses alone."""
+    [made] = cubins_of([OF_HEADS], Pretended(code=told))
+    assert chosen(made, aligned | ({"B", "H"} - {*ones}), ones) == told(frozenset(aligned | {f"{n} = 1" for n in ones}))
+
+
+def test_of_some_that_are_1_one_is_no_parameter() -> None:
+    """There is code for each alone and for all together; alignment is kept."""
+    [made] = cubins_of([replace(OF_HEADS, single=("B", "H", "N"))], Pretended(code=told))
+    assert chosen(made, {"y_ptr", "stride"}, ["B", "N"]) in {
+        told(frozenset({"y_ptr", "stride", f"{n} = 1"})) for n in "BN"
+    }
+
+
+def test_a_1_is_no_parameter() -> None:
+    jobs: list[Job] = []
+
+    class Listening(Pretended):
+        def compiled(self, jobs_: Sequence[Job]) -> list[Cubin | str]:
+            jobs.extend(jobs_)
+            return super().compiled(jobs_)
+
+    [made] = cubins_of([OF_HEADS], Listening(code=told))
+    [both] = {
+        job.id: job for job in jobs if job.constants.get("B") == job.constants.get("H") == 1 and "N" in job.divisible
+    }.values()
+    assert parameters_of(both) == [128, 4, 4, 8, 8, 8, 4, 8, 4, 4, 8, 8]  # those of ARGUMENTS: neither B nor H
+    assert "B, H of 1" in both.id and not {"B", "H"} & {*both.divisible}
+    assert {cubin.ones for cubin in made} == {frozenset(), frozenset("B"), frozenset("H"), frozenset("BH")}
+
+
+def test_where_a_1_does_not_compile_the_parameter_stays() -> None:
+    [made] = cubins_of([OF_HEADS], Pretended(code=lambda facts: "" if "B = 1" in facts else told(facts)))
+    assert {cubin.ones for cubin in made} == {frozenset(), frozenset("H")}
 
 
 def test_a_kernel_that_needs_alignment_has_no_cubin_without() -> None:

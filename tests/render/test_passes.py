@@ -28,6 +28,7 @@ PASSES: dict[str, Callable[[], Pass]] = {
     "unused": passes.RemoveUnused,
     "order": passes.OrderDefinitions,
     "waits": passes.KeepProductsInFlight,
+    "operands": passes.PackOperands,
 }
 
 

@@ -168,6 +168,7 @@ def _launch(row: Row, cubins: Sequence[Cubin]) -> dict[str, Any]:
         "cubins": [
             {
                 "divisible": sorted(cubin.divisible),
+                "ones": sorted(cubin.ones),
                 "file": file_of(cubin),
                 "sha256": cubin.sha256,
                 "bytes": len(cubin.data),

@@ -176,7 +176,8 @@ def _release(version: int) -> str:
 
 
 class Cubin:
-    """A kernel compiled for one row of constants, and for arguments of which those in `divisible` are multiples of 16.
+    """A kernel compiled for one row of constants, and for arguments of which those in `divisible` are multiples of 16,
+    and those in `ones` are 1: these are no parameters of it.
 
     Loaded on each device at its first launch there.
     """
@@ -185,10 +186,14 @@ class Cubin:
 
     def __init__(self, kernel: Kernel, entry: Mapping[str, Any]) -> None:
         self.kernel = kernel
-        self.divisible = frozenset(entry["divisible"])
+        self.divisible, self.ones = frozenset(entry["divisible"]), frozenset(entry["ones"])
         self.file, self.sha256, self.entry = entry["file"], entry["sha256"], entry["entry"]
         self.threads, self.shared, self.descriptors = 32 * entry["warps"], entry["shared"], entry["descriptors"]
         self._functions: dict[int, Any] = {}
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout([kind for name, kind, _ in self.kernel.parameters if name not in self.ones])
 
     def function(self, index: int) -> Any:
         """The kernel on a device. Raises RuntimeError where it cannot be had."""
@@ -231,16 +236,12 @@ class Kernel:
 
     @cached_property
     def parameters(self) -> list[tuple[str, str, bool]]:
-        """Name, Triton's type, and whether cubins differ by its alignment."""
+        """Name, Triton's type, and whether cubins differ by its value."""
         return [(name, kind, specialized) for name, kind, specialized in self._told["parameters"]]
 
     @cached_property
-    def layout(self) -> Layout:
-        return Layout([kind for _, kind, _ in self.parameters])
-
-    @cached_property
     def cubins(self) -> dict[tuple[Any, ...], list[Cubin]]:
-        """By constants and options, those for the most aligned arguments first."""
+        """By constants and options, those that ask for the most first."""
         rows = self._told["launches"]
         return {_key(row["constants"], row): [Cubin(self, entry) for entry in row["cubins"]] for row in rows}
 
@@ -257,13 +258,15 @@ class Kernel:
         found = rows.get(_key({name: options.get(name) for name in names}, options))
         if found is None:
             raise ValueError(f"{self.name}: {__package__} has no cubin for {dict(options)}")
-        aligned = set()
+        aligned, ones = set(), set()
         for (name, kind, specialized), value in zip(self.parameters, arguments, strict=True):
             self._refuse(name, kind, value)
             if specialized and not (value if isinstance(value, int) else value.data_ptr()) % 16:
                 aligned.add(name)
+            elif specialized and isinstance(value, int) and value == 1:
+                ones.add(name)
         for cubin in found:
-            if cubin.divisible <= aligned:
+            if cubin.divisible <= aligned and cubin.ones <= ones:
                 return cubin
         least = ", ".join(sorted(found[-1].divisible))
         raise ValueError(f"{self.name}: the cubins of {__package__} need multiples of 16 for {least}")
@@ -326,7 +329,7 @@ class Bound:
 
     def __init__(self, fixed: Fixed, stream: int, values: Sequence[Any]) -> None:
         self.fixed, self.stream, self.values, self.function = fixed, stream, values, fixed.function
-        layout = fixed.cubin.kernel.layout
+        layout = fixed.cubin.layout
         if len(values) + 2 == len(layout.offsets):
             self.config = fixed.config(stream)
             self.memory, self.pointers = layout.packed(values)
@@ -386,6 +389,7 @@ class Launch:
     addressed: Sequence[tuple[str, Any]]
     encoded: Sequence[dict[int, list[Any]]]
     fixed: Fixed | None
+    scalars: Sequence[Any]  # the constants that the cubin takes
     maps: dict[int, tuple[TensorMap, int]]  # by number of a descriptor: its like, and where in the tensor it begins
 
     def by_triton(self, arguments: Sequence[Any], varying: Sequence[Any]) -> None:
@@ -396,11 +400,15 @@ class Launch:
         self.maps = {}
         flat: list[Any] = []
         descriptors = iter(cubin.descriptors)
-        for value in arguments:
+        first = len(arguments) - len(self.constants)
+        for value in arguments[:first]:
             if isinstance(value, TensorDescriptor):
                 flat += TensorMap(value, next(descriptors))(value.base.data_ptr())
             else:
-                flat.append(value if isinstance(value, (bool, int, float)) else value.data_ptr())
+                flat.append(value.data_ptr())
+        named = zip(self.kernel.parameters[first:], self.constants, strict=False)  # those that vary come behind them
+        self.scalars = [value for (name, _, _), value in named if name not in cubin.ones]
+        flat += self.scalars
         launch(Bound(self.fixed, current_stream(index), [*flat, *varying]), ())
 
     def tell(self, stream: int, tensors: Mapping[str, Any]) -> tuple[Bound, tuple[()]]:
@@ -412,7 +420,7 @@ class Launch:
             address = tensor.data_ptr()
             flat += known.get(address) or keep(known, address, self._encoded(i, tensor, address))
         flat += [part(tensors[name]).data_ptr() for name, part in self.addressed]
-        return Bound(self.fixed, stream, [*flat, *self.constants]), ()
+        return Bound(self.fixed, stream, [*flat, *self.scalars]), ()
 
     def _encoded(self, i: int, tensor: Any, address: int) -> list[Any]:
         """The parameters of descriptor `i`. Of tensors of one layout it differs in the address alone."""

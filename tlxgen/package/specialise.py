@@ -1,7 +1,8 @@
-"""Which cubins a package holds of a kernel: one for each way in which its arguments' alignment changes the code.
+"""Which cubins a package holds of a kernel: one for each way in which the values of its arguments change the code.
 
 Triton compiles a kernel for each set of arguments that are multiples of 16. Most of them change nothing: of a GEMM by
-TMA not one does. What counts is found by compiling without each in turn.
+TMA not one does. What counts is found by compiling without each in turn. An integer that is 1 is a constant to Triton,
+and no parameter; a package has such code of the integers that are often 1.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ _BYTES = {"i1": 1, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "fp32": 4, "fp64": 8}
 
 @dataclass(frozen=True)
 class Row:
-    """A kernel with the constants of one row of CONFIGS. `specialized`: arguments of whose values Triton makes code."""
+    """A kernel with the constants of one row of CONFIGS. `specialized`: arguments of whose values Triton makes code;
+    among them `single`, which are often 1, and `strides`, which are aligned where rows are."""
 
     job: Job
     specialized: tuple[str, ...]
+    single: tuple[str, ...] = ()
+    strides: tuple[str, ...] = ()
 
     @property
     def aligned(self) -> frozenset[str]:
@@ -37,16 +41,29 @@ class Row:
     def addresses(self) -> frozenset[str]:
         return frozenset(a.name for a in self.job.arguments if a.type.startswith("*"))
 
+    @property
+    def ones(self) -> list[frozenset[str]]:
+        """The sets of integers to compile as 1: each that often is, and all of these."""
+        each = [name for name in self.single if name in self.aligned]
+        return [*dict.fromkeys([*(frozenset([name]) for name in each), frozenset(each)])] if each else []
+
 
 @dataclass(frozen=True)
 class Cubin:
-    """A kernel compiled for arguments of which those in `divisible` are multiples of 16. `told`: what launches it."""
+    """A kernel compiled for arguments of which those in `divisible` are multiples of 16, and those in `ones` are 1 and
+    no parameters. `told`: what launches it."""
 
     divisible: frozenset[str]
     data: bytes
     sha256: str
     registers: int
     told: Mapping[str, Any]
+    ones: frozenset[str] = frozenset()
+
+    @property
+    def asks(self) -> frozenset[tuple[str, int]]:
+        """What it was compiled for: of each such argument its name, and the divisor or the value."""
+        return frozenset({(name, 16) for name in self.divisible} | {(name, 1) for name in self.ones})
 
 
 @dataclass(frozen=True)
@@ -82,19 +99,19 @@ class Compiling:
 
 
 def cubins_of(rows: Sequence[Row], compiling: Compiling) -> list[list[Cubin]]:
-    """For each row its cubins, those for the most aligned arguments first.
+    """For each row its cubins, those that ask for the most first.
 
     The last takes any, but for a kernel that the compiler refuses without alignment. Raises TlxgenError for one that it
     refuses at all.
     """
     counting = _counting(rows, compiling)
-    wanted = [(row, divisible) for row in rows for divisible in _sets(row, counting[row.job.kernel])]
-    made = compiling([_for(row, divisible) for row, divisible in wanted])
+    wanted = [(row, *one) for row in rows for one in _wanted(row, counting[row.job.kernel])]
+    made = compiling([_for(*one) for one in wanted])
     found: dict[int, list[Cubin]] = defaultdict(list)
-    for (row, divisible), cubin in zip(wanted, made, strict=True):
+    for (row, divisible, ones), cubin in zip(wanted, made, strict=True):
         if isinstance(cubin, Cubin):
-            found[id(row)].append(cubin)
-        elif divisible == row.aligned:
+            found[id(row)].append(replace(cubin, ones=ones))
+        elif divisible == row.aligned and not ones:
             raise TlxgenError(f"{row.job.id}: {cubin}")
     return [_distinct(found[id(row)]) for row in rows]
 
@@ -121,6 +138,21 @@ def _digests(
     return {pair: one.sha256 if isinstance(one, Cubin) else "" for pair, one in zip(pairs, made, strict=True)}
 
 
+def _wanted(row: Row, counting: frozenset[str]) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """What to compile a row for: arguments that are multiples of 16, and integers that are 1.
+
+    With a 1, all that counts is aligned, or all but one extent, or the addresses alone: strides follow from extents.
+    """
+    extents = sorted(counting - row.addresses - {*row.strides})
+    least = counting & row.addresses
+    with_ones = [
+        (divisible - ones, ones)
+        for ones in row.ones
+        for divisible in (counting, *(counting - {name} for name in extents), least)
+    ]
+    return [*dict.fromkeys([*((divisible, frozenset[str]()) for divisible in _sets(row, counting)), *with_ones])]
+
+
 def _sets(row: Row, counting: frozenset[str]) -> list[frozenset[str]]:
     """What to compile a row for: all that counts, all but one integer, the addresses alone, and nothing.
 
@@ -136,15 +168,18 @@ def _distinct(cubins: Sequence[Cubin]) -> list[Cubin]:
     """
 
     def differs(cubin: Cubin) -> bool:
-        less = [other for other in cubins if other.divisible < cubin.divisible]
+        less = [other for other in cubins if other.asks < cubin.asks]
         return not less or any(other.sha256 != cubin.sha256 for other in less)
 
-    return sorted(filter(differs, cubins), key=lambda cubin: (-len(cubin.divisible), sorted(cubin.divisible)))
+    return sorted(filter(differs, cubins), key=lambda cubin: (-len(cubin.asks), sorted(cubin.asks)))
 
 
-def _for(row: Row, divisible: frozenset[str]) -> Job:
+def _for(row: Row, divisible: frozenset[str], ones: frozenset[str] = frozenset()) -> Job:
     names = tuple(a.name for a in row.job.arguments if a.name in divisible)
-    return replace(row.job, divisible=names, id=f"{row.job.id} | {', '.join(names) or 'nothing'} aligned")
+    what = f"{', '.join(names) or 'nothing'} aligned" + f", {', '.join(sorted(ones))} of 1" * bool(ones)
+    arguments = tuple(replace(a, type="constexpr") if a.name in ones else a for a in row.job.arguments)
+    constants = {**row.job.constants, **dict.fromkeys(sorted(ones), 1)}
+    return replace(row.job, arguments=arguments, constants=constants, divisible=names, id=f"{row.job.id} | {what}")
 
 
 def _cubin(job: Job, outcome: Outcome) -> Cubin:

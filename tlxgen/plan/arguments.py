@@ -22,7 +22,8 @@ class KernelArgument:
     an address belongs to, and `view` is an expression for the part of that tensor `t` that is passed. `box` holds the
     extents of a descriptor's block, in the host's names; `describe` is the host function that makes the descriptor.
     `value` is the host's expression for a scalar. If `specialized`, the compiler may specialise the kernel on the
-    argument's value. If `divisible`, the value is a multiple of 16 for an aligned problem.
+    argument's value. If `divisible`, the value is a multiple of 16 for an aligned problem. If `single`, 1 is a usual
+    value of it: one batch, one head, one row.
     """
 
     name: str
@@ -35,6 +36,7 @@ class KernelArgument:
     value: str = ""
     specialized: bool = True
     divisible: bool = True
+    single: bool = False
 
     @property
     def kind(self) -> Literal["descriptor", "address", "scalar"]:
@@ -64,10 +66,18 @@ def address(name: str, element: str, of: str, *, view: str = "t") -> KernelArgum
 
 
 def scalar(
-    name: str, value: str, type: str = "i32", *, specialized: bool = True, divisible: bool = False
+    name: str,
+    value: str,
+    type: str = "i32",
+    *,
+    specialized: bool = True,
+    divisible: bool = False,
+    single: bool = False,
 ) -> KernelArgument:
     """A scalar argument; `value` is the host's expression for it."""
-    return KernelArgument(name, type, value=value, specialized=specialized, divisible=divisible and specialized)
+    return KernelArgument(
+        name, type, value=value, specialized=specialized, divisible=divisible and specialized, single=single
+    )
 
 
 @dataclass(frozen=True)

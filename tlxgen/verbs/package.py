@@ -43,7 +43,7 @@ def run(
     with of_spec(spec) as work, TemporaryDirectory(prefix="tlxgen-") as keep:
         kernels = all_kernels(work)
         source = _source(work, kernels, arch)
-        rows = [Row(k.job, tuple(a.name for a in k.launch.arguments if a.specialized)) for k in kernels]
+        rows = [_row(kernel) for kernel in kernels]
         with bar(0, "compiling") as shown:
             compiling = Compiling(
                 Path(keep),
@@ -70,6 +70,16 @@ def run(
     for error in made.refused if made else ():
         print(f"not in C++: {error}")
     return 0
+
+
+def _row(kernel: Kernel) -> Row:
+    arguments = [a for a in kernel.launch.arguments if a.specialized]
+    return Row(
+        kernel.job,
+        specialized=tuple(a.name for a in arguments),
+        single=tuple(a.name for a in arguments if a.single),
+        strides=tuple(a.name for a in arguments if "stride" in a.value),
+    )
 
 
 def _source(work: Working, kernels: Sequence[Kernel], arch: Sequence[str]) -> Source:

@@ -174,8 +174,8 @@ def scales(facts: Weights) -> Iterator[KernelArgument]:
 def sizes(facts: Facts, longest: Sequence[str] = ("q", "k")) -> Iterator[KernelArgument]:
     """Of batch entries the kernel is told where it orders items by their work."""
     if facts.by_tile:
-        yield scalar("B", "batches")
-    yield from (scalar("H", "heads"), scalar("H_KV", "kv_heads"))
+        yield scalar("B", "batches", single=True)
+    yield from (scalar("H", "heads", single=True), scalar("H_KV", "kv_heads", single=True))
     yield from (scalar(f"N_{side.upper()}", f"n_{side}", divisible=True) for side in longest)
 
 
@@ -202,7 +202,7 @@ def prepare(facts: Facts, sums: bool) -> Launch:
     arguments += [address("cu_seqlens_q_ptr", "i32", "cu_seqlens_q")] * packed
     axes = {"h": 1, "n": 0} if packed else BHN
     arguments += [s for name, of in (("o", "out"), ("do", "dout")) for s in _strides(f"stride_{name}", of, axes)]
-    arguments += [scalar("H", "heads"), scalar("N_Q", "n_q", divisible=True)]
+    arguments += [scalar("H", "heads", single=True), scalar("N_Q", "n_q", divisible=True)]
     arguments += [scalar("T_Q", "len(q)", divisible=True)] * packed
     arguments += [scalar("KEY_SUMS", f"2 * {_key_rows(facts)} * kv_heads", divisible=True)] * facts.apart
     if facts.dbias == "added":
@@ -257,7 +257,7 @@ def row_stride(facts: Facts) -> KernelArgument:
 def _zeros() -> Iterator[KernelArgument]:
     """Of the kernel that makes zeros where dQ is added up."""
     yield address("sum_ptr", "fp32", "total")
-    yield from (scalar("H", "heads"), scalar("N_Q", "len(q)", divisible=True))
+    yield from (scalar("H", "heads", single=True), scalar("N_Q", "len(q)", divisible=True))
 
 
 def _finish(facts: BackwardFacts) -> Launch:
@@ -270,7 +270,8 @@ def _finish_dq(facts: BackwardFacts) -> Iterator[KernelArgument]:
     yield from (address("sum_ptr", "fp32", "total"), address("dq_ptr", facts.out.signature, "dq"))
     yield scalar("scale", _scale(facts), "fp32")
     yield from _strides("stride_", "dq", _axes(facts))
-    yield from (scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
+    yield scalar("H", "heads", single=True)
+    yield scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True)
 
 
 def _finish_all(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -284,8 +285,10 @@ def _finish_all(facts: BackwardFacts) -> Iterator[KernelArgument]:
     for name in names:
         yield from _strides(f"stride_{name}_", name, _axes(facts))
     if facts.dq:
-        yield from (scalar("H", "heads"), scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True))
-    yield from (scalar("H_KV", "kv_heads"), scalar("N_K", "len(k)" if facts.packed else "n_k", divisible=True))
+        yield scalar("H", "heads", single=True)
+        yield scalar("N_Q", "len(q)" if facts.packed else "n_q", divisible=True)
+    yield scalar("H_KV", "kv_heads", single=True)
+    yield scalar("N_K", "len(k)" if facts.packed else "n_k", divisible=True)
     yield scalar("KEY_TILES", "key_tiles")
 
 

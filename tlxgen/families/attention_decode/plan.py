@@ -93,7 +93,7 @@ def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgum
     if spec.paged:
         yield address("block_table_ptr", "i32", "block_table")
     yield scalar("scale_log2", "scale * 1.4426950408889634", "fp32")
-    yield scalar("H_KV", "kv_heads")
+    yield scalar("H_KV", "kv_heads", single=True)
     yield from _sizes(spec)
     yield from _strides("q", "q")
     if spec.paged:
@@ -116,7 +116,7 @@ def _results(spec: DecodeSpec) -> Iterator[KernelArgument]:
 
 
 def _sizes(spec: DecodeSpec) -> Iterator[KernelArgument]:
-    yield from (scalar(name, value) for name, value in (("H", "heads"), ("N_Q", "n_q")))
+    yield from (scalar(name, value, single=True) for name, value in (("H", "heads"), ("N_Q", "n_q")))
     yield scalar("ROWS", "rows", specialized=False)
     if not spec.has_lengths:
         yield scalar("N_K", "n_k", divisible=True)

@@ -125,13 +125,14 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
         heads = {"HEADS": "batches * heads", "H": "heads", "H_PER_KV": "heads // kv_heads"}
     else:
         heads = {"B": "batches", "H": "heads", "H_KV": "kv_heads"}
-    yield from (scalar(name, value) for name, value in heads.items())
+    yield from (scalar(name, value, single=True) for name, value in heads.items())
     yield scalar("N_Q", "n_q", divisible=True)
     if facts.lengths == "dense":
         yield scalar("N_K", "n_k", divisible=True)
     if facts.packed and facts.lse:
         yield scalar("T_Q", "q.shape[0]", divisible=True)
-    yield scalar("GROUP_H", "heads_together(n_k, heads, kv_heads)" if facts.causal else "heads // kv_heads")
+    together = "heads_together(n_k, heads, kv_heads)" if facts.causal else "heads // kv_heads"
+    yield scalar("GROUP_H", together, single=not facts.causal)
     if facts.told and facts.persistent:
         yield from (scalar("num_items", "items"), scalar("step", "programs"))
 

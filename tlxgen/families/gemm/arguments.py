@@ -101,7 +101,8 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     shared = facts.groups.vary if facts.groups else ""  # by groups: one kernel serves all totals
     for extent in ("m", "n", "k"):
         is_shared = extent == shared
-        yield _count(extent.upper(), f"all_{extent}") if is_shared else _size(extent.upper(), extent)
+        of_one = extent == "m" and not facts.groups
+        yield _count(extent.upper(), f"all_{extent}") if is_shared else _size(extent.upper(), extent, single=of_one)
     if facts.groups:
         yield _count("groups", "g")
         yield from (_size(name, name) for name in filter(None, [facts.groups.more]))
@@ -128,7 +129,7 @@ def _reduce(facts: GemmFacts) -> Iterator[KernelArgument]:
     yield from (address(f"{t.name}_ptr", t.signature, t.name) for t in facts.op_tensors)
     yield from (_size("slab_rows", "slabs // split"), _size("stride_wm", "stride_wm"), _size("stride_cm", "stride_cm"))
     yield from _strides(facts)
-    yield from (_size("M", "m"), _size("N", "n"))
+    yield from (_size("M", "m", single=True), _size("N", "n"))
     if facts.stochastic:
         yield _count("seed", "seed")
 
@@ -138,8 +139,8 @@ def _strides(facts: GemmFacts) -> Iterator[KernelArgument]:
     return (_size(t.stride, f"{t.name}.stride(0)") for t in facts.op_tensors if t.strided)
 
 
-def _size(name: str, value: str) -> KernelArgument:
-    return scalar(name, value, divisible=True)
+def _size(name: str, value: str, *, single: bool = False) -> KernelArgument:
+    return scalar(name, value, divisible=True, single=single)
 
 
 def _count(name: str, value: str) -> KernelArgument:

@@ -44,7 +44,7 @@ def _kernel(spec: QuantizeSpec) -> Iterator[KernelArgument]:
         scales = name.endswith("scales")
         view = "t.view(torch.uint8)" if scales else "t"
         yield address(f"{name}_ptr", "u8" if scales else "fp8e4nv", name, view=view)
-    yield scalar("M", "m", divisible=True)
+    yield scalar("M", "m", divisible=True, single=True)
     yield scalar("N", "n", divisible=True)
     yield scalar("stride_x", 'row_stride(x, "x")', divisible=True)
     for name in spec.results[::2]:

@@ -78,7 +78,7 @@ def _kernel(spec: NormBwdSpec) -> Iterator[KernelArgument]:
     if spec.vectors:
         yield address("weight_ptr", spec.vectors["weight"].signature, "weight")
         yield address("sums_ptr", "fp32", "sums")
-    yield scalar("M", "m", divisible=True)
+    yield scalar("M", "m", divisible=True, single=True)
     yield scalar("row_bytes", f"n * {spec.dtype.bytes}", divisible=True)
     yield from (scalar(f"stride_{n}", f"strides[{i}]", divisible=True) for i, n in enumerate((*spec.read, "dx")))
 

@@ -74,7 +74,7 @@ def _kernel(spec: NormSpec) -> Iterator[KernelArgument]:
     yield from (address(f"{name}_ptr", kind.signature, name) for name, kind in spec.vectors.items())
     yield from (address(f"{name}_ptr", spec.dtype.signature, of) for name, of in spec.written.items())
     yield from (address(f"{name}_ptr", "fp32", name) for name in spec.stats)
-    yield scalar("M", "m", divisible=True)
+    yield scalar("M", "m", divisible=True, single=True)
     yield scalar("row_bytes", f"n * {spec.dtype.bytes}", divisible=True)
     for name, of in (*((name, name) for name in spec.read), *spec.written.items()):
         tensor = of if of == name and name in spec.read else f'made.get("{of}", {of})'

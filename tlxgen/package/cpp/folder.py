@@ -313,9 +313,9 @@ def _kernel(name: str, told: Mapping[str, Any], host: Host) -> Iterator[str]:
             raise TlxgenError(f"{host.name}: {name} was not compiled for config {i}: {_constants(config)}")
         yield "        Row{"
         for cubin in row["cubins"]:
-            divisible = sum(bits[parameter] for parameter in cubin["divisible"])
+            asks = ", ".join(str(sum(bits[name] for name in cubin[of])) for of in ("divisible", "ones"))
             yield (
-                f'            Cubin{{{divisible}, {_symbol(cubin["file"])}, "{cubin["entry"]}", {32 * cubin["warps"]}, '
+                f'            Cubin{{{asks}, {_symbol(cubin["file"])}, "{cubin["entry"]}", {32 * cubin["warps"]}, '
                 f"{cubin['shared']},"
             )
             boxes = ", ".join(map(_box, cubin["descriptors"]))

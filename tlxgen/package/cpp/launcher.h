@@ -469,9 +469,10 @@ struct Box {
   bool fp4_padded;
 };
 
-/* A kernel compiled for one row of constants. `divisible`: one bit for each parameter that is a multiple of 16. */
+/* A kernel compiled for one row of constants. `divisible`: one bit for each parameter that is a multiple of 16; `ones`:
+ * the same for those that are 1, which it does not take. */
 struct Cubin {
-  uint64_t divisible;
+  uint64_t divisible, ones;
   const unsigned char* data;
   const char* entry;
   unsigned threads, shared;
@@ -495,7 +496,7 @@ struct Scalar {
   Scalar(Integer value) : real(static_cast<double>(value)), integer(value) {}  // NOLINT
 };
 
-/* A kernel with its parameters and, for each row of constants, its cubins: those for the most aligned arguments first. */
+/* A kernel with its parameters and, for each row of constants, its cubins: those that ask for the most first. */
 class Kernel {
  public:
   using Grid = std::array<int64_t, 3>;
@@ -537,8 +538,11 @@ class Kernel {
       for (int i = 0; i < tensor.rank; i++) add(tensor.strides[i]);
     }
     for (const Tensor& tensor : addresses) add(tensor.address);
-    const Parameter* parameter = &parameters_[descriptors.size() + addresses.size()];
-    for (const Scalar& scalar : scalars) add(bits_of(*parameter++, scalar));
+    size_t at = descriptors.size() + addresses.size();
+    for (const Scalar& scalar : scalars) {
+      if (!(cubin.ones >> at & 1)) add(bits_of(parameters_[at], scalar));
+      at++;
+    }
     add(0);  // two addresses of scratch memory, which these kernels do without
     add(0);
 
@@ -562,7 +566,7 @@ class Kernel {
 
   size_t choose(int64_t row, std::initializer_list<Descriptor> descriptors, std::initializer_list<Tensor> addresses,
                 std::initializer_list<Scalar> scalars) const {
-    uint64_t aligned = 0;
+    uint64_t aligned = 0, ones = 0;
     size_t at = 0;
     for (const Descriptor& descriptor : descriptors) refuse(parameters_[at++], descriptor.tensor);
     for (const Tensor& tensor : addresses) {
@@ -577,11 +581,12 @@ class Kernel {
         TVM_FFI_THROW(ValueError) << name_ << ": " << parameter.name << " is " << scalar.integer << "; the cubins of "
                                   << package_.name << " take 32 bits";
       aligned |= static_cast<uint64_t>(scalar.integer % 16 == 0 && parameter.specialized) << at;
+      ones |= static_cast<uint64_t>(scalar.integer == 1 && parameter.specialized) << at;
       at++;
     }
     const std::vector<Cubin>& cubins = rows_[row];
     for (size_t i = 0; i < cubins.size(); i++)
-      if ((cubins[i].divisible & ~aligned) == 0) return i;
+      if ((cubins[i].divisible & ~aligned) == 0 && (cubins[i].ones & ~ones) == 0) return i;
     std::string least;
     for (size_t i = 0; i < parameters_.size(); i++)
       if (cubins.back().divisible >> i & 1) least += (least.empty() ? "" : ", ") + std::string(parameters_[i].name);

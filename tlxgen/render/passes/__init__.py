@@ -16,6 +16,7 @@ from tlxgen.render.passes._parse import parsed
 from tlxgen.render.passes.bake import BakeConstants
 from tlxgen.render.passes.dead import RemoveDeadCode
 from tlxgen.render.passes.fold import FoldConstants, written_constants
+from tlxgen.render.passes.operands import PackOperands
 from tlxgen.render.passes.order import OrderDefinitions
 from tlxgen.render.passes.unused import RemoveUnused
 from tlxgen.render.passes.waits import KeepProductsInFlight
@@ -25,6 +26,7 @@ __all__ = [
     "FoldConstants",
     "KeepProductsInFlight",
     "OrderDefinitions",
+    "PackOperands",
     "RemoveDeadCode",
     "RemoveUnused",
     "run",
@@ -44,7 +46,7 @@ def run(source: str, *, bake: Mapping[str, int | bool | float | str], toolchain:
         for simplify in passes:
             module = simplify(module)
     if toolchain == "utlx":
-        module = KeepProductsInFlight()(module)
+        module = PackOperands()(KeepProductsInFlight()(module))
     return code(OrderDefinitions()(module))
 
 
