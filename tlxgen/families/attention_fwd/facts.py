@@ -12,12 +12,17 @@ from tlxgen.plan import Size
 
 @dataclass(frozen=True)
 class Operand:
-    """Q, K, V or O as the template needs it: the columns of a tile, ring and cache hint."""
+    """Q, K, V or O as the template needs it: the columns of each buffer of a tile, ring and cache hint."""
 
     name: str
-    columns: int
+    slices: tuple[int, ...]
     ring: str
     eviction: str
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return sum(self.slices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,9 +102,29 @@ class AttentionFacts(Weights):
         return self.head_dim_v // self.parts
 
     @property
+    def sums(self) -> tuple[str, ...]:
+        """The accumulators of O: one for each buffer that holds columns of V."""
+        return _numbered("acc", self.operand("v").slices)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The rows of Q in registers, likewise."""
+        return _numbered("q_rows", self.operand("q").slices)
+
+    @property
+    def sliced(self) -> bool:
+        """Whether columns of an operand lie in several buffers."""
+        return any(len(o.slices) > 1 for o in self.operands)
+
+    @property
     def products(self) -> int:
         """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
         return (8192 if self.scaled else 4096) if self.tensor_memory else 2048
 
     def operand(self, name: str) -> Operand:
         return next(o for o in self.operands if o.name == name)
+
+
+def _numbered(name: str, slices: tuple[int, ...]) -> tuple[str, ...]:
+    """The names of a variable for each slice."""
+    return tuple(f"{name}_{i}" for i in range(len(slices))) if len(slices) > 1 else (name,)

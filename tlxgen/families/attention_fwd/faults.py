@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from tlxgen.arch import Sm90, Sm100
-from tlxgen.families.attention.common import COLUMNS, columns_of
+from tlxgen.families.attention.common import COLUMNS
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
@@ -178,9 +178,14 @@ def _mx(spec: ForwardKeys) -> list[Fault]:
     )
 
 
+def _columns(slices: tuple[int, ...]) -> str:
+    return " + ".join(map(str, slices))
+
+
 def _rings(spec: ForwardKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
-    k, v = columns_of(spec.problem.head_dim), columns_of(spec.head_dim_v)
+    k, v = spec.slices, spec.slices_v
+    fits = k == v or (spec.arch == "sm90" and len(v) == 1 and v[0] <= k[0] * k.count(k[0]))
     share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]
     return [
         *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),
@@ -194,12 +199,12 @@ def _rings(spec: ForwardKeys) -> list[Fault]:
             (
                 "rings.kv.storage",
                 rings.kv.storage == "shared" and k != v,
-                f"rows of K ({k}) and of V ({v}) differ: they cannot share a ring",
+                f"rows of K ({_columns(k)}) and of V ({_columns(v)}) differ: they cannot share a ring",
             ),
             (
                 "rings.o.reuse",
-                rings.o.reuse == "q" and k != v,
-                f"rows of Q ({k}) and of O ({v}) differ: O cannot take Q's place",
+                rings.o.reuse == "q" and not fits,
+                f"rows of O ({_columns(v)}) do not fit into those of Q ({_columns(k)}): O cannot take Q's place",
             ),
             (
                 "rings.q.stages",

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.attention import expressions, weights
+from tlxgen.families.attention.common import slices_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -35,7 +36,8 @@ class Problem(SpecModel):
     head_dim: HeadDim = Field(
         128,
         description="D: elements of a row of Q and K, a multiple of 8. A tile "
-        "has 64, 128 or 256 columns, so that 96 takes as long as 128. sm100 and e4m3: 64, 128 or 256.",
+        "has 64 columns, or the next multiple of 32, in buffers of 64 and 32 columns if that is no power of two. sm100 "
+        "and e4m3: 64, 128 or 256.",
     )
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
@@ -324,6 +326,16 @@ class ForwardKeys(CommonSpec):
     @property
     def head_dim_v(self) -> int:
         return self.problem.head_dim_v or self.problem.head_dim
+
+    @property
+    def slices(self) -> tuple[int, ...]:
+        """Columns of each of the buffers that hold a tile of Q or K."""
+        return slices_of(self.problem.head_dim)
+
+    @property
+    def slices_v(self) -> tuple[int, ...]:
+        """Columns of each of the buffers that hold a tile of V or O."""
+        return slices_of(self.head_dim_v)
 
     @property
     def out_dtype(self) -> str:
