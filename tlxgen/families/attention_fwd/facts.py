@@ -107,6 +107,16 @@ class AttentionFacts(Weights):
         return _numbered("acc", self.operand("v").slices)
 
     @property
+    def halved(self) -> bool:
+        """Whether an accumulator of O leaves in two halves."""
+        return len(self.operand("o").slices) == 2 * len(self.sums)
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """What leaves of O, buffer by buffer."""
+        return ("left", "right") if self.halved else self.sums
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """The rows of Q in registers, likewise."""
         return _numbered("q_rows", self.operand("q").slices)

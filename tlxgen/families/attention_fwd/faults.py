@@ -184,8 +184,7 @@ def _columns(slices: tuple[int, ...]) -> str:
 
 def _rings(spec: ForwardKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
-    k, v = spec.slices, spec.slices_v
-    fits = k == v or (spec.arch == "sm90" and len(v) == 1 and v[0] <= k[0] * k.count(k[0]))
+    k, v, o = spec.slices, spec.slices_v, spec.slices_o
     share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]
     return [
         *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),
@@ -203,8 +202,8 @@ def _rings(spec: ForwardKeys) -> list[Fault]:
             ),
             (
                 "rings.o.reuse",
-                rings.o.reuse == "q" and not fits,
-                f"rows of O ({_columns(v)}) do not fit into those of Q ({_columns(k)}): O cannot take Q's place",
+                rings.o.reuse == "q" and o != k[: len(o)],
+                f"rows of Q ({_columns(k)}) and of O ({_columns(o)}) differ: O cannot take Q's place",
             ),
             (
                 "rings.q.stages",

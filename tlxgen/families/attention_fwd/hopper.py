@@ -22,7 +22,7 @@ def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec),
-        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, *facts.operand("o").slices)),
+        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, *facts.operand("v").slices)),
         "expected_opcodes": ("QGMMA" if facts.dtype.is_fp8 else "HGMMA", "UTMALDG", "UTMASTG"),
     }
 
@@ -73,12 +73,19 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
         tile, fill = Tile("bias", (facts.rows, sizes["BLOCK_N"]), facts.bias), Fill("load", "tma")
         rings.append(Ring("bias", (tile,), sizes["BIAS_STAGES"], fill, (Drain("mma"),), kv.empty, banks=replicas))
     o_slots = q_slots if aliased else Size.literal(1)
-    o = Ring("o", _tiles(facts, "o", facts.rows), o_slots, Fill("mma", "store"), (), banks=replicas, item=True)
-    o = replace(o, stores=len(facts.operand("o").slices))
-    if aliased:
-        apart = facts.operand("o").slices != facts.operand("q").slices
-        o = replace(o, alias="q", reshaped=apart, slotwise=apart)
-    return (*rings, o)
+    o = _tiles(facts, "o", facts.rows)
+    if aliased:  # whose first buffers it takes
+        o = tuple(replace(q, name=mine.name, tail=mine.tail) for q, mine in zip(rings[0].tiles, o, strict=False))
+    rings.append(
+        Ring(
+            *("o", o, o_slots, Fill("mma", "store"), ()),
+            banks=replicas,
+            alias="q" if aliased else None,
+            stores=len(facts.operand("o").slices),
+            item=True,
+        )
+    )
+    return tuple(rings)
 
 
 def _tiles(facts: AttentionFacts, operand: str, rows: Size, name: str = "") -> tuple[Tile, ...]:

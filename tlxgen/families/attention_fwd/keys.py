@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.attention import expressions, weights
-from tlxgen.families.attention.common import slices_of
+from tlxgen.families.attention.common import SLICE, slices_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -334,8 +334,14 @@ class ForwardKeys(CommonSpec):
 
     @property
     def slices_v(self) -> tuple[int, ...]:
-        """Columns of each of the buffers that hold a tile of V or O."""
+        """Columns of each of the buffers that hold a tile of V."""
         return slices_of(self.head_dim_v)
+
+    @property
+    def slices_o(self) -> tuple[int, ...]:
+        """Columns of each of the buffers that hold a tile of O: those of V, cut like those of Q if O takes their place."""
+        q, v = self.slices, self.slices_v
+        return (SLICE,) * (v[0] // SLICE) if self.rings.o.reuse == "q" and len(q) > len(v) == 1 else v
 
     @property
     def out_dtype(self) -> str:

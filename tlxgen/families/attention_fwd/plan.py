@@ -82,7 +82,7 @@ def _facts(spec: ForwardSpec, sizes: dict[str, Size]) -> AttentionFacts:
             Operand("q", spec.slices, "q", _hint(spec.cache.q)),
             Operand("k", spec.slices, "kv" if shared else "k", kv),
             Operand("v", spec.slices_v, "kv" if shared else "v", kv),
-            Operand("o", spec.slices_v, "o", _hint(spec.cache.o)),
+            Operand("o", spec.slices_o, "o", _hint(spec.cache.o)),
         ),
         **spec.weights,
         **(blackwell.decisions(spec) if spec.arch == "sm100" else {}),
