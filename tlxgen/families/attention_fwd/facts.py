@@ -36,6 +36,7 @@ class AttentionFacts(Weights):
     rows: Size  # queries of a replica: a consumer on sm90, a task of the softmax on sm100
     replicas: int
     overlap: bool
+    in_parts: bool  # O leaves part by part through one buffer
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
     source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
     operands: tuple[Operand, ...]

@@ -81,7 +81,7 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
             *("o", o, o_slots, Fill("mma", "store"), ()),
             banks=replicas,
             alias="q" if aliased else None,
-            stores=len(facts.operand("o").slices),
+            stores=1 if facts.in_parts else len(facts.operand("o").slices),
             item=True,
         )
     )
@@ -91,6 +91,7 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
 def _tiles(facts: AttentionFacts, operand: str, rows: Size, name: str = "") -> tuple[Tile, ...]:
     """The tile of an operand, in buffers of equal columns, and its tail, the last columns, if they are fewer."""
     slices, dtype = facts.operand(operand).slices, facts.out if operand == "o" else facts.dtype
+    slices = slices[:1] if operand == "o" and facts.in_parts else slices
     name, of = name or operand, operand if name else ""
     count = slices.count(slices[0])
     shape = rows, Size.literal(slices[0] * count)

@@ -282,6 +282,17 @@ class OutputRing(SpecModel):
             "reads Q. Choose it where SMEM does not suffice for one more slot of K and V.",
         ),
     )
+    parts: Literal[1, 2] = Field(
+        1,
+        description="sm90: parts in which a consumer's O leaves.",
+        json_schema_extra=choices(
+            {
+                1: "All of its columns at once.",
+                2: "The left half and then, by the same buffer, the right one, which waits for the left to leave. "
+                "Choose it where a buffer of all columns does not fit, and sequences are too short for reuse: q.",
+            }
+        ),
+    )
 
 
 class Rings(SpecModel):
@@ -339,8 +350,10 @@ class ForwardKeys(CommonSpec):
 
     @property
     def slices_o(self) -> tuple[int, ...]:
-        """Columns of each of the buffers that hold a tile of O: those of V, cut like those of Q if O takes their place."""
+        """Columns that leave at once of a tile of O: those of V, or halves, or cut like those of Q to take their place."""
         q, v = self.slices, self.slices_v
+        if self.rings.o.parts > 1:
+            return tuple(columns // self.rings.o.parts for columns in v for _ in range(self.rings.o.parts))
         return (SLICE,) * (v[0] // SLICE) if self.rings.o.reuse == "q" and len(q) > len(v) == 1 else v
 
     @property

@@ -75,6 +75,7 @@ def _facts(spec: ForwardSpec, sizes: dict[str, Size]) -> AttentionFacts:
         rows=sizes["BLOCK_M"] // spec.tasks.mma.replicate,
         replicas=spec.tasks.mma.replicate,
         overlap=spec.tasks.mma.overlap,
+        in_parts=spec.rings.o.parts > 1,
         keep_q=spec.tasks.mma.keep == "q",
         source=spec.schedule.kind,
         lengths=spec.problem.lengths,

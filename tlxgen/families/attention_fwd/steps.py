@@ -58,12 +58,9 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     else:
         loop, last = (*alone, *steps(": rescale"), *product, *added), ()
     after = () if facts.keep_q else release
-    leave = steps(
-        "store_wait" if facts.stays and not aliased else "",
-        "fence",
-        *_by_slices(facts, "store", "o"),
-        ": store LSE" if facts.lse else "",
-    )
+    free, store = "store_wait" if facts.stays and not aliased else "", ("fence", *_by_slices(facts, "store", "o"))
+    again = ("store_wait", *store) if facts.in_parts else ()
+    leave = steps(free, *store, *again, ": store LSE" if facts.lse else "")
     back = steps("store_wait", "release q" if facts.stays else "") if aliased else steps("store_wait")
     return (*first, *steps("wait q"), *read, *loop, *after, *last, *leave, *back)
 
