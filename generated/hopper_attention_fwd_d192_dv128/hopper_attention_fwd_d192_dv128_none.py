@@ -40,7 +40,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "Q_STAGES": 1, "KV_STAGES": 2}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "Q_STAGES": 1, "KV_STAGES": 2}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -86,6 +86,12 @@ def softmax(scores, m, l, scale_log2):
 
 
 @triton.jit
+def halves(x):
+    """The left and the right half of x's columns; a thread keeps the elements that it holds."""
+    return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
+
+
+@triton.jit
 def hopper_attention_fwd_d192_dv128_none_kernel(
     q_desc,
     k_desc,
@@ -122,7 +128,7 @@ def hopper_attention_fwd_d192_dv128_none_kernel(
     v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
+    o_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
 
@@ -251,10 +257,15 @@ def hopper_attention_fwd_d192_dv128_none_kernel(
                 tlx.barrier_arrive(v_empty[v_slot])  # release
 
                 acc = acc * (1.0 / l)[:, None]
+                left, right = halves(acc)
                 tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
-                tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
+                tlx.local_store(o_tiles[replica], left.to(tlx.dtype_of(o_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(o_desc, o_tiles[replica], [batch, head, row, 0])
+                tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
+                tlx.local_store(o_tiles[replica], right.to(tlx.dtype_of(o_desc)))
+                tlx.fence("async_shared")  # the TMA engine sees the stores
+                tlx.async_descriptor_store(o_desc, o_tiles[replica], [batch, head, row, 64])
                 rows = row + tl.arange(0, BLOCK_M // 2)
                 lse_ptrs = lse_ptr + (batch * H + head).to(tl.int64) * N_Q + rows
                 tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < N_Q)
@@ -332,7 +343,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
             ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 64])),
             ("k", lambda t: describe(t, "k", [1, 1, block_n, 64])),
             ("v", lambda t: describe(t, "v", [1, 1, block_n, 128])),
-            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 128])),
+            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 64])),
         ],
         ["lse"],
         (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads // kv_heads),
