@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_fwd_d64 import hopper_attention_fwd_d64 as hopper_attention_fwd_d64
-    from .hopper_attention_fwd_d64 import hopper_attention_fwd_d64 as hopper_attention_fwd_d64_causal
+    from .hopper_attention_fwd_d64_none import hopper_attention_fwd_d64 as hopper_attention_fwd_d64
+    from .hopper_attention_fwd_d64_none import hopper_attention_fwd_d64 as hopper_attention_fwd_d64_none
+    from .hopper_attention_fwd_d64_causal import hopper_attention_fwd_d64 as hopper_attention_fwd_d64_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
+    # mask.kind=none
+    "hopper_attention_fwd_d64": ("hopper_attention_fwd_d64_none", "hopper_attention_fwd_d64"),
+    "hopper_attention_fwd_d64_none": ("hopper_attention_fwd_d64_none", "hopper_attention_fwd_d64"),
     # mask.kind=causal
-    "hopper_attention_fwd_d64": ("hopper_attention_fwd_d64", "hopper_attention_fwd_d64"),
-    "hopper_attention_fwd_d64_causal": ("hopper_attention_fwd_d64", "hopper_attention_fwd_d64"),
+    "hopper_attention_fwd_d64_causal": ("hopper_attention_fwd_d64_causal", "hopper_attention_fwd_d64"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 
