@@ -49,7 +49,7 @@ def columns_of(head_dim: int) -> int:
 
 def slices_of(head_dim: int) -> tuple[int, ...]:
     """Columns of the buffers that hold a head dimension on sm90: one of `columns_of`, or several of fewer columns."""
-    whole, needed = columns_of(head_dim), -(-head_dim // TAIL) * TAIL
+    whole, needed = columns_of(head_dim), max(SLICE, -(-head_dim // TAIL) * TAIL)
     if needed >= whole:
         return (whole,)
     return (SLICE,) * (needed // SLICE) + (TAIL,) * (needed % SLICE // TAIL)
