@@ -53,6 +53,17 @@ WIDE = (
     (4, 16, 16, 4096, 4096, 192, 128, True),
     (4, 32, 32, 4096, 4096, 96, 96, True),
 )
+ODD = (  # of a forward: other head dimensions, and lengths that are no multiples of a tile
+    (17, 16, 16, 880, 880, 192, 128, True),
+    (6, 40, 40, 367, 367, 192, 128, True),
+    (11, 8, 4, 5500, 5500, 192, 128, True),
+    (17, 16, 16, 880, 880, 192, 128, False),
+    (4, 32, 32, 4096, 4096, 96, 96, False),
+    (17, 16, 16, 880, 880, 96, 96, True),
+    (6, 40, 40, 367, 367, 96, 96, True),
+    (17, 16, 16, 880, 880, 96, 96, False),
+    (28, 64, 64, 262, 262, 64, 64, True),
+)
 FEW = (  # tiles of keys, of a backward: heads of Q together or apart
     (1, 40, 5, 154, 154, 128, 128, False),
     (1, 40, 5, 154, 154, 128, 128, True),
@@ -82,7 +93,7 @@ Run = Callable[[], Any]
 
 def problems() -> list[Problem]:
     """The rows whose ratios are asked for."""
-    made = [Problem("forward", *row) for row in (*ANCHORS, *WIDE)]
+    made = [Problem("forward", *row) for row in (*ANCHORS, *WIDE, *ODD)]
     made += [Problem("backward", *row) for row in (*ANCHORS, *SHORT, *FEW, *WIDE)]
     for way, d, causal in (("forward", 128, True), ("forward", 64, True), ("backward", 128, True)):
         longest = max(PACKED)

@@ -40,7 +40,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "Q_STAGES": 1, "KV_STAGES": 2}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "Q_STAGES": 1, "KV_STAGES": 2}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -96,6 +96,12 @@ def softmax(scores, m, l, scale_log2):
 
 
 @triton.jit
+def halves(x):
+    """The left and the right half of x's columns; a thread keeps the elements that it holds."""
+    return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
+
+
+@triton.jit
 def hopper_attention_fwd_d192_dv128_causal_kernel(
     q_desc,
     k_desc,
@@ -123,16 +129,16 @@ def hopper_attention_fwd_d192_dv128_causal_kernel(
     tl.static_assert(BLOCK_M // 2 == 64, "a warpgroup's wgmma has 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    q_tiles = tlx.local_alloc((BLOCK_M // 2, 256), tlx.dtype_of(q_desc), Q_STAGES * 2)
+    q_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(q_desc), Q_STAGES * 2 * 3)
     q_full = tlx.alloc_barriers(Q_STAGES * 2, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES * 2, num_warps=4, num_arrivals=1)  # by mma
-    k_tiles = tlx.local_alloc((BLOCK_N, 256), tlx.dtype_of(k_desc), KV_STAGES)
+    k_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(k_desc), KV_STAGES * 3)
     k_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     k_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
+    o_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
 
@@ -149,25 +155,43 @@ def hopper_attention_fwd_d192_dv128_causal_kernel(
                 for replica in tl.static_range(2):
                     bank = replica * Q_STAGES + q_slot
                     tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 256 * 2)
+                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 192 * 2)
                     tlx.async_descriptor_load(
-                        q_desc, q_tiles[bank], [batch, head, row + replica * (BLOCK_M // 2), 0], q_full[bank]
+                        q_desc, q_tiles[bank * 3], [batch, head, row + replica * (BLOCK_M // 2), 0], q_full[bank]
+                    )
+                    tlx.async_descriptor_load(
+                        q_desc, q_tiles[bank * 3 + 1], [batch, head, row + replica * (BLOCK_M // 2), 64], q_full[bank]
+                    )
+                    tlx.async_descriptor_load(
+                        q_desc, q_tiles[bank * 3 + 2], [batch, head, row + replica * (BLOCK_M // 2), 128], q_full[bank]
                     )
                 kv_head = head // (H // H_KV)
                 # K is a tile ahead of V.
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 256 * 2)
+                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 192 * 2)
                 tlx.async_descriptor_load(
-                    k_desc, k_tiles[k_slot], [batch, kv_head, (end - 1) * BLOCK_N, 0], k_full[k_slot]
+                    k_desc, k_tiles[k_slot * 3], [batch, kv_head, (end - 1) * BLOCK_N, 0], k_full[k_slot]
+                )
+                tlx.async_descriptor_load(
+                    k_desc, k_tiles[k_slot * 3 + 1], [batch, kv_head, (end - 1) * BLOCK_N, 64], k_full[k_slot]
+                )
+                tlx.async_descriptor_load(
+                    k_desc, k_tiles[k_slot * 3 + 2], [batch, kv_head, (end - 1) * BLOCK_N, 128], k_full[k_slot]
                 )
                 count += 1
                 for tile in range(end - 2, -1, -1):
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 256 * 2)
+                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 192 * 2)
                     tlx.async_descriptor_load(
-                        k_desc, k_tiles[k_slot], [batch, kv_head, tile * BLOCK_N, 0], k_full[k_slot]
+                        k_desc, k_tiles[k_slot * 3], [batch, kv_head, tile * BLOCK_N, 0], k_full[k_slot]
+                    )
+                    tlx.async_descriptor_load(
+                        k_desc, k_tiles[k_slot * 3 + 1], [batch, kv_head, tile * BLOCK_N, 64], k_full[k_slot]
+                    )
+                    tlx.async_descriptor_load(
+                        k_desc, k_tiles[k_slot * 3 + 2], [batch, kv_head, tile * BLOCK_N, 128], k_full[k_slot]
                     )
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
@@ -203,7 +227,9 @@ def hopper_attention_fwd_d192_dv128_causal_kernel(
                 tlx.barrier_wait(k_full[k_slot], k_phase)
                 # Its turn: the other replica has issued its wgmmas and is at its softmax.
                 tlx.named_barrier_wait(4 + replica, 256)
-                scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
+                scores = tlx.async_dot(q_tiles[q_slot * 3], tlx.local_trans(k_tiles[k_slot * 3]))
+                scores = tlx.async_dot(q_tiles[q_slot * 3 + 1], tlx.local_trans(k_tiles[k_slot * 3 + 1]), scores)
+                scores = tlx.async_dot(q_tiles[q_slot * 3 + 2], tlx.local_trans(k_tiles[k_slot * 3 + 2]), scores)
                 # Issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)
                 scores = tlx.async_dot_wait(0, scores)
@@ -221,7 +247,13 @@ def hopper_attention_fwd_d192_dv128_causal_kernel(
                         tlx.barrier_wait(k_full[k_slot], k_phase)
                         # Its turn: the other replica has issued its wgmmas and is at its softmax.
                         tlx.named_barrier_wait(4 + replica, 256)
-                        scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[k_slot]))
+                        scores = tlx.async_dot(q_tiles[q_slot * 3], tlx.local_trans(k_tiles[k_slot * 3]))
+                        scores = tlx.async_dot(
+                            q_tiles[q_slot * 3 + 1], tlx.local_trans(k_tiles[k_slot * 3 + 1]), scores
+                        )
+                        scores = tlx.async_dot(
+                            q_tiles[q_slot * 3 + 2], tlx.local_trans(k_tiles[k_slot * 3 + 2]), scores
+                        )
                         v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                         tlx.barrier_wait(v_full[v_slot], v_phase)
                         acc = tlx.async_dot(p, v_tiles[v_slot], acc)
@@ -246,10 +278,15 @@ def hopper_attention_fwd_d192_dv128_causal_kernel(
                 tlx.barrier_arrive(v_empty[v_slot])  # release
 
                 acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)[:, None]
+                left, right = halves(acc)
                 tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
-                tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
+                tlx.local_store(o_tiles[replica], left.to(tlx.dtype_of(o_desc)))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(o_desc, o_tiles[replica], [batch, head, row, 0])
+                tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
+                tlx.local_store(o_tiles[replica], right.to(tlx.dtype_of(o_desc)))
+                tlx.fence("async_shared")  # the TMA engine sees the stores
+                tlx.async_descriptor_store(o_desc, o_tiles[replica], [batch, head, row, 64])
                 rows = row + tl.arange(0, BLOCK_M // 2)
                 lse_ptrs = lse_ptr + (batch * H + head).to(tl.int64) * N_Q + rows
                 tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < N_Q)
@@ -284,7 +321,7 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 384 / 2048 + 2000)
+    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 320 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -294,7 +331,7 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
 
 def heads_together(n_k, heads, kv_heads):
     """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_k * 768)) * (heads // kv_heads)
+    return max(1, 2**25 // (n_k * 640)) * (heads // kv_heads)
 
 
 def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
@@ -329,10 +366,10 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
         hopper_attention_fwd_d192_dv128_causal_kernel,
         (min(items, sm_count(device.index)), 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 256])),
-            ("k", lambda t: describe(t, "k", [1, 1, block_n, 256])),
+            ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, block_n, 64])),
             ("v", lambda t: describe(t, "v", [1, 1, block_n, 128])),
-            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 128])),
+            ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 64])),
         ],
         ["lse"],
         (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_k, heads, kv_heads)),

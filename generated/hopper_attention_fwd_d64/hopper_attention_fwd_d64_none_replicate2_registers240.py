@@ -41,6 +41,7 @@ from ._host import (
 CONFIGS = [
     # fmt: off
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "Q_STAGES": 1, "KV_STAGES": 4}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "Q_STAGES": 1, "KV_STAGES": 4}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -263,13 +264,15 @@ def shape_of(q, k, v, scale):
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of a launch: rounds of tiles of queries over the SMs.
+    """Estimated clocks of a launch: of the steps of its tiles of queries over the SMs.
 
+    A tile of queries has a step for each tile of keys that there is, and one to fill and drain the pipeline.
     By arithmetic alone (2048 multiply-adds a clock and SM): it times nothing.
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
+    step = block_m * block_n * 128 / 2048 + 100
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 128 / 2048 + 2000)
+    return rounds * ((triton.cdiv(n_k, block_n) + 1) * step + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):

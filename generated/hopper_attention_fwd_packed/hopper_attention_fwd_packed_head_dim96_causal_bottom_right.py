@@ -85,10 +85,10 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def ragged(start, length, head, row):
+def ragged(start, length, head, row, column=0):
     """Where a tile of a sequence lies in a ragged descriptor: rows past the end of the sequence are out of bounds."""
     x, y, z = to_ragged_indices(start, length, row)
-    return x, y, head, z, 0
+    return x, y, head, z, column
 
 
 @triton.jit
@@ -116,9 +116,13 @@ def softmax(scores, m, l, scale_log2):
 @triton.jit
 def hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel(
     q_desc,
+    q_tail_desc,
     k_desc,
+    k_tail_desc,
     v_desc,
+    v_tail_desc,
     o_desc,
+    o_tail_desc,
     lse_ptr,
     cu_seqlens_q_ptr,
     cu_seqlens_k_ptr,
@@ -143,16 +147,20 @@ def hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel(
     tl.static_assert(BLOCK_M // 2 == 64, "a warpgroup's wgmma has 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    q_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(q_desc), Q_STAGES * 2)
+    q_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(q_desc), Q_STAGES * 2)
+    q_tail_tiles = tlx.local_alloc((BLOCK_M // 2, 32), tlx.dtype_of(q_desc), Q_STAGES * 2)
     q_full = tlx.alloc_barriers(Q_STAGES * 2, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES * 2, num_warps=4, num_arrivals=1)  # by mma
-    k_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(k_desc), KV_STAGES)
+    k_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(k_desc), KV_STAGES)
+    k_tail_tiles = tlx.local_alloc((BLOCK_N, 32), tlx.dtype_of(k_desc), KV_STAGES)
     k_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     k_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
+    v_tiles = tlx.local_alloc((BLOCK_N, 64), tlx.dtype_of(v_desc), KV_STAGES)
+    v_tail_tiles = tlx.local_alloc((BLOCK_N, 32), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
+    o_tiles = tlx.local_alloc((BLOCK_M // 2, 64), tlx.dtype_of(o_desc), 2)
+    o_tail_tiles = tlx.local_alloc((BLOCK_M // 2, 32), tlx.dtype_of(o_desc), 2)
     num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
     step = tl.num_programs(0)
 
@@ -172,40 +180,67 @@ def hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel(
                     for replica in tl.static_range(2):
                         bank = replica * Q_STAGES + q_slot
                         tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 128 * 2)
+                        tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 64 * 2 + BLOCK_M // 2 * 32 * 2)
                         tlx.async_descriptor_load(
                             q_desc,
                             q_tiles[bank],
                             ragged(q_start, n_q, head, row + replica * (BLOCK_M // 2)),
                             q_full[bank],
                         )
+                        tlx.async_descriptor_load(
+                            q_tail_desc,
+                            q_tail_tiles[bank],
+                            ragged(q_start, n_q, head, row + replica * (BLOCK_M // 2), 64),
+                            q_full[bank],
+                        )
                     kv_head = head // (H // H_KV)
                     # K is a tile ahead of V.
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                    tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2 + BLOCK_N * 32 * 2)
                     tlx.async_descriptor_load(
                         k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, (end - 1) * BLOCK_N), k_full[k_slot]
+                    )
+                    tlx.async_descriptor_load(
+                        k_tail_desc,
+                        k_tail_tiles[k_slot],
+                        ragged(k_start, n_k, kv_head, (end - 1) * BLOCK_N, 64),
+                        k_full[k_slot],
                     )
                     count += 1
                     for tile in range(end - 2, -1, -1):
                         k_slot, k_phase = ring_slot(count, KV_STAGES)
                         tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                        tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 64 * 2 + BLOCK_N * 32 * 2)
                         tlx.async_descriptor_load(
                             k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, tile * BLOCK_N), k_full[k_slot]
                         )
+                        tlx.async_descriptor_load(
+                            k_tail_desc,
+                            k_tail_tiles[k_slot],
+                            ragged(k_start, n_k, kv_head, tile * BLOCK_N, 64),
+                            k_full[k_slot],
+                        )
                         v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                         tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
+                        tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2 + BLOCK_N * 32 * 2)
                         tlx.async_descriptor_load(
                             v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, (tile + 1) * BLOCK_N), v_full[v_slot]
+                        )
+                        tlx.async_descriptor_load(
+                            v_tail_desc,
+                            v_tail_tiles[v_slot],
+                            ragged(k_start, n_k, kv_head, (tile + 1) * BLOCK_N, 64),
+                            v_full[v_slot],
                         )
                         count += 1
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
+                    tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 64 * 2 + BLOCK_N * 32 * 2)
                     tlx.async_descriptor_load(v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, 0), v_full[v_slot])
+                    tlx.async_descriptor_load(
+                        v_tail_desc, v_tail_tiles[v_slot], ragged(k_start, n_k, kv_head, 0, 64), v_full[v_slot]
+                    )
 
         # MMA: scores, softmax and product with V, each replica for its own rows of the queries.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -223,19 +258,22 @@ def hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel(
                     row += replica * (BLOCK_M // 2)  # this replica's rows
                     m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
                     l = tl.zeros((BLOCK_M // 2,), tl.float32)
-                    acc = tl.zeros((BLOCK_M // 2, 128), tl.float32)
+                    acc_0 = tl.zeros((BLOCK_M // 2, 64), tl.float32)
+                    acc_1 = tl.zeros((BLOCK_M // 2, 32), tl.float32)
                     q_slot, q_phase = ring_slot(q_count, Q_STAGES)
                     q_slot += replica * Q_STAGES
                     q_count += 1
                     tlx.barrier_wait(q_full[q_slot], q_phase)
-                    q_rows = tlx.local_load(q_tiles[q_slot])  # kept in registers
+                    q_rows_0 = tlx.local_load(q_tiles[q_slot])  # kept in registers
+                    q_rows_1 = tlx.local_load(q_tail_tiles[q_slot])  # kept in registers
                     tlx.fence("async_shared")  # read, before TMA writes there again
                     tlx.barrier_arrive(q_empty[q_slot])  # release
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_full[k_slot], k_phase)
                     # Its turn: the other replica has issued its wgmmas and is at its softmax.
                     tlx.named_barrier_wait(4 + replica, 256)
-                    scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
+                    scores = tlx.async_dot(q_rows_0, tlx.local_trans(k_tiles[k_slot]))
+                    scores = tlx.async_dot(q_rows_1, tlx.local_trans(k_tail_tiles[k_slot]), scores)
                     # Issued: the other replica's turn.
                     tlx.named_barrier_arrive(5 - replica, 256)
                     scores = tlx.async_dot_wait(0, scores)
@@ -253,34 +291,44 @@ def hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel(
                             tlx.barrier_wait(k_full[k_slot], k_phase)
                             # Its turn: the other replica has issued its wgmmas and is at its softmax.
                             tlx.named_barrier_wait(4 + replica, 256)
-                            scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
+                            scores = tlx.async_dot(q_rows_0, tlx.local_trans(k_tiles[k_slot]))
+                            scores = tlx.async_dot(q_rows_1, tlx.local_trans(k_tail_tiles[k_slot]), scores)
                             v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                             tlx.barrier_wait(v_full[v_slot], v_phase)
-                            acc = tlx.async_dot(p, v_tiles[v_slot], acc)
+                            acc_0 = tlx.async_dot(p, v_tiles[v_slot], acc_0)
+                            acc_1 = tlx.async_dot(p, v_tail_tiles[v_slot], acc_1)
                             # Issued: the other replica's turn.
                             tlx.named_barrier_arrive(5 - replica, 256)
-                            scores = tlx.async_dot_wait(1, scores)
+                            scores = tlx.async_dot_wait(2, scores)
                             tlx.barrier_arrive(k_empty[k_slot])  # release
                             if part == 0:
                                 scores = visible(scores, row, tile * BLOCK_N, n_q, n_k)
                             p, m, l, alpha = softmax(scores, m, l, scale_log2)
-                            acc = tlx.async_dot_wait(0, acc)
+                            acc_0 = tlx.async_dot_wait(1, acc_0)
+                            acc_1 = tlx.async_dot_wait(0, acc_1)
                             tlx.barrier_arrive(v_empty[v_slot])  # release
-                            acc = acc * alpha[:, None]
+                            acc_0 = acc_0 * alpha[:, None]
+                            acc_1 = acc_1 * alpha[:, None]
                             p = p.to(tlx.dtype_of(v_desc))
                             count += 1
                         start = stops[part]
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_full[v_slot], v_phase)
-                    acc = tlx.async_dot(p, v_tiles[v_slot], acc)
-                    acc = tlx.async_dot_wait(0, acc)
+                    acc_0 = tlx.async_dot(p, v_tiles[v_slot], acc_0)
+                    acc_1 = tlx.async_dot(p, v_tail_tiles[v_slot], acc_1)
+                    acc_0 = tlx.async_dot_wait(1, acc_0)
+                    acc_1 = tlx.async_dot_wait(0, acc_1)
                     tlx.barrier_arrive(v_empty[v_slot])  # release
 
-                    acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)[:, None]
+                    share = tl.where(l > 0.0, 1.0 / l, 0.0)
+                    acc_0 = acc_0 * share[:, None]
+                    acc_1 = acc_1 * share[:, None]
                     tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
-                    tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
+                    tlx.local_store(o_tiles[replica], acc_0.to(tlx.dtype_of(o_desc)))
+                    tlx.local_store(o_tail_tiles[replica], acc_1.to(tlx.dtype_of(o_desc)))
                     tlx.fence("async_shared")  # the TMA engine sees the stores
                     tlx.async_descriptor_store(o_desc, o_tiles[replica], ragged(q_start, n_q, head, row))
+                    tlx.async_descriptor_store(o_tail_desc, o_tail_tiles[replica], ragged(q_start, n_q, head, row, 64))
                     rows = row + tl.arange(0, BLOCK_M // 2)
                     lse_ptrs = lse_ptr + head.to(tl.int64) * T_Q + q_start + rows
                     tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < n_q)
@@ -312,7 +360,7 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 192 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -332,7 +380,7 @@ def describe_ragged(tensor, name, box):
 
 def heads_together(n_k, heads, kv_heads):
     """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
+    return max(1, 2**25 // (n_k * 384)) * (heads // kv_heads)
 
 
 def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, config, outputs=outputs):
@@ -369,10 +417,14 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, scale, out, lse, 
         hopper_attention_fwd_packed_head_dim96_causal_bottom_right_kernel,
         (min(items, sm_count(device.index)), 1, 1),
         [
-            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, block_m // 2, 128])),
-            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 128])),
-            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 128])),
-            ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 128])),
+            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, block_m // 2, 64])),
+            ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, block_m // 2, 32])),
+            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 64])),
+            ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 32])),
+            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 64])),
+            ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 32])),
+            ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 64])),
+            ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 32])),
         ],
         ["lse", "cu_seqlens_q", "cu_seqlens_k"],
         (scale * math.log2(math.e), batches, heads, kv_heads, n_q, q.shape[0], heads_together(n_k, heads, kv_heads)),

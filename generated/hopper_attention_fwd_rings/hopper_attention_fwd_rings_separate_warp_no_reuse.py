@@ -279,13 +279,17 @@ def shape_of(q, k, v, scale):
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of a launch: rounds of tiles of queries over the SMs.
+    """Estimated clocks of a launch: of the steps of its tiles of queries over the SMs.
 
+    A tile of queries has a step for each tile of keys that the mask leaves, and one to fill and drain the pipeline.
     By arithmetic alone (2048 multiply-adds a clock and SM): it times nothing.
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    step = block_m * block_n * 256 / 2048 + 100
+    ends = range(block_m, n_q + block_m, block_m)
+    steps = [triton.cdiv(max(min(end, n_k), 1), block_n) + 1 for end in ends]
+    share = batches * heads / sms  # of each tile of queries, the longest first
+    return max(share * sum(steps), max(steps)) * step + max(share * len(steps), 1) * 2000
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):

@@ -231,8 +231,8 @@ def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
 def _aliases(plan: Plan) -> Iterator[Reason]:
     """Yields a reason for each ring that must not use another ring's buffers.
 
-    An alias is allowed under three conditions. The buffers of both rings have the same shape and type or, if reshaped,
-    their banks have the same bytes. The role that fills the ring is the last reader of the other ring's buffer. That
+    An alias is allowed under three conditions. Its buffers have the shape and type of the first of the other ring or, if
+    reshaped, their banks have the same bytes. The role that fills the ring is the last reader of the other ring's buffer. That
     role releases the buffer only after the data that it stored there has been read.
     """
     for ring in (r for r in plan.rings if r.alias):
@@ -256,8 +256,8 @@ def _unsafe(plan: Plan, ring: Ring, parent: Ring) -> Iterator[str]:
     if ring.reshaped and (ring.banks != root.banks or not fits):
         banks = (f"{r.banks} banks of {r.bank_bytes} B" for r in (ring, root))
         yield " against ".join(banks)
-    if not ring.reshaped and _shapes(ring) != _shapes(parent):
-        yield f"{_shapes(ring)} against {_shapes(parent)}"
+    if not ring.reshaped and _shapes(ring) != _shapes(parent)[: len(ring.tiles)]:
+        yield f"{', '.join(_shapes(ring))} against {', '.join(_shapes(parent))}"
     if not ring.reshaped and (ring.slots.value, ring.banks) != (parent.slots.value, parent.banks):
         counts = (f"{r.slots.value} slots in {r.banks} banks" for r in (ring, parent))
         yield " against ".join(counts)
@@ -342,5 +342,5 @@ def _untold(plan: Plan, start: str, via: Sequence[str], end: str) -> str:
     return "" if at == end else f"it is {at} that learns of it, not {end}"
 
 
-def _shapes(ring: Ring) -> str:
-    return ", ".join(f"{' x '.join(str(s.value) for s in t.shape)} {t.dtype.name}" for t in ring.tiles)
+def _shapes(ring: Ring) -> list[str]:
+    return [f"{' x '.join(str(s.value) for s in t.shape)} {t.dtype.name}" for t in ring.tiles]

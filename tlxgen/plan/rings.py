@@ -21,7 +21,7 @@ class Tile:
     `internal` tile belongs to no tensor, so the source spells its dtype. In a `padded` tile TMA leaves a gap of 8 bytes
     after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold
     the right half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape,
-    and takes no space itself.
+    and takes no space itself. A tile that is the `tail` of another holds the columns that follow those of the other.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Tile:
     internal: bool = False
     halved: bool = False
     view: bool = False
+    tail: str = ""
 
     @property
     def tensor(self) -> str:
@@ -74,6 +75,19 @@ class Tile:
         if self.dtype.name == "e8m0":
             return self.shape[0].value // 32 * (self.shape[1].value // 4)
         return self.shape[-1].value * self.dtype.bits // (64 if self.halved else 32)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The part of an operand's columns that one buffer of a slot holds: a group of a tile, from the column `begin` on."""
+
+    tile: Tile
+    group: int
+    begin: int
+
+    @property
+    def extent(self) -> Size:
+        return self.tile.shape[1]
 
 
 @dataclass(frozen=True)
@@ -212,6 +226,15 @@ class Ring:
     def tile(self, name: str) -> Tile:
         return next(t for t in self.tiles if t.name == name)
 
+    def columns(self, name: str) -> tuple[Slice, ...]:
+        """The buffers of a slot that hold the columns of an operand, in order: those of its tile and of the tail."""
+        found: list[Slice] = []
+        for tile in (t for t in self.tiles if name in (t.name, t.tail)):
+            first, width = sum(c.extent.value for c in found), tile.shape[1].value
+            groups = range(tile.groups if tile.axis == 1 else 1)
+            found += [Slice(tile, group, first + group * width) for group in groups]
+        return tuple(found)
+
     @property
     def copies(self) -> Size:
         """How many buffers a slot has for each tile, or for each group of a tile that is cut into groups."""
@@ -330,6 +353,10 @@ class Cursor:
         if isinstance(self.bank, int) and isinstance(i, int):
             return replace(self, at=str(self.bank * parts + i))
         return replace(self, at=f"{self.bank} * {parts} + {i}" if self.bank else str(i))
+
+    def buffers(self, name: str) -> tuple[str, ...]:
+        """The buffers of this slot that hold the columns of an operand, in order."""
+        return tuple(f"{c.tile.name}_tiles[{self.index(c.tile, c.group)}]" for c in self.ring.columns(name))
 
     def index(self, tile: Tile, group: str | int = 0) -> str:
         """The index of the buffer that holds a group of a tile in this slot or, in a gather, the tile of a CTA."""

@@ -32,7 +32,7 @@ class Size:
 
     def __mul__(self, other: Size | int) -> Size:
         other = other if isinstance(other, Size) else Size.literal(other)
-        if other.text == "1":
+        if other.text == "1" or self.text == "0":
             return self
         if self.text == "1":
             return other

@@ -40,6 +40,7 @@ class Module:
     kernels: tuple[str, ...] = ()  # each kernel for the model of time, in the order of CONFIGS
     sketch: str = ""  # the pipeline, one path from task to task a line
     asserts: tuple[tuple[str, str], ...] = ()  # (condition, message) of the kernel's parameters
+    choice: bool = False  # whether CONFIGS has several entries
     related: Mapping[str, object] = field(default_factory=dict)  # values that depend on other functions of the package
 
 
@@ -88,6 +89,7 @@ def context(
         kernels[:1],
         "\n".join(sketch(structure.plan)),
         _asserts(structure.plan),
+        len(_rows(structure)) > 1,
         related or {},
     )
     return {"plan": structure.plan, "facts": structure.plan.facts, "module": module}

@@ -27,6 +27,8 @@ SHAPES: tuple[Shape, ...] = (
 
 COLUMNS = (64, 128, 256)  # of a tile of a head: powers of two, as Triton's blocks are
 
+SLICE, TAIL = 64, 32  # columns of a slice of a tile, whose rows of two bytes TMA and wgmma swizzle; and of its last
+
 ITEM_START = 2000  # clocks of a CTA from its start to its first product, and from its last to its end
 WORKING_REGISTERS = 32  # a thread, beside scores and accumulators: statistics, addresses, counters (ptxas reports)
 
@@ -43,6 +45,14 @@ def pairs(n: int, m: int, *, mask: str, bottom_right: bool, window: tuple[int, i
 def columns_of(head_dim: int) -> int:
     """Columns of the tiles of a head dimension: TMA fills those past the head's with zeros, and stores none of them."""
     return min(c for c in COLUMNS if c >= head_dim)
+
+
+def slices_of(head_dim: int) -> tuple[int, ...]:
+    """Columns of the buffers that hold a head dimension on sm90: one of `columns_of`, or several of fewer columns."""
+    whole, needed = columns_of(head_dim), max(SLICE, -(-head_dim // TAIL) * TAIL)
+    if needed >= whole:
+        return (whole,)
+    return (SLICE,) * (needed // SLICE) + (TAIL,) * (needed % SLICE // TAIL)
 
 
 def rounds(items: float, sms: int) -> int:

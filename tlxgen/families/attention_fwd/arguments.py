@@ -28,13 +28,14 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
     lead = (1, 1, 1) if facts.packed else (1, 1)
     for o in facts.operands:
         element = (facts.out if o.name == "o" else facts.dtype).signature
-        of, box = "out" if o.name == "o" else o.name, (*lead, rows[o.name], o.columns)
         if o.name == "v" and facts.keys_last:
             box = (*lead, o.columns, rows["v"])
             yield descriptor("v_desc", element, box, "v", view="t.transpose(2, 3)", remedy=KEYS_LAST)
-        else:
-            how = "describe_ragged" if facts.packed else "describe"
-            yield descriptor(f"{o.name}_desc", element, box, of, describe=how)
+            continue
+        how, of = "describe_ragged" if facts.packed else "describe", "out" if o.name == "o" else o.name
+        for columns, suffix in zip(dict.fromkeys(o.slices), ("", "_tail"), strict=False):
+            box = (*lead, rows[o.name], columns)
+            yield descriptor(f"{o.name}{suffix}_desc", element, box, of, describe=how)
     if facts.bias:
         box = (*lead, facts.rows, sizes["BLOCK_N"])
         yield descriptor("bias_desc", facts.bias.signature, box, "attn_mask", view="unrepeated(t)")

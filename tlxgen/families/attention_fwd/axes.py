@@ -24,6 +24,7 @@ SHARED: tuple[Axis, ...] = (
     Axis("tasks.softmax.registers"),
     Axis("rings.s.slices", blame=("slices",)),
     Axis("rings.o.reuse", blame=("alias",)),
+    Axis("rings.o.parts"),
 )
 AXES: tuple[Axis, ...] = (
     *SHARED,

@@ -12,12 +12,17 @@ from tlxgen.plan import Size
 
 @dataclass(frozen=True)
 class Operand:
-    """Q, K, V or O as the template needs it: the columns of a tile, ring and cache hint."""
+    """Q, K, V or O as the template needs it: the columns of each buffer of a tile, ring and cache hint."""
 
     name: str
-    columns: int
+    slices: tuple[int, ...]
     ring: str
     eviction: str
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return sum(self.slices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,7 @@ class AttentionFacts(Weights):
     rows: Size  # queries of a replica: a consumer on sm90, a task of the softmax on sm100
     replicas: int
     overlap: bool
+    in_parts: bool  # O leaves part by part through one buffer
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
     source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
     operands: tuple[Operand, ...]
@@ -97,9 +103,39 @@ class AttentionFacts(Weights):
         return self.head_dim_v // self.parts
 
     @property
+    def sums(self) -> tuple[str, ...]:
+        """The accumulators of O: one for each buffer that holds columns of V."""
+        return _numbered("acc", self.operand("v").slices)
+
+    @property
+    def halved(self) -> bool:
+        """Whether an accumulator of O leaves in two halves."""
+        return len(self.operand("o").slices) == 2 * len(self.sums)
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """What leaves of O, buffer by buffer."""
+        return ("left", "right") if self.halved else self.sums
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The rows of Q in registers, likewise."""
+        return _numbered("q_rows", self.operand("q").slices)
+
+    @property
+    def sliced(self) -> bool:
+        """Whether columns of an operand lie in several buffers."""
+        return any(len(o.slices) > 1 for o in self.operands)
+
+    @property
     def products(self) -> int:
         """Multiply-adds that the tensor cores of an SM do in a clock, at most."""
         return (8192 if self.scaled else 4096) if self.tensor_memory else 2048
 
     def operand(self, name: str) -> Operand:
         return next(o for o in self.operands if o.name == name)
+
+
+def _numbered(name: str, slices: tuple[int, ...]) -> tuple[str, ...]:
+    """The names of a variable for each slice."""
+    return tuple(f"{name}_{i}" for i in range(len(slices))) if len(slices) > 1 else (name,)

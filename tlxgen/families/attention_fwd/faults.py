@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from tlxgen.arch import Sm90, Sm100
-from tlxgen.families.attention.common import COLUMNS, columns_of
+from tlxgen.families.attention.common import COLUMNS, SLICE
 from tlxgen.families.kit import faults
 from tlxgen.spec import Fault
 
@@ -81,6 +81,7 @@ def _blackwell(spec: ForwardKeys) -> list[Fault]:
     tasks, mma = spec.tasks, spec.tasks.mma
     own = faults.foreign(
         ("tasks.load.default", tasks.load.default, "on sm100 the correction is the default task"),
+        ("rings.o.parts", spec.rings.o.parts > 1, "on sm100 the correction holds parts of O anyway: parts must be 1"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.turns", mma.turns != "none", "on sm100 no consumers take turns: one thread multiplies for all"),
         ("tasks.mma.keep", mma.keep != "none", "on sm100 tcgen05 takes Q from shared memory: keep must be none"),
@@ -178,9 +179,13 @@ def _mx(spec: ForwardKeys) -> list[Fault]:
     )
 
 
+def _columns(slices: tuple[int, ...]) -> str:
+    return " + ".join(map(str, slices))
+
+
 def _rings(spec: ForwardKeys) -> list[Fault]:
     rows, consumers, rings = spec.tile.m, spec.tasks.mma.replicate, spec.rings
-    k, v = columns_of(spec.problem.head_dim), columns_of(spec.head_dim_v)
+    k, v, o = spec.slices, spec.slices_v, spec.slices_o
     share, least = rows // consumers, Sm90.wgmma_m if spec.arch == "sm90" else Sm100.mma_m[-1]
     return [
         *faults.powers_of_two(spec, ("tile.n",), "a tile of keys"),
@@ -194,12 +199,22 @@ def _rings(spec: ForwardKeys) -> list[Fault]:
             (
                 "rings.kv.storage",
                 rings.kv.storage == "shared" and k != v,
-                f"rows of K ({k}) and of V ({v}) differ: they cannot share a ring",
+                f"rows of K ({_columns(k)}) and of V ({_columns(v)}) differ: they cannot share a ring",
             ),
             (
                 "rings.o.reuse",
-                rings.o.reuse == "q" and k != v,
-                f"rows of Q ({k}) and of O ({v}) differ: O cannot take Q's place",
+                rings.o.reuse == "q" and o != k[: len(o)],
+                f"rows of Q ({_columns(k)}) and of O ({_columns(o)}) differ: O cannot take Q's place",
+            ),
+            (
+                "rings.o.parts",
+                rings.o.parts > 1 and rings.o.reuse == "q",
+                "O leaves through Q's buffers, which hold all of it: parts must be 1",
+            ),
+            (
+                "rings.o.parts",
+                rings.o.parts > 1 and (len(v) > 1 or v[0] < 2 * SLICE),
+                f"halves of O ({_columns(v)}) are of {SLICE} columns or more, of one accumulator",
             ),
             (
                 "rings.q.stages",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import Sm90
@@ -21,7 +22,7 @@ def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec),
-        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, facts.operand("o").columns)),
+        "instruction_registers": Sm90.wgmma_registers(max(spec.tile.n, *facts.operand("v").slices)),
         "expected_opcodes": ("QGMMA" if facts.dtype.is_fp8 else "HGMMA", "UTMALDG", "UTMASTG"),
     }
 
@@ -32,7 +33,7 @@ def smem(spec: ForwardSpec) -> tuple[int, int]:
 
 
 def _aliased(spec: ForwardSpec) -> bool:
-    """Whether O leaves through Q's buffers: it has their shape, and who writes it is the only one who reads them."""
+    """Whether O leaves through Q's buffers: it fits into them, and who writes it is the only one who reads them."""
     return spec.rings.o.reuse == "q"
 
 
@@ -55,30 +56,50 @@ def roles(spec: ForwardSpec, facts: AttentionFacts) -> tuple[Role, ...]:
 def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
     """Q: a bank a consumer, filled once in a grid. K and V: read by all consumers. O: filled and stored by one."""
     dtype, kv, replicas = facts.dtype, spec.rings.kv, facts.replicas
-    shape = {
-        o.name: (facts.rows if o.name in "qo" else sizes["BLOCK_N"], Size.literal(o.columns)) for o in facts.operands
-    }
-    if facts.keys_last:
-        shape["v"] = shape["v"][::-1]
     aliased = _aliased(spec)
     q_slots = sizes.get("Q_STAGES", Size.literal(1))
     q_drains = (Drain("mma", until="o" if aliased else ""),) if facts.stays else ()
     drains = (Drain("mma", replicas=replicas),)
     rings = [
         Ring(
-            "q", (Tile("q", shape["q"], dtype),), q_slots, Fill("load", "tma"), q_drains, kv.empty, replicas, item=True
+            *("q", _tiles(facts, "q", facts.rows), q_slots, Fill("load", "tma"), q_drains, kv.empty, replicas),
+            item=True,
         )
     ]
     for name in dict.fromkeys(facts.operand(o).ring for o in "kv"):
-        tile = Tile(name, shape[name[0]], dtype, of=name[0])
-        rings.append(Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
+        tiles = _tiles(facts, name[0], sizes["BLOCK_N"], name)
+        rings.append(Ring(name, tiles, sizes["KV_STAGES"], Fill("load", "tma"), drains, kv.empty))
     if facts.bias:
         tile, fill = Tile("bias", (facts.rows, sizes["BLOCK_N"]), facts.bias), Fill("load", "tma")
         rings.append(Ring("bias", (tile,), sizes["BIAS_STAGES"], fill, (Drain("mma"),), kv.empty, banks=replicas))
     o_slots = q_slots if aliased else Size.literal(1)
-    o_tile, fill = Tile("o", shape["o"], facts.out), Fill("mma", "store")
-    rings.append(Ring("o", (o_tile,), o_slots, fill, (), banks=replicas, alias="q" if aliased else None, item=True))
+    o = _tiles(facts, "o", facts.rows)
+    if aliased:  # whose first buffers it takes
+        o = tuple(replace(q, name=mine.name, tail=mine.tail) for q, mine in zip(rings[0].tiles, o, strict=False))
+    rings.append(
+        Ring(
+            *("o", o, o_slots, Fill("mma", "store"), ()),
+            banks=replicas,
+            alias="q" if aliased else None,
+            stores=1 if facts.in_parts else len(facts.operand("o").slices),
+            item=True,
+        )
+    )
     return tuple(rings)
+
+
+def _tiles(facts: AttentionFacts, operand: str, rows: Size, name: str = "") -> tuple[Tile, ...]:
+    """The tile of an operand, in buffers of equal columns, and its tail, the last columns, if they are fewer."""
+    slices, dtype = facts.operand(operand).slices, facts.out if operand == "o" else facts.dtype
+    slices = slices[:1] if operand == "o" and facts.in_parts else slices
+    name, of = name or operand, operand if name else ""
+    count = slices.count(slices[0])
+    shape = rows, Size.literal(slices[0] * count)
+    if facts.keys_last and operand == "v":
+        return (Tile(name, shape[::-1], dtype, of=of),)
+    tile = Tile(name, shape, dtype, count, axis=1 if count > 1 else 0, of=of)
+    tail = (Tile(f"{name}_tail", (rows, Size.literal(last)), dtype, of=operand, tail=name) for last in slices[count:])
+    return (tile, *tail)
 
 
 def _turns(spec: ForwardSpec) -> tuple[Turn, ...]:

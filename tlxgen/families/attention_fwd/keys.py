@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tlxgen.arch import DTYPES
 from tlxgen.families.attention import expressions, weights
+from tlxgen.families.attention.common import SLICE, slices_of
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, SpecModel, choices
 
@@ -35,7 +36,8 @@ class Problem(SpecModel):
     head_dim: HeadDim = Field(
         128,
         description="D: elements of a row of Q and K, a multiple of 8. A tile "
-        "has 64, 128 or 256 columns, so that 96 takes as long as 128. sm100 and e4m3: 64, 128 or 256.",
+        "has 64 columns, or the next multiple of 32, in buffers of 64 and 32 columns if that is no power of two. sm100 "
+        "and e4m3: 64, 128 or 256.",
     )
     head_dim_v: HeadDim | None = Field(None, description="Dv: elements of a row of V and O. Default: head_dim.")
     lengths: Literal["dense", "keys", "packed"] = Field(
@@ -280,6 +282,17 @@ class OutputRing(SpecModel):
             "reads Q. Choose it where SMEM does not suffice for one more slot of K and V.",
         ),
     )
+    parts: Literal[1, 2] = Field(
+        1,
+        description="sm90: parts in which a consumer's O leaves.",
+        json_schema_extra=choices(
+            {
+                1: "All of its columns at once.",
+                2: "The left half and then, by the same buffer, the right one, which waits for the left to leave. "
+                "Choose it where a buffer of all columns does not fit, and sequences are too short for reuse: q.",
+            }
+        ),
+    )
 
 
 class Rings(SpecModel):
@@ -324,6 +337,24 @@ class ForwardKeys(CommonSpec):
     @property
     def head_dim_v(self) -> int:
         return self.problem.head_dim_v or self.problem.head_dim
+
+    @property
+    def slices(self) -> tuple[int, ...]:
+        """Columns of each of the buffers that hold a tile of Q or K."""
+        return slices_of(self.problem.head_dim)
+
+    @property
+    def slices_v(self) -> tuple[int, ...]:
+        """Columns of each of the buffers that hold a tile of V."""
+        return slices_of(self.head_dim_v)
+
+    @property
+    def slices_o(self) -> tuple[int, ...]:
+        """Columns that leave at once of a tile of O: those of V, or halves, or cut like those of Q to take their place."""
+        q, v = self.slices, self.slices_v
+        if self.rings.o.parts > 1:
+            return tuple(columns // self.rings.o.parts for columns in v for _ in range(self.rings.o.parts))
+        return (SLICE,) * (v[0] // SLICE) if self.rings.o.reuse == "q" and len(q) > len(v) == 1 else v
 
     @property
     def out_dtype(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families import kit
-from tlxgen.families.attention.common import columns_of
 from tlxgen.plan import Plan, Rule, Size, Use, Work, complete
 from tlxgen.plan.rule import at_least, divisor_of
 
@@ -76,14 +75,15 @@ def _facts(spec: ForwardSpec, sizes: dict[str, Size]) -> AttentionFacts:
         rows=sizes["BLOCK_M"] // spec.tasks.mma.replicate,
         replicas=spec.tasks.mma.replicate,
         overlap=spec.tasks.mma.overlap,
+        in_parts=spec.rings.o.parts > 1,
         keep_q=spec.tasks.mma.keep == "q",
         source=spec.schedule.kind,
         lengths=spec.problem.lengths,
         operands=(
-            Operand("q", columns_of(spec.problem.head_dim), "q", _hint(spec.cache.q)),
-            Operand("k", columns_of(spec.problem.head_dim), "kv" if shared else "k", kv),
-            Operand("v", columns_of(spec.head_dim_v), "kv" if shared else "v", kv),
-            Operand("o", columns_of(spec.head_dim_v), "o", _hint(spec.cache.o)),
+            Operand("q", spec.slices, "q", _hint(spec.cache.q)),
+            Operand("k", spec.slices, "kv" if shared else "k", kv),
+            Operand("v", spec.slices_v, "kv" if shared else "v", kv),
+            Operand("o", spec.slices_o, "o", _hint(spec.cache.o)),
         ),
         **spec.weights,
         **(blackwell.decisions(spec) if spec.arch == "sm100" else {}),

@@ -14,14 +14,23 @@ def _next(facts: AttentionFacts) -> tuple[Step, ...]:
 
 def load(facts: AttentionFacts) -> tuple[Step, ...]:
     """The producer: Q of an item, then K and V, K a tile ahead where its product runs under the softmax."""
-    q = steps("acquire q" if facts.stays else "", "expect q", "load q", "load q_scale" if facts.scaled else "")
+    q = steps("acquire q" if facts.stays else "", "expect q", *_loads(facts, "q"))
     k, v = (
-        steps(f"acquire {ring}", f"expect {ring}", f"load {name}", f"load {name}_scale" if facts.scaled else "")
-        for name, ring in _rings(facts).items()
+        steps(f"acquire {ring}", f"expect {ring}", *_loads(facts, name)) for name, ring in _rings(facts).items()
     )
     bias = steps("acquire bias", "expect bias", "load bias") if facts.bias else ()
     tiles = (*k, *bias, *k, *v, *bias, *v) if facts.k_ahead else (*k, *bias, *v)
     return (*q, *tiles, *_next(facts))
+
+
+def _loads(facts: AttentionFacts, name: str) -> tuple[str, ...]:
+    return (*_by_slices(facts, "load", name), f"load {name}_scale" if facts.scaled else "")
+
+
+def _by_slices(facts: AttentionFacts, kind: str, name: str) -> tuple[str, ...]:
+    """Loads or stores of all columns of an operand."""
+    tail = len(set(facts.operand(name).slices)) > 1
+    return f"{kind} {name}", f"{kind} {name}_tail" if tail else ""
 
 
 def _rings(facts: AttentionFacts) -> dict[str, str]:
@@ -38,18 +47,20 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     read = (*steps(": keep Q in registers"), *steps("fence" if facts.stays else ""), *release) if facts.keep_q else ()
     bias = steps("wait bias", ": scores begin with it", "fence", "release bias") if facts.bias else ()
     scores, taken = (*steps(f"wait {k}"), *bias, *steps(take, "multiply scores")), f"release {k}"
-    product, added = steps(f"wait {v}", "multiply acc"), steps("wgmma_wait acc", f"release {v}")
+    sums, last_sum = facts.sums, len(facts.sums) - 1
+    product = steps(f"wait {v}", *(f"multiply {acc}" for acc in sums))
+    added = steps(*(f"wgmma_wait {acc} {last_sum - i}" for i, acc in enumerate(sums)), f"release {v}")
     softmax = steps(": mask, softmax")
     alone = (*scores, *steps(hand, "wgmma_wait scores", taken), *softmax)
     if facts.overlap:
-        both = (*scores, *product, *steps(hand, "wgmma_wait scores 1", taken), *softmax, *added, *steps(": rescale"))
+        both = (*scores, *product, *steps(hand, f"wgmma_wait scores {len(sums)}", taken), *softmax, *added, *steps(": rescale"))
         loop, last = (*alone, *both), (*product, *added)
     else:
         loop, last = (*alone, *steps(": rescale"), *product, *added), ()
     after = () if facts.keep_q else release
-    leave = steps(
-        "store_wait" if facts.stays and not aliased else "", "fence", "store o", ": store LSE" if facts.lse else ""
-    )
+    free, store = "store_wait" if facts.stays and not aliased else "", ("fence", *_by_slices(facts, "store", "o"))
+    again = ("store_wait", *store) if facts.in_parts else ()
+    leave = steps(free, *store, *again, ": store LSE" if facts.lse else "")
     back = steps("store_wait", "release q" if facts.stays else "") if aliased else steps("store_wait")
     return (*first, *steps("wait q"), *read, *loop, *after, *last, *leave, *back)
 
