@@ -25,7 +25,7 @@ import triton.language.extra.tlx as tlx
 
 HEADER = tl.constexpr(8)  # words: 1 + the task's first thread, the SM, the global timer and the clock at the beginning
 SLACK = tl.constexpr(72)  # the longest row, and what ends the rows
-NOBODY = tl.constexpr(-(1 << 31))  # the place of all threads of a task but its first, which is the one that stores
+KEPT = tl.constexpr(4)  # words of a row that a lane keeps
 RECORDS = 65536  # words of a task's rows at most, where nobody says how many
 WORDS = 1 << 26  # 256 MiB: of a buffer at most, where nobody says how many records
 
@@ -50,49 +50,50 @@ def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr, T
     cta = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
     area = (cta * TASKS + task) * (HEADER + records + SLACK)
     sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
-    thread = tlx.thread_id(0)
-    tl.store(stamps_ptr + area, thread + 1)
+    tl.store(stamps_ptr + area, tlx.thread_id(0) + 1)
     tl.store(stamps_ptr + area + 1, sm)
+    place, lane, row = area + HEADER, tl.arange(0, 32), stamps_row(0)
     stamps_time(stamps_ptr, area, 2)
-    place = tl.where(thread % THREADS == 0, area + HEADER, NOBODY)
-    return place, area + HEADER + records, 0
+    return place, place + records, lane, row
 
 
 @triton.jit
-def stamp(stamps_ptr, place, clock, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
-    """Reads the clock at the stamp `NUMBER` of a task, the OFFSET-th of a row.
+def stamps_row(number):
+    """A row in registers: word n of it is in lane n // KEPT, register n % KEPT. The first one is its number."""
+    row = (tl.full((32,), number, tl.int32),)
+    for _ in tl.static_range(KEPT - 1):
+        row = row + (tl.zeros((32,), tl.int32),)
+    return row
 
-    It stores what the stamp before it has read, or the number at the head of a row: a store right after the clock is
-    read would wait for it. 64 bits are read as the compiler takes %clock by a slower way.
-    """
-    return tl.inline_asm_elementwise(
-        "{.reg .u64 all; .reg .u32 high; .reg .pred own; mov.u64 all, %clock64; mov.b64 {$0, high}, all; "
-        "setp.ge.s32 own, $1, 0; @own st.global.b32 [$2+$4], $3;}",
-        "=&r,r,l,r,n",
-        [place, stamps_ptr + place, clock if OFFSET else NUMBER, OFFSET * 4],
+
+@triton.jit
+def stamp(lane, row, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
+    """Reads the clock at the stamp `NUMBER` of a task, the OFFSET-th of a row, into one lane."""
+    if OFFSET == 0:
+        row = stamps_row(NUMBER)
+    WORD: tl.constexpr = (OFFSET + 1) % KEPT
+    LANE: tl.constexpr = (OFFSET + 1) // KEPT
+    clock = tl.inline_asm_elementwise(
+        "{.reg .pred own; setp.eq.s32 own, $1, $3; mov.b32 $0, $2; @own mov.u32 $0, %clock;}"
+        if LANE
+        else "{.reg .u64 all; .reg .u32 high; mov.u64 all, %clock64; mov.b64 {$0, high}, all;}",
+        "=&r,r,r,n",
+        [lane, row[WORD], LANE],
         dtype=tl.int32,
         is_pure=False,
         pack=1,
     )
+    return row[:WORD] + (clock,) + row[WORD + 1 :]
 
 
 @triton.jit
-def stamps_next(stamps_ptr, place, clock, COUNT: tl.constexpr, end):
-    """Stores the last clock of a row of COUNT stamps. Returns where the next row goes: from `end` on, the slack, for
-    all that find no room.
-
-    The comparison is another one than in a stamp: of two stores in a row under one predicate the compiler makes a
-    branch.
-    """
-    tl.inline_asm_elementwise(
-        "{.reg .pred own; setp.ge.s32 own, $1, 8; @own st.global.b32 [$2+$4], $3; mov.u32 $0, 0;}",
-        "=&r,r,l,r,n",
-        [place, stamps_ptr + place, clock, COUNT * 4],
-        dtype=tl.int32,
-        is_pure=False,
-        pack=1,
-    )
-    return min(place + (COUNT + 1), end)
+def stamps_next(stamps_ptr, place, end, lane, row, COUNT: tl.constexpr):
+    """Stores a row of COUNT stamps. Returns where the next row goes: from `end` on, the slack, for all that find no
+    room."""
+    LANES: tl.constexpr = COUNT // KEPT + 1
+    for i in tl.static_range(KEPT):
+        tl.store(stamps_ptr + place + lane * KEPT + i, row[i], mask=lane < LANES)
+    return min(place + LANES * KEPT, end)
 
 
 @triton.jit

@@ -105,7 +105,7 @@ class StampTasks:
         area = self.areas[number]
         task = f"{area.first} + tlx.async_task_replica_id()" if area.replicas > 1 else str(area.first)
         given = f"stamps_ptr, stamps_records, {task}, {area.of}, {area.threads}"
-        begin = f"stamps_at, stamps_end, stamps_clock = stamps_begin({given})\n"
+        begin = f"stamps_at, stamps_end, stamps_lane, stamps_row = stamps_begin({given})\n"
         writer = _Writer(self, number)
         inside = writer.block(list(block.body[head:]), whole=True)
         finish = "stamps_finish(stamps_ptr, stamps_at)\n"
@@ -204,12 +204,13 @@ class _Row:
 
     def _written(self, offset: int, told: str) -> Any:
         """The stamp that was opened last."""
-        text = f"stamps_clock = stamp(stamps_ptr, stamps_at, stamps_clock, {offset}, {self._number()})"
+        text = f"stamps_row = stamp(stamps_lane, stamps_row, {offset}, {self._number()})"
         return _statement(text + (f"  # {told}" if told else "") + "\n")
 
     def end(self) -> None:
         if self._count:
-            text = f"stamps_at = stamps_next(stamps_ptr, stamps_at, stamps_clock, {self._count}, stamps_end)\n"
+            place = "stamps_ptr, stamps_at, stamps_end"
+            text = f"stamps_at = stamps_next({place}, stamps_lane, stamps_row, {self._count})\n"
             self.body.insert(self._last + 1, _statement(text))
             self._rows.append((self._task, self._number() - self._count + 1, self._count))
         self._count, self._last = 0, -1
