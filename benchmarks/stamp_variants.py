@@ -15,7 +15,8 @@ _READ = (
         if LANE
         else "{.reg .u64 all; .reg .u32 high; mov.u64 all, %clock64; mov.b64 {$0, high}, all;}",
 """,
-    """        "{.reg .u64 all; .reg .u32 low, high; mov.u64 all, %clock64; mov.b64 {low, high}, all; xor.b32 $0, low, $2;}",
+    """        "{.reg .u64 all; .reg .u32 low, high; mov.u64 all, %clock64; mov.b64 {low, high}, all; "
+        "xor.b32 $0, low, $2;}",
 """,
 )
 
