@@ -126,7 +126,9 @@ class _Reader:
             first = min(found, key=lambda site: _FIRST.index(site.kind), default=None)
             self._told[statement] = None
             if first and (first.kind == "wait" or not self._waits):
-                self._told[statement] = Operation(first.what, first.what == "fence", first.kind == "wait")
+                self._told[statement] = Operation(
+                    first.what, first.what == "fence", first.kind == "wait", first.kind == "product"
+                )
                 self._sites[first.what] = first
         return self._told[statement]
 

@@ -33,11 +33,13 @@ class Area:
 @dataclass(frozen=True)
 class Operation:
     """The operation that a statement is. One that `leads` has its stamps with the operation after it, and the name of
-    that one, which must be none that `waits`."""
+    that one, which must be none that `waits`. One that `takes` has no stamp between it and what is computed before
+    it: the compiler computes that while the operation is under way."""
 
     what: str
     leads: bool = False
     waits: bool = False
+    takes: bool = False
 
 
 # Describes the operation of a task's statement; None for a statement without one.
@@ -127,7 +129,7 @@ class _Writer:
         for i, statement in enumerate(statements):
             told = self._told(statement)
             if told is not None:
-                row.begins(told.what)
+                row.begins(told.what, told.takes)
                 row.keep(statement)
                 if not self._continues(told, statements[i + 1 :], row):
                     row.stamp("")
@@ -179,9 +181,10 @@ class _Row:
     def keep(self, statement: Any) -> None:
         self.body.append(statement)
 
-    def begins(self, told: str) -> None:
+    def begins(self, told: str, takes: bool) -> None:
         """Starts an operation. It shares the stamp right before it, if there is one."""
-        if self.joined or (self._last >= 0 and self._last == len(self.body) - 1):
+        computed = takes and self._count > 0 and not self._opened[-1][1]
+        if computed or self.joined or (self._last >= 0 and self._last == len(self.body) - 1):
             self.joined = False
             self._opened[-1] = (self._task, told)
             self.body[self._last] = self._written(self._count - 1, told)
