@@ -5,11 +5,13 @@ All of them have the same twins; only the device functions differ, and in some h
 
 from __future__ import annotations
 
+import re
+
 DEFAULT = "default"
 WAITS = "waits"  # the default's stamps, at waits alone
 
 _KEPT = ("KEPT = tl.constexpr(4)", "KEPT = tl.constexpr({})")
-_STORED = ("mask=lane < LANES)", "mask=lane > end)")  # `end` is a place in a buffer, behind every lane
+_STORED = ("mask=lane < LANES)", "mask=lane > last)")  # no lane has a number as large
 _READ = (
     """        "{.reg .pred own; setp.eq.s32 own, $1, $3; mov.b32 $0, $2; @own mov.u32 $0, %clock;}"
         if LANE
@@ -29,6 +31,29 @@ _CHANGES: dict[str, list[tuple[str, str]]] = {
 }
 VARIANTS = (DEFAULT, WAITS, *_CHANGES)
 UNREAD = tuple(_CHANGES)  # their buffers are others
+
+
+WITHOUT = "without "  # and numbers of stamps of the last task, which are left out
+
+
+def thinned(twin: str, name: str) -> str:
+    """The text of a twin, without the stamps that a variant leaves out."""
+    if not name.startswith(WITHOUT):
+        return twin
+    numbers = {int(n) for part in name.removeprefix(WITHOUT).split() for n in _range(part)}
+    before, task, last = twin.rpartition("with tlx.async_task(")
+    kept = (line for line in last.splitlines(keepends=True) if _number(line) not in numbers)
+    return before + task + "".join(kept)
+
+
+def _range(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _number(line: str) -> int:
+    found = re.search(r"= stamp\(.*, (\d+)\)", line)
+    return int(found[1]) if found else 0
 
 
 def variant(text: str, name: str) -> str:

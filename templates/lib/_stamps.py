@@ -26,7 +26,7 @@ import triton.language.extra.tlx as tlx
 HEADER = tl.constexpr(8)  # words: 1 + the task's first thread, the SM, the global timer and the clock at the beginning
 SLACK = tl.constexpr(72)  # the longest row, and what ends the rows
 KEPT = tl.constexpr(4)  # words of a row that a lane keeps
-RECORDS = 65536  # words of a task's rows at most, where nobody says how many
+AREA = 1 << 16  # words of a task's area at most, where nobody says how many
 WORDS = 1 << 26  # 256 MiB: of a buffer at most, where nobody says how many records
 
 
@@ -42,19 +42,16 @@ def stamps_time(stamps_ptr, place, OFFSET: tl.constexpr):
 
 
 @triton.jit
-def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr, THREADS: tl.constexpr):
-    """Where the first row of a task goes, where the room for its rows ends, and a clock that nobody has read.
-
-    The first thread of a task is the one whose number THREADS divides.
-    """
+def stamps_begin(stamps_ptr, last, task: tl.constexpr, TASKS: tl.constexpr):
+    """Where the first row of a task goes, and the row that a warp keeps: its lanes, and their words of it."""
     cta = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
-    area = (cta * TASKS + task) * (HEADER + records + SLACK)
+    area = (cta * TASKS + task) * (last + 1) + (SLACK - 1)
     sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
     tl.store(stamps_ptr + area, tlx.thread_id(0) + 1)
     tl.store(stamps_ptr + area + 1, sm)
     place, lane, row = area + HEADER, tl.arange(0, 32), stamps_row(0)
     stamps_time(stamps_ptr, area, 2)
-    return place, place + records, lane, row
+    return place, lane, row
 
 
 @triton.jit
@@ -87,13 +84,16 @@ def stamp(lane, row, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
 
 
 @triton.jit
-def stamps_next(stamps_ptr, place, end, lane, row, COUNT: tl.constexpr):
-    """Stores a row of COUNT stamps. Returns where the next row goes: from `end` on, the slack, for all that find no
-    room."""
+def stamps_next(stamps_ptr, last, place, lane, row, COUNT: tl.constexpr):
+    """Stores a row of COUNT stamps. Returns where the next row goes: into the slack of the area where there is no room.
+
+    The numbers of an area's places differ in the bits of `last` alone, up to its slack, so that no register holds its
+    end.
+    """
     LANES: tl.constexpr = COUNT // KEPT + 1
     for i in tl.static_range(KEPT):
         tl.store(stamps_ptr + place + lane * KEPT + i, row[i], mask=lane < LANES)
-    return min(place + LANES * KEPT, end)
+    return min(place + LANES * KEPT, place | last)
 
 
 @triton.jit
@@ -151,13 +151,13 @@ class Stamped:
     def launch(self, grid, arguments, options):
         """Returns nothing, so that a host function comes here again with the next call. Raises ValueError where the
         buffer would be larger than what 32 bits count."""
-        areas = math.prod(grid) * len(self.stamps["tasks"])
+        areas, around = math.prod(grid) * len(self.stamps["tasks"]), HEADER.value + SLACK.value
         launches, wanted = COLLECTING[-1] if COLLECTING else (None, None)
-        records = wanted or min(RECORDS, WORDS // areas - HEADER.value - SLACK.value)
-        records = max(16, records // 16 * 16)  # Triton compiles once for all multiples of 16
-        words = areas * (HEADER.value + records + SLACK.value)
+        least = 1 << (wanted + around - 1).bit_length() if wanted else min(AREA, 1 << (WORDS // areas).bit_length() - 1)
+        area = max(128, least)
+        words = areas * area + SLACK.value
         if words >= 1 << 31:
-            raise ValueError(f"{records} records for each of {areas} tasks of CTAs are too many for one buffer")
+            raise ValueError(f"{area} words for each of {areas} tasks of CTAs are too many for one buffer")
         buffer = None if launches is not None else self.buffers.get(words)
         if buffer is None:
             buffer = torch.zeros(words, dtype=torch.int32, device="cuda")
@@ -166,5 +166,14 @@ class Stamped:
         else:
             torch.cuda.synchronize()  # a kernel that is launched early does not wait for the zeros
             cluster = math.prod(options.get("ctas_per_cga") or (1,))
-            launches.append(Launch(self.fn.fn.__name__, math.prod(grid), cluster, records, self.stamps, buffer))
-        self.fn[grid](*arguments, buffer, records, **options)
+            launches.append(
+                Launch(
+                    self.fn.fn.__name__,
+                    math.prod(grid),
+                    cluster,
+                    area - around,
+                    self.stamps,
+                    buffer[SLACK.value - 1 : -1],
+                )
+            )
+        self.fn[grid](*arguments, buffer, area - 1, **options)

@@ -17,7 +17,7 @@ from tlxgen.render.passes._tree import dotted, functions, walk
 
 MOST_IN_A_ROW = 64
 IMPORT = "from ._stamps import stamp, stamped, stamps_begin, stamps_finish, stamps_next\n"
-PARAMETERS = ("stamps_ptr", "stamps_records")
+PARAMETERS = ("stamps_ptr", "stamps_last")
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,7 @@ class StampTasks:
     def _task(self, block: Any, number: int, head: int) -> Any:
         area = self.areas[number]
         task = f"{area.first} + tlx.async_task_replica_id()" if area.replicas > 1 else str(area.first)
-        given = f"stamps_ptr, stamps_records, {task}, {area.of}, {area.threads}"
-        begin = f"stamps_at, stamps_end, stamps_lane, stamps_row = stamps_begin({given})\n"
+        begin = f"stamps_at, stamps_lane, stamps_row = stamps_begin(stamps_ptr, stamps_last, {task}, {area.of})\n"
         writer = _Writer(self, number)
         inside = writer.block(list(block.body[head:]), whole=True)
         finish = "stamps_finish(stamps_ptr, stamps_at)\n"
@@ -212,8 +211,8 @@ class _Row:
 
     def end(self) -> None:
         if self._count:
-            place = "stamps_ptr, stamps_at, stamps_end"
-            text = f"stamps_at = stamps_next({place}, stamps_lane, stamps_row, {self._count})\n"
+            given = f"stamps_ptr, stamps_last, stamps_at, stamps_lane, stamps_row, {self._count}"
+            text = f"stamps_at = stamps_next({given})\n"
             self.body.insert(self._last + 1, _statement(text))
             self._rows.append((self._task, self._number() - self._count + 1, self._count))
         self._count, self._last = 0, -1
