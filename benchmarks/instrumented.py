@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stamp_variants import DEFAULT, UNREAD, VARIANTS, WAITS, WITHOUT, thinned, variant
+from stamp_variants import DEFAULT, FIRST, UNREAD, VARIANTS, WAITS, WITHOUT, reordered, thinned, variant
 
 from tlxgen import stamp
 from tlxgen.bench.timing import interleave
@@ -30,7 +30,7 @@ from tlxgen.families import kernels_of
 from tlxgen.loading import load_file
 from tlxgen.profile.compiled import SAME, differences, job_of_twin
 from tlxgen.profile.folder import files_of, twins, write
-from tlxgen.profile.instrument import STAMPS, shared_stamps
+from tlxgen.profile.instrument import STAMPS, instrument, shared_stamps, table_name
 from tlxgen.profile.times import times_of
 from tlxgen.review.tables import Table
 from tlxgen.verbs.compile import job_of
@@ -179,6 +179,9 @@ def _case(stack: ExitStack, folder: Path, spec: str, name: str, shape: str, vari
     for number, stamps in enumerate(variants):
         files = files_of(work, twins(work, [structure], waits=stamps == WAITS))
         files[STAMPS] = variant(shared_stamps(), stamps).encode()
+        if stamps == FIRST:
+            made = instrument(reordered(work.path(name).read_text()), structure.plan, structure.baked)
+            files |= {f"{name}.py": made.text.encode(), table_name(name): made.table.encode()}
         files[f"{name}.py"] = thinned(files[f"{name}.py"].decode(), stamps).encode()
         place = folder / f"{name}-{number}" / spec
         write(files, place)

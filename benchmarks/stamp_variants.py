@@ -36,6 +36,19 @@ UNREAD = tuple(_CHANGES)  # their buffers are others
 WITHOUT = "without "  # and numbers of stamps of the last task, which are left out
 
 
+FIRST = (
+    "wait first"  # the default's stamps, in a forward whose source waits for P V before the softmax, as its SASS does
+)
+
+
+def reordered(source: str) -> str:
+    """A module whose product with V is waited for, and V released, before the softmax of the same step."""
+    pattern = (
+        r"( +p, m, l, alpha = softmax\(.*\n)( +acc = tlx\.async_dot_wait\(0, acc\)\n +tlx\.barrier_arrive\(v_empty.*\n)"
+    )
+    return re.sub(pattern, r"\2\1", source)
+
+
 def thinned(twin: str, name: str) -> str:
     """The text of a twin, without the stamps that a variant leaves out."""
     if not name.startswith(WITHOUT):
