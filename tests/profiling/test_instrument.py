@@ -66,7 +66,7 @@ def check_stamps(made: Twin) -> None:
     """Numbers of a task go from 1 on, one row goes from one place in the buffer on, and each task begins and ends."""
     found = re.findall(
         r"= stamp\(stamps_lane, stamps_row, (\d+), (\d+)\)|(stamps_begin|stamps_finish)\(|"
-        r"stamps_next\(stamps_ptr, stamps_at, stamps_end, stamps_lane, stamps_row, (\d+)",
+        r"stamps_next\(stamps_ptr, stamps_last, stamps_at, stamps_lane, stamps_row, (\d+)",
         made.text,
     )
     numbers, place, open_task, total = 0, 0, False, 0
@@ -182,7 +182,7 @@ def test_a_signature_on_one_line_gets_the_arguments_before_the_constants() -> No
     made = instrument(text[:start] + one_line + text[end:], structure.plan, structure.baked)
     kernel = next(n for n in ast.parse(made.text).body if getattr(n, "name", "") == "hopper_rms_norm_grid_kernel")
     names = [a.arg for a in kernel.args.args]  # type: ignore[attr-defined]
-    assert names[names.index("eps") + 1 :][:3] == ["stamps_ptr", "stamps_records", "BLOCK_M"]
+    assert names[names.index("eps") + 1 :][:3] == ["stamps_ptr", "stamps_last", "BLOCK_M"]
 
 
 def test_replicas_of_a_guarded_role_count_only_where_the_guard_lets_it_be() -> None:
