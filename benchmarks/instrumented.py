@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stamp_variants import DEFAULT, UNREAD, VARIANTS, WAITS, variant
+from stamp_variants import DEFAULT, FIRST, UNREAD, VARIANTS, WAITS, WITHOUT, reordered, thinned, variant
 
 from tlxgen import stamp
 from tlxgen.bench.timing import interleave
@@ -30,7 +30,7 @@ from tlxgen.families import kernels_of
 from tlxgen.loading import load_file
 from tlxgen.profile.compiled import SAME, differences, job_of_twin
 from tlxgen.profile.folder import files_of, twins, write
-from tlxgen.profile.instrument import STAMPS, shared_stamps
+from tlxgen.profile.instrument import STAMPS, instrument, shared_stamps, table_name
 from tlxgen.profile.times import times_of
 from tlxgen.review.tables import Table
 from tlxgen.verbs.compile import job_of
@@ -105,13 +105,15 @@ def sass(out: Path, workers: int) -> int:
     return 0
 
 
-def gpu(out: Path, variants: Sequence[str]) -> int:
+def gpu(out: Path, kernels: Sequence[str], variants: Sequence[str], time_s: float) -> int:
     """Times plain kernels and their twins in turns, each twin with every variant of stamps; holds the default's to the
     bars. Every kernel is compiled in a process of its own first, all of them at the same time."""
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stamps-") as folder, ExitStack() as stack:
-        cases = [_case(stack, Path(folder), *measured, variants) for measured in MEASURED]
+        cases = [
+            _case(stack, Path(folder), *measured, variants) for measured in MEASURED if _chosen(measured[1], kernels)
+        ]
         _compile_all(cases, Path(folder))
         print(f"compiled after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
         columns = ("kernel", "shape", "stamps", "us", "slower %", "accounted %", "spread %", "bars")
@@ -119,7 +121,7 @@ def gpu(out: Path, variants: Sequence[str]) -> int:
         records: list[object] = []
         failed = False
         for case in cases:
-            if time.monotonic() - start > TIME_S:
+            if time.monotonic() - start > time_s:
                 print(f"{case.name}: no time left", file=sys.stderr)
                 failed = True
                 continue
@@ -134,6 +136,10 @@ def gpu(out: Path, variants: Sequence[str]) -> int:
             (out / "instrumented.json").write_text(json.dumps(records, indent=1))
     print(table.markdown())
     return int(failed)
+
+
+def _chosen(name: str, parts: Sequence[str]) -> bool:
+    return any(part in name for part in parts)
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,10 @@ def _case(stack: ExitStack, folder: Path, spec: str, name: str, shape: str, vari
     for number, stamps in enumerate(variants):
         files = files_of(work, twins(work, [structure], waits=stamps == WAITS))
         files[STAMPS] = variant(shared_stamps(), stamps).encode()
+        if stamps == FIRST:
+            made = instrument(reordered(work.path(name).read_text()), structure.plan, structure.baked)
+            files |= {f"{name}.py": made.text.encode(), table_name(name): made.table.encode()}
+        files[f"{name}.py"] = thinned(files[f"{name}.py"].decode(), stamps).encode()
         place = folder / f"{name}-{number}" / spec
         write(files, place)
         found[stamps] = place / f"{name}.py"
@@ -235,7 +245,7 @@ def _measured(case: _Case) -> Iterator[_Row]:
     counted: list[list[tuple[str, str, float]]] = []
     for name, (call, module) in calls.items():
         told, full, said = None, 0, notes[name]
-        if name not in UNREAD:
+        if name not in UNREAD and not name.startswith(WITHOUT):
             recorded = launches.recorded(module, call)
             tasks = times_of(recorded)
             told, full = max((task.told for task in tasks), key=lambda share: abs(share - 1)), recorded.full
@@ -270,11 +280,17 @@ def main() -> int:
     parser.add_argument("what", choices=("sass", "gpu", "one"), help="one is what gpu starts")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--variants", nargs="*", default=[DEFAULT, WAITS], choices=VARIANTS, help="of stamps, for gpu")
+    parser.add_argument("--variants", nargs="*", default=[DEFAULT, WAITS], help=f"of stamps, for gpu: {VARIANTS}")
+    parser.add_argument("--kernels", nargs="*", help="for gpu: those whose names have one of these in them")
+    parser.add_argument("--seconds", type=float, default=TIME_S, help="after them gpu begins with no other kernel")
     given = parser.parse_args()
     if given.what == "one":
         return _one(given.out)
-    return sass(given.out, given.workers) if given.what == "sass" else gpu(given.out, given.variants)
+    return (
+        sass(given.out, given.workers)
+        if given.what == "sass"
+        else gpu(given.out, given.kernels or [""], given.variants, given.seconds)
+    )
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ import triton.language.extra.tlx as tlx
 
 HEADER = tl.constexpr(8)  # words: 1 + the task's first thread, the SM, the global timer and the clock at the beginning
 SLACK = tl.constexpr(72)  # the longest row, and what ends the rows
-NOBODY = tl.constexpr(-(1 << 31))  # the place of all threads of a task but its first, which is the one that stores
-RECORDS = 65536  # words of a task's rows at most, where nobody says how many
+KEPT = tl.constexpr(4)  # words of a row that a lane keeps
+AREA = 1 << 16  # words of a task's area at most, where nobody says how many
 WORDS = 1 << 26  # 256 MiB: of a buffer at most, where nobody says how many records
 
 
@@ -42,57 +42,58 @@ def stamps_time(stamps_ptr, place, OFFSET: tl.constexpr):
 
 
 @triton.jit
-def stamps_begin(stamps_ptr, records, task: tl.constexpr, TASKS: tl.constexpr, THREADS: tl.constexpr):
-    """Where the first row of a task goes, where the room for its rows ends, and a clock that nobody has read.
-
-    The first thread of a task is the one whose number THREADS divides.
-    """
+def stamps_begin(stamps_ptr, last, task: tl.constexpr, TASKS: tl.constexpr):
+    """Where the first row of a task goes, and the row that a warp keeps: its lanes, and their words of it."""
     cta = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
-    area = (cta * TASKS + task) * (HEADER + records + SLACK)
+    area = (cta * TASKS + task) * (last + 1) + (SLACK - 1)
     sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
-    thread = tlx.thread_id(0)
-    tl.store(stamps_ptr + area, thread + 1)
+    tl.store(stamps_ptr + area, tlx.thread_id(0) + 1)
     tl.store(stamps_ptr + area + 1, sm)
+    place, lane, row = area + HEADER, tl.arange(0, 32), stamps_row(0)
     stamps_time(stamps_ptr, area, 2)
-    place = tl.where(thread % THREADS == 0, area + HEADER, NOBODY)
-    return place, area + HEADER + records, 0
+    return place, lane, row
 
 
 @triton.jit
-def stamp(stamps_ptr, place, clock, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
-    """Reads the clock at the stamp `NUMBER` of a task, the OFFSET-th of a row.
+def stamps_row(number):
+    """A row in registers: word n of it is in lane n // KEPT, register n % KEPT. The first one is its number."""
+    row = (tl.full((32,), number, tl.int32),)
+    for _ in tl.static_range(KEPT - 1):
+        row = row + (tl.zeros((32,), tl.int32),)
+    return row
 
-    It stores what the stamp before it has read, or the number at the head of a row: a store right after the clock is
-    read would wait for it. 64 bits are read as the compiler takes %clock by a slower way.
-    """
-    return tl.inline_asm_elementwise(
-        "{.reg .u64 all; .reg .u32 high; .reg .pred own; mov.u64 all, %clock64; mov.b64 {$0, high}, all; "
-        "setp.ge.s32 own, $1, 0; @own st.global.b32 [$2+$4], $3;}",
-        "=&r,r,l,r,n",
-        [place, stamps_ptr + place, clock if OFFSET else NUMBER, OFFSET * 4],
+
+@triton.jit
+def stamp(lane, row, OFFSET: tl.constexpr, NUMBER: tl.constexpr):
+    """Reads the clock at the stamp `NUMBER` of a task, the OFFSET-th of a row, into one lane."""
+    if OFFSET == 0:
+        row = stamps_row(NUMBER)
+    WORD: tl.constexpr = (OFFSET + 1) % KEPT
+    LANE: tl.constexpr = (OFFSET + 1) // KEPT
+    clock = tl.inline_asm_elementwise(
+        "{.reg .pred own; setp.eq.s32 own, $1, $3; mov.b32 $0, $2; @own mov.u32 $0, %clock;}"
+        if LANE
+        else "{.reg .u64 all; .reg .u32 high; mov.u64 all, %clock64; mov.b64 {$0, high}, all;}",
+        "=&r,r,r,n",
+        [lane, row[WORD], LANE],
         dtype=tl.int32,
         is_pure=False,
         pack=1,
     )
+    return row[:WORD] + (clock,) + row[WORD + 1 :]
 
 
 @triton.jit
-def stamps_next(stamps_ptr, place, clock, COUNT: tl.constexpr, end):
-    """Stores the last clock of a row of COUNT stamps. Returns where the next row goes: from `end` on, the slack, for
-    all that find no room.
+def stamps_next(stamps_ptr, last, place, lane, row, COUNT: tl.constexpr):
+    """Stores a row of COUNT stamps. Returns where the next row goes: into the slack of the area where there is no room.
 
-    The comparison is another one than in a stamp: of two stores in a row under one predicate the compiler makes a
-    branch.
+    The numbers of an area's places differ in the bits of `last` alone, up to its slack, so that no register holds its
+    end.
     """
-    tl.inline_asm_elementwise(
-        "{.reg .pred own; setp.ge.s32 own, $1, 8; @own st.global.b32 [$2+$4], $3; mov.u32 $0, 0;}",
-        "=&r,r,l,r,n",
-        [place, stamps_ptr + place, clock, COUNT * 4],
-        dtype=tl.int32,
-        is_pure=False,
-        pack=1,
-    )
-    return min(place + (COUNT + 1), end)
+    LANES: tl.constexpr = COUNT // KEPT + 1
+    for i in tl.static_range(KEPT):
+        tl.store(stamps_ptr + place + lane * KEPT + i, row[i], mask=lane < LANES)
+    return min(place + LANES * KEPT, place | last)
 
 
 @triton.jit
@@ -150,13 +151,13 @@ class Stamped:
     def launch(self, grid, arguments, options):
         """Returns nothing, so that a host function comes here again with the next call. Raises ValueError where the
         buffer would be larger than what 32 bits count."""
-        areas = math.prod(grid) * len(self.stamps["tasks"])
+        areas, around = math.prod(grid) * len(self.stamps["tasks"]), HEADER.value + SLACK.value
         launches, wanted = COLLECTING[-1] if COLLECTING else (None, None)
-        records = wanted or min(RECORDS, WORDS // areas - HEADER.value - SLACK.value)
-        records = max(16, records // 16 * 16)  # Triton compiles once for all multiples of 16
-        words = areas * (HEADER.value + records + SLACK.value)
+        least = 1 << (wanted + around - 1).bit_length() if wanted else min(AREA, 1 << (WORDS // areas).bit_length() - 1)
+        area = max(128, least)
+        words = areas * area + SLACK.value
         if words >= 1 << 31:
-            raise ValueError(f"{records} records for each of {areas} tasks of CTAs are too many for one buffer")
+            raise ValueError(f"{area} words for each of {areas} tasks of CTAs are too many for one buffer")
         buffer = None if launches is not None else self.buffers.get(words)
         if buffer is None:
             buffer = torch.zeros(words, dtype=torch.int32, device="cuda")
@@ -165,5 +166,14 @@ class Stamped:
         else:
             torch.cuda.synchronize()  # a kernel that is launched early does not wait for the zeros
             cluster = math.prod(options.get("ctas_per_cga") or (1,))
-            launches.append(Launch(self.fn.fn.__name__, math.prod(grid), cluster, records, self.stamps, buffer))
-        self.fn[grid](*arguments, buffer, records, **options)
+            launches.append(
+                Launch(
+                    self.fn.fn.__name__,
+                    math.prod(grid),
+                    cluster,
+                    area - around,
+                    self.stamps,
+                    buffer[SLACK.value - 1 : -1],
+                )
+            )
+        self.fn[grid](*arguments, buffer, area - 1, **options)

@@ -65,8 +65,8 @@ def test_with_waits_alone_there_are_fewer_stamps(spec: str, name: str | None) ->
 def check_stamps(made: Twin) -> None:
     """Numbers of a task go from 1 on, one row goes from one place in the buffer on, and each task begins and ends."""
     found = re.findall(
-        r"= stamp\(stamps_ptr, stamps_at, stamps_clock, (\d+), (\d+)\)|(stamps_begin|stamps_finish)\(|"
-        r"stamps_next\(stamps_ptr, stamps_at, stamps_clock, (\d+)",
+        r"= stamp\(stamps_lane, stamps_row, (\d+), (\d+)\)|(stamps_begin|stamps_finish)\(|"
+        r"stamps_next\(stamps_ptr, stamps_last, stamps_at, stamps_lane, stamps_row, (\d+)",
         made.text,
     )
     numbers, place, open_task, total = 0, 0, False, 0
@@ -118,7 +118,7 @@ def test_the_twin_is_python_and_its_table_says_what_its_stamps_are() -> None:
 def test_one_stamp_stands_between_operations_that_follow_each_other() -> None:
     made = twin("hopper_gemm", "hopper_gemm_cooperative").text
     inside = made[made.index("tlx.barrier_wait(ab_full[slot], phase)") :].splitlines()
-    assert inside[1].strip().startswith("stamps_clock = stamp(")
+    assert inside[1].strip().startswith("stamps_row = stamp(")
     assert inside[2].strip().startswith("acc = tlx.async_dot(")
 
 
@@ -182,7 +182,7 @@ def test_a_signature_on_one_line_gets_the_arguments_before_the_constants() -> No
     made = instrument(text[:start] + one_line + text[end:], structure.plan, structure.baked)
     kernel = next(n for n in ast.parse(made.text).body if getattr(n, "name", "") == "hopper_rms_norm_grid_kernel")
     names = [a.arg for a in kernel.args.args]  # type: ignore[attr-defined]
-    assert names[names.index("eps") + 1 :][:3] == ["stamps_ptr", "stamps_records", "BLOCK_M"]
+    assert names[names.index("eps") + 1 :][:3] == ["stamps_ptr", "stamps_last", "BLOCK_M"]
 
 
 def test_replicas_of_a_guarded_role_count_only_where_the_guard_lets_it_be() -> None:

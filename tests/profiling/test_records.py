@@ -9,7 +9,7 @@ import pytest
 
 from tlxgen.errors import ProfileError
 from tlxgen.profile.perfetto import to_json
-from tlxgen.profile.records import HEADER, SLACK, Recorded, read
+from tlxgen.profile.records import HEADER, KEPT, SLACK, Recorded, read
 from tlxgen.profile.sites import Site
 from tlxgen.profile.times import times_of
 
@@ -53,13 +53,17 @@ def area(
     words[0], words[1] = 1 + first, sm
     times(2, begin)
     place, within = HEADER, 0
+
+    def after() -> int:
+        return min(place + -(-within // KEPT) * KEPT, HEADER + room)
+
     for clock, number in stamps:
         if number:
-            place = min(place + within, HEADER + room)
-            words[place], within = number, 1
+            place, within = after(), 1
+            words[place : place + KEPT] = number, *[0xABCD] * (KEPT - 1)  # what no stamp fills is anything
         words[place + within] = clock & 0xFFFFFFFF
         within += 1
-    place = min(place + within, HEADER + room)
+    place = after()
     words[place] = 0
     times(place + 1, end)
     return words.view(np.int32)
@@ -89,8 +93,8 @@ def test_an_area_that_is_full_says_so_and_tells_what_it_has() -> None:
     stamps = [(START + 10 * i, 1 + i % 3) for i in range(40)]
     (full,) = launch(area(stamps), NEVER, NEVER).records
     assert full.full
-    assert full.clocks.tolist() == [clock for clock, _ in stamps[: ROOM // 2]]
-    (whole,) = launch(area(stamps[: ROOM // 2 - 1]), NEVER, NEVER).records
+    assert full.clocks.tolist() == [clock for clock, _ in stamps[: ROOM // KEPT]]
+    (whole,) = launch(area(stamps[: ROOM // KEPT - 1]), NEVER, NEVER).records
     assert not whole.full
 
 
@@ -111,7 +115,7 @@ def test_another_buffer_is_refused() -> None:
 def test_a_row_that_does_not_fit_is_left_out() -> None:
     load = [(START, 1), (START + 1, 0)] * 20
     (record,) = launch(NEVER, NEVER, area(load)).records
-    assert record.full and len(record.clocks) == 2 * (ROOM // 3)
+    assert record.full and len(record.clocks) == 2 * (ROOM // KEPT)
 
 
 def test_a_task_whose_first_thread_does_not_stamp_is_refused() -> None:

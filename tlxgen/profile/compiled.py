@@ -14,7 +14,7 @@ SAME = (
     *("UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH", "UBLKCP", "LDGSTS", "REDG", "ATOMG"),
     *("SYNCS", "BAR", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "UGETNEXTWORKID"),
 )
-ARGUMENTS = (Argument("stamps_ptr", "*i32"), Argument("stamps_records", "i32"))
+ARGUMENTS = (Argument("stamps_ptr", "*i32"), Argument("stamps_last", "i32"))
 
 
 def job_of_twin(plain: Job, module: Path) -> Job:
@@ -25,7 +25,7 @@ def job_of_twin(plain: Job, module: Path) -> Job:
         id=f"{plain.id} | twin",
         module=str(module),
         arguments=(*plain.arguments[:runtime], *ARGUMENTS, *plain.arguments[runtime:]),
-        divisible=(*plain.divisible, *(argument.name for argument in ARGUMENTS)),
+        divisible=(*plain.divisible, ARGUMENTS[0].name),
     )
 
 

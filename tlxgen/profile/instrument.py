@@ -76,7 +76,8 @@ def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool], *, 
         raise ProfileError(str(error)) from None
     if count != len(roles):
         raise ProfileError(f"{plan.name}: {count} tasks in the source, {len(roles)} roles in the plan")
-    readers = [_Reader(plan, role, tree, waits) for role in roles]
+    statements = _statements(source, tree)
+    readers = [_Reader(plan, role, tree, waits, statements) for role in roles]
     areas, first, total = [], 0, sum(role.replicas for role in roles)
     for role in roles:
         threads = role.warps * 32 if plan.specialized and not role.default else ONLY
@@ -85,11 +86,19 @@ def instrument(source: str, plan: Plan, constants: Mapping[str, int | bool], *, 
     kernel = plan.launches[0].kernel
     stamping = StampTasks(kernel, [r.told for r in readers], areas, plan.specialized)
     text = stamping(cst.parse_module(source)).code
-    lines = _lines(text)
-    sites = tuple(readers[task].site(task, told, lines[n]) for n, (task, told) in enumerate(stamping.opened))
+    found = zip(stamping.opened, _lines(text), strict=True)
+    sites = tuple(readers[task].site(task, told, line) for (task, told), line in found)
     names = tuple(f"{r.name} {i}" if r.replicas > 1 else r.name for r in roles for i in range(r.replicas))
     of = tuple(n for n, r in enumerate(roles) for _ in range(r.replicas))
     return Twin(text, kernel, names, of, sites, tuple(stamping.rows), tuple(areas[n].threads for n in of))
+
+
+def _statements(source: str, tree: ast.Module) -> list[tuple[int, str]]:
+    """The statements that have no others within, each with its line."""
+    lines = source.splitlines()
+    simple = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    found = [(node.lineno, "\n".join(lines[node.lineno - 1 : node.end_lineno])) for node in simple]
+    return sorted(found)
 
 
 def _lines(twin: str) -> list[int]:
@@ -111,8 +120,10 @@ def _lines(twin: str) -> list[int]:
 class _Reader:
     """Tells the operations of a role's task by their statements."""
 
-    def __init__(self, plan: Plan, role: Role, tree: ast.Module, waits: bool) -> None:
-        self._plan, self._role, self._waits = plan, role, waits
+    def __init__(
+        self, plan: Plan, role: Role, tree: ast.Module, waits: bool, statements: Sequence[tuple[int, str]]
+    ) -> None:
+        self._plan, self._role, self._waits, self._statements = plan, role, waits, statements
         self._touches = _touching(tree)
         self._told: dict[str, Operation | None] = {}
         self._sites: dict[str, Site] = {"": Site(0)}
@@ -126,13 +137,23 @@ class _Reader:
             first = min(found, key=lambda site: _FIRST.index(site.kind), default=None)
             self._told[statement] = None
             if first and (first.kind == "wait" or not self._waits):
-                self._told[statement] = Operation(first.what, first.what == "fence", first.kind == "wait")
+                self._told[statement] = Operation(
+                    first.what, first.what == "fence", first.kind == "wait", first.kind == "product"
+                )
                 self._sites[first.what] = first
         return self._told[statement]
 
     def site(self, task: int, told: str, line: int) -> Site:
+        """What begins at a stamp before `line`: an operation is at that line, or behind what leads to it."""
         known = self._sites[told]
+        if told:
+            later = (at for at, text in self._statements if at >= line and self._is(told, text))
+            line = next(later, line)
         return Site(task, known.what, known.kind, known.whom, line)
+
+    def _is(self, told: str, statement: str) -> bool:
+        found = self.told(statement)
+        return found is not None and found.what == told
 
     def _site(self, step: Step) -> Site:
         return Site(0, str(step), class_of(step.kind), waited_for(step, self._plan, self._role))

@@ -12,6 +12,7 @@ from tlxgen.errors import ProfileError
 from tlxgen.profile.sites import Site
 
 HEADER, SLACK = 8, 72  # words of an area before and behind its records, as _stamps.py has them
+KEPT = 4  # what divides the words of a row, as _stamps.py has it
 _WHOLE = 1 << 32  # clocks that a stamp tells apart
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
@@ -107,10 +108,11 @@ def _heads(written: Words, rows: Mapping[int, int]) -> tuple[list[int], int, boo
     heads: list[int] = []
     at = 0
     while at < written.size and (count := rows.get(int(written[at]))):
-        if at + 1 + count > written.size:
+        words = (count // KEPT + 1) * KEPT
+        if at + words > written.size:
             return heads, at, True
         heads.append(at)
-        at += 1 + count
+        at += words
     return heads, at, at == written.size
 
 

@@ -17,7 +17,7 @@ from tlxgen.render.passes._tree import dotted, functions, walk
 
 MOST_IN_A_ROW = 64
 IMPORT = "from ._stamps import stamp, stamped, stamps_begin, stamps_finish, stamps_next\n"
-PARAMETERS = ("stamps_ptr", "stamps_records")
+PARAMETERS = ("stamps_ptr", "stamps_last")
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,13 @@ class Area:
 @dataclass(frozen=True)
 class Operation:
     """The operation that a statement is. One that `leads` has its stamps with the operation after it, and the name of
-    that one, which must be none that `waits`."""
+    that one, which must be none that `waits`. One that `takes` has no stamp between it and what is computed before
+    it: the compiler computes that while the operation is under way."""
 
     what: str
     leads: bool = False
     waits: bool = False
+    takes: bool = False
 
 
 # Describes the operation of a task's statement; None for a statement without one.
@@ -104,8 +106,7 @@ class StampTasks:
     def _task(self, block: Any, number: int, head: int) -> Any:
         area = self.areas[number]
         task = f"{area.first} + tlx.async_task_replica_id()" if area.replicas > 1 else str(area.first)
-        given = f"stamps_ptr, stamps_records, {task}, {area.of}, {area.threads}"
-        begin = f"stamps_at, stamps_end, stamps_clock = stamps_begin({given})\n"
+        begin = f"stamps_at, stamps_lane, stamps_row = stamps_begin(stamps_ptr, stamps_last, {task}, {area.of})\n"
         writer = _Writer(self, number)
         inside = writer.block(list(block.body[head:]), whole=True)
         finish = "stamps_finish(stamps_ptr, stamps_at)\n"
@@ -127,7 +128,7 @@ class _Writer:
         for i, statement in enumerate(statements):
             told = self._told(statement)
             if told is not None:
-                row.begins(told.what)
+                row.begins(told.what, told.takes)
                 row.keep(statement)
                 if not self._continues(told, statements[i + 1 :], row):
                     row.stamp("")
@@ -179,9 +180,10 @@ class _Row:
     def keep(self, statement: Any) -> None:
         self.body.append(statement)
 
-    def begins(self, told: str) -> None:
+    def begins(self, told: str, takes: bool) -> None:
         """Starts an operation. It shares the stamp right before it, if there is one."""
-        if self.joined or (self._last >= 0 and self._last == len(self.body) - 1):
+        computed = takes and self._count > 0 and not self._opened[-1][1]
+        if computed or self.joined or (self._last >= 0 and self._last == len(self.body) - 1):
             self.joined = False
             self._opened[-1] = (self._task, told)
             self.body[self._last] = self._written(self._count - 1, told)
@@ -204,12 +206,13 @@ class _Row:
 
     def _written(self, offset: int, told: str) -> Any:
         """The stamp that was opened last."""
-        text = f"stamps_clock = stamp(stamps_ptr, stamps_at, stamps_clock, {offset}, {self._number()})"
+        text = f"stamps_row = stamp(stamps_lane, stamps_row, {offset}, {self._number()})"
         return _statement(text + (f"  # {told}" if told else "") + "\n")
 
     def end(self) -> None:
         if self._count:
-            text = f"stamps_at = stamps_next(stamps_ptr, stamps_at, stamps_clock, {self._count}, stamps_end)\n"
+            given = f"stamps_ptr, stamps_last, stamps_at, stamps_lane, stamps_row, {self._count}"
+            text = f"stamps_at = stamps_next({given})\n"
             self.body.insert(self._last + 1, _statement(text))
             self._rows.append((self._task, self._number() - self._count + 1, self._count))
         self._count, self._last = 0, -1
