@@ -14,20 +14,33 @@ def run(kind, x, o, m, n, w, st=2, per=None, *more):
     if kind.startswith('plain'):
         return getattr(q,kind)[((M//m)*(N//n),)](x, rv, rs, cv, cs, M, N, N, N, M, BLOCK_M=m, BLOCK_N=n, **opt)
     d = TensorDescriptor.from_tensor(x, [m, n])
-    items = (M//128)*(N//n)
+    high = more[1] if kind == 'ring6' else 1
+    items = (M//128//high)*(N//n)
+    programs = min(items, 132*per if per < 10 else per)
+    if kind == 'ring6':
+        opt.update(GROUP=more[0], HIGH=high, EARLY=more[2])
+        if more[3]: opt['maxnreg'] = more[3]
     if kind == 'ring5': opt.update(GROUP=more[0], HINT=more[1], STORE=more[2], WORD=more[3])
-    getattr(q, kind)[(min(items,132*per),)](d, rv, rs, cv, cs, M, N, N, M, BLOCK_M=m, BLOCK_N=n, STAGES=st, **opt)
+    getattr(q, kind)[(programs,)](d, rv, rs, cv, cs, M, N, N, M, BLOCK_M=m, BLOCK_N=n, STAGES=st, **opt)
 x = torch.randn(M, N, device='cuda').bfloat16() * torch.exp2(torch.randint(-20, 20, (M, 1), device='cuda')).bfloat16()
 x[5, 7] = float('nan'); x[99, 1000] = float('inf'); x[200:240] = 0
 ref = outs(); run('plain', x, ref, 32, 128, 2); torch.cuda.synchronize()
 y = torch.empty_like(x)
 jobs = {'copy': lambda: y.copy_(x)}
 V=[('plain',32,128,2,0,0),('ring4',32,128,4,2,2)]
-for g in (1,2,4,8,16,32,128): V.append(('ring5',32,128,4,2,2,g,'','',False))
-for g in (1,8):
-    V += [('ring5',32,128,4,2,2,g,'','',True), ('ring5',32,128,4,2,2,g,'evict_first','',False), ('ring5',32,128,4,2,2,g,'evict_first','',True),
-          ('ring5',32,128,4,2,2,g,'','evict_first',True), ('ring5',32,128,4,2,3,g,'','',True), ('ring5',32,128,8,2,2,g,'','',True),
-          ('ring5',32,64,4,2,4,g,'','',False), ('ring5',32,64,4,3,3,g,'','',False)]
+V.append(('ring5',32,128,4,2,2,1,'','',True))
+for early in (False, True):
+    for per in (2,256,228): V.append(('ring6',32,128,4,2,per,1,1,early,248))
+    V.append(('ring6',32,128,4,2,256,1,1,early,None))
+    V.append(('ring6',32,128,4,2,256,1,1,early,128))
+    V.append(('ring6',32,128,4,3,256,1,1,early,248))
+    V.append(('ring6',32,128,8,2,256,1,1,early,128))
+    for st in (2,3):
+        for per in (1,128):
+            if early or st == 2:
+                V.append(('ring6',32,256,8,st,per,1,1,early,248))
+                V.append(('ring6',32,128,8,st,per,1,2,early,248))
+for g in (2,4,8): V += [('ring6',32,128,4,2,256,g,1,True,248), ('ring6',32,256,8,2,128,g,1,True,248), ('ring6',32,256,16,2,128,g,1,True,128)]
 for v in V:
     try:
         o = outs(); run(v[0],x,o,*v[1:]); torch.cuda.synchronize()

@@ -25,5 +25,5 @@ def comp(fn, consts, warps):
     print({i:n for i,n in Counter(ins).items() if i.startswith(('STG','LDS','STS','LDSM','BAR'))})
     return k,out
 if __name__=='__main__':
-    for c,w in (({},4),({'WORD':True},4),({'GROUP':8},4)):
-        comp(q.ring5,{'BLOCK_M':32,'BLOCK_N':128,'STAGES':2,'GROUP':1,'HINT':'','STORE':'','WORD':False}|c,w)
+    for c,w in (({},4),({'EARLY':True},4),({'BLOCK_N':256},8),({'HIGH':2},8)):
+        comp(q.ring6,{'BLOCK_M':32,'BLOCK_N':128,'STAGES':2,'GROUP':1,'HIGH':1,'EARLY':False}|c,w)

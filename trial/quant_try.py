@@ -432,3 +432,93 @@ def ring5(x_desc, rows_ptr, row_scales_ptr, columns_ptr, column_scales_ptr, M, N
                 x = tlx.local_load(tiles[slot * 4 + i])
                 along_rows4(x, rows_ptr, row_scales_ptr, M, N, stride_rows, row + i * 32, column, 32, BLOCK_N)
         count += 1
+
+
+@triton.jit
+def pull6(x_desc, tiles, full, slot, index, M, wide, HIGH: tl.constexpr, BLOCK_N: tl.constexpr, GROUP: tl.constexpr):
+    tlx.barrier_expect_bytes(full[slot], HIGH * 128 * BLOCK_N * 2)
+    row, column = spot6(index, M, wide, HIGH, GROUP)
+    for i in tl.static_range(4 * HIGH):
+        tlx.async_descriptor_load(x_desc, tiles[slot * (4 * HIGH) + i], [row + i * 32, column * BLOCK_N], full[slot])
+
+
+@triton.jit
+def spot6(index, M, wide, HIGH: tl.constexpr, GROUP: tl.constexpr):
+    tall = tl.cdiv(M, HIGH * 128)
+    band = index // (GROUP * wide)
+    high = tl.minimum(tall - band * GROUP, GROUP)
+    inner = index - band * GROUP * wide
+    return (band * GROUP + inner % high) * (HIGH * 128), inner // high
+
+
+@triton.jit
+def rows6(x, rows_ptr, M, N, stride_rows, row, column, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = row + tl.arange(0, BLOCK_M)
+    columns = column + tl.arange(0, BLOCK_N)
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    q, byte = quantised4(x, BLOCK_M, BLOCK_N)
+    tl.store(rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], q, mask=inside)
+    byte = tl.reshape(byte.to(tl.int32), (BLOCK_M, BLOCK_N // 128, 4))
+    return tl.sum(byte << (8 * tl.arange(0, 4))[None, None, :], 2)
+
+
+@triton.jit
+def ring6(x_desc, rows_ptr, row_scales_ptr, columns_ptr, column_scales_ptr, M, N, stride_rows, stride_columns,
+          BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr, GROUP: tl.constexpr, HIGH: tl.constexpr, EARLY: tl.constexpr):
+    tiles = tlx.local_alloc((32, BLOCK_N), tl.bfloat16, STAGES * 4 * HIGH)
+    full = tlx.alloc_barriers(STAGES, arrive_count=1)
+    wide = tl.cdiv(N, BLOCK_N)
+    items = tl.cdiv(M, HIGH * 128) * wide
+    step = tl.num_programs(0)
+    first = tl.program_id(0)
+    for s in tl.static_range(STAGES):
+        index = first + s * step
+        if index < items:
+            pull6(x_desc, tiles, full, s, index, M, wide, HIGH, BLOCK_N, GROUP)
+    count = 0
+    for index in range(first, items, step):
+        after = index + STAGES * step
+        slot = count % STAGES
+        tlx.barrier_wait(full[slot], (count // STAGES) & 1)
+        row, c = spot6(index, M, wide, HIGH, GROUP)
+        column = c * BLOCK_N
+        columns = column + tl.arange(0, BLOCK_N)
+        for h in tl.static_range(HIGH):
+            b = slot * (4 * HIGH) + 4 * h
+            q0, b0 = quantised4(tlx.local_load(tlx.local_trans(tiles[b])), BLOCK_N, 32)
+            q1, b1 = quantised4(tlx.local_load(tlx.local_trans(tiles[b + 1])), BLOCK_N, 32)
+            q2, b2 = quantised4(tlx.local_load(tlx.local_trans(tiles[b + 2])), BLOCK_N, 32)
+            q3, b3 = quantised4(tlx.local_load(tlx.local_trans(tiles[b + 3])), BLOCK_N, 32)
+            q = tl.join(tl.join(q0, q1), tl.join(q2, q3))  # [N, 32, low, high]
+            q = tl.reshape(tl.permute(q, (0, 3, 2, 1)), (BLOCK_N, 128))
+            rows = row + h * 128 + tl.arange(0, 128)
+            there = (columns < N)[:, None] & (rows < M)[None, :]
+            tl.store(columns_ptr + columns.to(tl.int64)[:, None] * stride_columns + rows[None, :], q, mask=there)
+            word = b0.to(tl.int32) | (b1.to(tl.int32) << 8) | (b2.to(tl.int32) << 16) | (b3.to(tl.int32) << 24)
+            word = tl.reshape(word, (BLOCK_N,))
+            at = place(columns, row // 32 + 4 * h, M) // 4
+            tl.store(column_scales_ptr.to(tl.pointer_type(tl.int32)) + at, word, mask=columns < tl.cdiv(N, 128) * 128)
+        for h in tl.static_range(HIGH):
+            b = slot * (4 * HIGH) + 4 * h
+            r = row + h * 128
+            w0 = rows6(tlx.local_load(tiles[b]), rows_ptr, M, N, stride_rows, r, column, 32, BLOCK_N)
+            w1 = rows6(tlx.local_load(tiles[b + 1]), rows_ptr, M, N, stride_rows, r + 32, column, 32, BLOCK_N)
+            w2 = rows6(tlx.local_load(tiles[b + 2]), rows_ptr, M, N, stride_rows, r + 64, column, 32, BLOCK_N)
+            x = tlx.local_load(tiles[b + 3])
+            if EARLY and h == HIGH - 1:
+                tlx.fence("async_shared")
+                tl.debug_barrier()
+                if after < items:
+                    pull6(x_desc, tiles, full, slot, after, M, wide, HIGH, BLOCK_N, GROUP)
+            w3 = rows6(x, rows_ptr, M, N, stride_rows, r + 96, column, 32, BLOCK_N)
+            words = tl.reshape(tl.join(tl.join(w0, w2), tl.join(w1, w3)), (32, BLOCK_N // 128, 4))
+            block = r // 128 * tl.cdiv(N, 128) + column // 128
+            inner = tl.arange(0, 32)[:, None, None] * 4 + tl.arange(0, BLOCK_N // 128)[None, :, None] * 128 + tl.arange(0, 4)[None, None, :]
+            known = column // 128 + tl.arange(0, BLOCK_N // 128)[None, :, None] + 0 * inner < tl.cdiv(N, 128)
+            tl.store(row_scales_ptr.to(tl.pointer_type(tl.int32)) + block * 128 + inner, words, mask=known)
+        if not EARLY:
+            tlx.fence("async_shared")
+            tl.debug_barrier()
+            if after < items:
+                pull6(x_desc, tiles, full, slot, after, M, wide, HIGH, BLOCK_N, GROUP)
+        count += 1
