@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tlxgen import plan
 from tlxgen.arch import ARCHS, Arch
@@ -23,8 +22,6 @@ def build(spec: QuantizeSpec, *, guards: Mapping[str, bool], baked: Mapping[str,
     rings = (_boxes(spec, sizes),) if spec.persistent else ()
     # Tiles change their layout on the way to memory: 8-bit numbers, or, across warps, magnitudes of columns.
     scratch = plan.Use("numbers on their way to whole lines", spec.tile.m * spec.tile.n + arch.captures)
-    if spec.persistent:
-        scratch = replace(scratch, amount=spec.tile.m * spec.tile.n // 2 + arch.captures)
     return kit.one_kernel.plan(
         spec,
         AXES,
