@@ -41,31 +41,17 @@ CONFIGS = [
 
 
 @triton.jit
-def larger(a, b):
-    """The larger of two numbers, or NaN where one is NaN."""
-    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+def scale_of(largest):
+    """The e8m0 byte of blocks of 32, and what their elements are multiplied by, both exact powers of two.
 
-
-@triton.jit
-def scales_of(x, AXIS: tl.constexpr):
-    """The e8m0 bytes of blocks of fp32 along AXIS, and what their elements are multiplied by, both exact powers of two.
-
-    Where an element is infinite or NaN the scale is NaN, and so is all that is multiplied by it.
-    The largest magnitude's own power of two, less that of 448, the largest number of e4m3 [OCP MX v1.0, 6.3].
+    `largest`: the bits of the largest magnitude in fp32. Where it is infinite or NaN the scale is NaN, and so is all that
+    is multiplied by it.
+    The magnitude's own power of two, less that of 448, the largest number of e4m3 [OCP MX v1.0, 6.3].
     """
-    largest = tl.reduce(tl.abs(x), AXIS, larger)
-    byte = tl.maximum((largest.to(tl.int32, bitcast=True) >> 23) - 8, 0)
-    byte = tl.where(largest < float("inf"), byte, 255)
+    byte = tl.maximum((largest >> 23) - 8, 0)
+    byte = tl.where(largest >= 0x7F800000, 255, byte)
     factor = tl.where(byte == 255, 0x7FC00000, (254 - byte) << 23)
     return byte.to(tl.uint8), factor.to(tl.float32, bitcast=True)
-
-
-@triton.jit
-def quantized(x):
-    """x as e4m3, with the e8m0 bytes of its blocks along the last dimension."""
-    blocks = tl.reshape(x.to(tl.float32), (x.shape[0], x.shape[1] // 32, 32))
-    byte, factor = scales_of(blocks, 2)
-    return tl.reshape(blocks * factor[:, :, None], x.shape).to(tl.float8e4nv), byte
 
 
 @triton.jit
@@ -99,21 +85,28 @@ def hopper_mx_quantize_both_grid_kernel(
     columns = column + tl.arange(0, BLOCK_N)
     inside = (rows < M)[:, None] & (columns < N)[None, :]
     x = tl.load(x_ptr + rows.to(tl.int64)[:, None] * stride_x + columns[None, :], mask=inside, other=0.0).to(tl.float32)
+    magnitude = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF  # as integers, NaN is the largest
 
     # Along rows.
-    numbers, byte = quantized(x)
-    tl.store(rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], numbers, mask=inside)
+    blocks = tl.reshape(magnitude, (BLOCK_M, BLOCK_N // 32, 32))
+    byte, factor = scale_of(tl.max(blocks, 2))
+    numbers = tl.reshape(tl.reshape(x, (BLOCK_M, BLOCK_N // 32, 32)) * factor[:, :, None], (BLOCK_M, BLOCK_N))
+    tl.store(
+        rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], numbers.to(tl.float8e4nv), mask=inside
+    )
     scale = column // 32 + tl.arange(0, BLOCK_N // 32)
     known = (rows < tl.cdiv(M, 128) * 128)[:, None] & (scale < tl.cdiv(N, 128) * 4)[None, :]
     tl.store(row_scales_ptr + place(rows[:, None], scale[None, :], N), byte, mask=known)
 
     # Along columns.
-    blocks = tl.reshape(x, (BLOCK_M // 32, 32, BLOCK_N))
-    byte, factor = scales_of(blocks, 1)
-    numbers = tl.reshape(blocks * factor[:, None, :], (BLOCK_M, BLOCK_N)).to(tl.float8e4nv)
+    blocks = tl.reshape(magnitude, (BLOCK_M // 32, 32, BLOCK_N))
+    byte, factor = scale_of(tl.max(blocks, 1))
+    numbers = tl.reshape(tl.reshape(x, (BLOCK_M // 32, 32, BLOCK_N)) * factor[:, None, :], (BLOCK_M, BLOCK_N))
     there = (columns < N)[:, None] & (rows < M)[None, :]
     tl.store(
-        columns_ptr + columns.to(tl.int64)[:, None] * stride_columns + rows[None, :], tl.trans(numbers), mask=there
+        columns_ptr + columns.to(tl.int64)[:, None] * stride_columns + rows[None, :],
+        tl.trans(numbers.to(tl.float8e4nv)),
+        mask=there,
     )
     scale = row // 32 + tl.arange(0, BLOCK_M // 32)
     known = (columns < tl.cdiv(N, 128) * 128)[None, :] & (scale < tl.cdiv(M, 128) * 4)[:, None]

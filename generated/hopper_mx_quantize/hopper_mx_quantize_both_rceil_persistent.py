@@ -51,32 +51,32 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
+def scale_of(largest):
+    """The e8m0 byte of blocks of 32, and what their elements are multiplied by, both exact powers of two.
+
+    `largest`: the bits of the largest magnitude in fp32. Where it is infinite or NaN the scale is NaN, and so is all that
+    is multiplied by it.
+    The least power of two by which the magnitude is at most 448, the largest number of e4m3 [cuBLAS, 1D block scaling].
+    """
+    bits = (largest.to(tl.float32, bitcast=True) * (1 / 448)).to(tl.int32, bitcast=True)
+    above = tl.where(bits >> 23 == 0, 0x400000, 0)  # 2**-127, byte 0, is a denormal
+    byte = (bits >> 23) + tl.where((bits & 0x7FFFFF) > above, 1, 0)
+    byte = tl.where(largest >= 0x7F800000, 255, byte)
+    factor = tl.where(byte == 255, 0x7FC00000, (254 - byte) << 23)
+    return byte.to(tl.uint8), factor.to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def larger(a, b):
     """The larger of two numbers, or NaN where one is NaN."""
     return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
 @triton.jit
-def scales_of(x, AXIS: tl.constexpr):
-    """The e8m0 bytes of blocks of fp32 along AXIS, and what their elements are multiplied by, both exact powers of two.
-
-    Where an element is infinite or NaN the scale is NaN, and so is all that is multiplied by it.
-    The least power of two by which the largest magnitude is at most 448, the largest number of e4m3 [cuBLAS, 1D block scaling].
-    """
-    largest = tl.reduce(tl.abs(x), AXIS, larger)
-    bits = (largest * (1 / 448)).to(tl.int32, bitcast=True)
-    above = tl.where(bits >> 23 == 0, 0x400000, 0)  # 2**-127, byte 0, is a denormal
-    byte = (bits >> 23) + tl.where((bits & 0x7FFFFF) > above, 1, 0)
-    byte = tl.where(largest < float("inf"), byte, 255)
-    factor = tl.where(byte == 255, 0x7FC00000, (254 - byte) << 23)
-    return byte.to(tl.uint8), factor.to(tl.float32, bitcast=True)
-
-
-@triton.jit
 def quantized(x):
-    """x as e4m3, with the e8m0 bytes of its blocks along the last dimension."""
+    """x as e4m3, with the e8m0 bytes of its blocks of 32 along the last dimension."""
     blocks = tl.reshape(x.to(tl.float32), (x.shape[0], x.shape[1] // 32, 32))
-    byte, factor = scales_of(blocks, 2)
+    byte, factor = scale_of(tl.reduce(tl.abs(blocks), 2, larger).to(tl.int32, bitcast=True))
     return tl.reshape(blocks * factor[:, :, None], x.shape).to(tl.float8e4nv), byte
 
 
@@ -209,11 +209,13 @@ def shape_of(x):
 
 
 def clocks(config, m, n, sms):
-    """Estimated clocks of a launch: memory's, of whole tiles. Of equal configs the first is picked."""
+    """Estimated clocks of a launch: memory's, of whole rounds of tiles, beside those of CTAs that have one tile each."""
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     tile = block_m * block_n * 4 / 18
-    return max(triton.cdiv(m, block_m) * triton.cdiv(n, block_n) / sms, 1) * tile
+    ctas = resident(config)
+    rounds = triton.cdiv(triton.cdiv(m, block_m) * triton.cdiv(n, block_n), sms * ctas)
+    return (rounds * ctas * tile + 400) / 1.05
 
 
 def pick_config(m, n, gpu):

@@ -13,7 +13,7 @@ from tlxgen.plan.steps import steps
 from .spec import AXES, BLOCK, UNIT, QuantizeSpec
 
 WORKING_REGISTERS = 32  # a thread, beside x: addresses, magnitudes and scales
-BOXES = UNIT // BLOCK  # of a persistent CTA's tile, each as high as a block: a box is read whole, along rows and columns
+BOXES = UNIT // BLOCK  # of a persistent CTA's tile, each as high as a block
 
 
 def build(spec: QuantizeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int | bool]) -> plan.Plan:

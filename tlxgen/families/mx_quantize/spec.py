@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -108,6 +108,11 @@ class QuantizeSpec(CommonSpec):
     tasks: Tasks = Field(Tasks(), description="Who does what.")
     rings: Rings = Field(Rings(), description="Multi-buffered tiles.")
     schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
+
+    # Of persistent CTAs beside those of one tile, fitted to times of an H200 (docs/measurements.md): clocks until the
+    # first tile is there, and how much faster a tile then is.
+    begin: ClassVar[int] = 400
+    faster: ClassVar[float] = 1.05
 
     @property
     def persistent(self) -> bool:
