@@ -51,6 +51,12 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
+def larger(a, b):
+    """The larger of two numbers, or NaN where one is NaN."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
 def scale_of(largest):
     """The e8m0 byte of blocks of 32, and what their elements are multiplied by, both exact powers of two.
 
@@ -65,16 +71,12 @@ def scale_of(largest):
 
 
 @triton.jit
-def larger(a, b):
-    """The larger of two numbers, or NaN where one is NaN."""
-    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
-
-
-@triton.jit
 def quantized(x):
     """x as e4m3, with the e8m0 bytes of its blocks of 32 along the last dimension."""
     blocks = tl.reshape(x.to(tl.float32), (x.shape[0], x.shape[1] // 32, 32))
-    byte, factor = scale_of(tl.reduce(tl.abs(blocks), 2, larger).to(tl.int32, bitcast=True))
+    # a NaN may have a sign again
+    largest = tl.reduce(tl.abs(blocks), 2, larger).to(tl.int32, bitcast=True) & 0x7FFFFFFF
+    byte, factor = scale_of(largest)
     return tl.reshape(blocks * factor[:, :, None], x.shape).to(tl.float8e4nv), byte
 
 

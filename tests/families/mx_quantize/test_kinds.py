@@ -64,7 +64,13 @@ def test_what_persistent_ctas_cannot_have(values: dict[str, Any], words: str) ->
 
 @pytest.mark.parametrize(
     ("shape", "kind"),
-    [((16384, 8192), "persistent"), ((4096, 4096), "persistent"), ((2048, 2048), "grid"), ((512, 512), "grid"), ((128, 265 * 128), "grid")],
+    [
+        ((16384, 8192), "persistent"),
+        ((4096, 4096), "persistent"),
+        ((2048, 2048), "grid"),
+        ((512, 512), "grid"),
+        ((128, 265 * 128), "grid"),
+    ],
 )
 def test_few_tiles_are_better_small(shape: tuple[int, int], kind: str) -> None:
     """And what is picked at run time is what is estimated here."""
