@@ -83,8 +83,8 @@ def _kernel(spec: QuantizeSpec, sizes: Mapping[str, plan.Size]) -> Iterator[Kern
 
 def _host(spec: QuantizeSpec) -> Iterator[HostArgument]:
     where = "rows at multiples of 16 bytes" if spec.persistent else "rows at one distance"
-    meaning, types = f"(M, N) {spec.dtype.torch}, {where}.", (spec.dtype.torch,)
-    yield HostArgument("x", meaning, shape="(m, n)", dtypes=types, wants="rows", general=not spec.persistent)
+    meaning, given = f"(M, N) {spec.dtype.torch}, {where}.", (spec.dtype.torch,)
+    yield HostArgument("x", meaning, shape="(m, n)", dtypes=given, wants="rows", general=not spec.persistent)
     made = {
         "rows": ("(M, N)", "along rows", False),
         "columns": ("(N, M)" if spec.transposed else "(M, N)", "along columns", spec.transposed),
