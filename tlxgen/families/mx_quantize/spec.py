@@ -70,7 +70,7 @@ class QuantizeTask(SpecModel):
     registers: int | None = Field(
         None,
         description="A thread's at most: how many CTAs share an SM follows. Default: the compiler's choice, and for "
-        "persistent CTAs what lets two share an SM.",
+        "persistent CTAs what lets two share an SM, where its SMEM has room for their tiles.",
     )
 
 
@@ -120,9 +120,13 @@ class QuantizeSpec(CommonSpec):
 
     @property
     def registers(self) -> int | None:
-        """Registers a thread, at most: of persistent CTAs, so that two share an SM; None for the compiler's choice."""
-        half = min(248, Arch.registers // (2 * 32 * self.tasks.quantize.warps) // 8 * 8)
-        return self.tasks.quantize.registers or (half if self.persistent else None)
+        """Registers a thread, at most: of persistent CTAs, so that as many share an SM as have room in its SMEM, two at
+        most; None for the compiler's choice.
+        """
+        tiles = self.tile.m * self.tile.n * (self.rings.x.stages * self.dtype.bytes + 1)  # and one of results
+        sharing = 2 if 2 * tiles <= Arch.smem_bytes else 1
+        least = min(248, Arch.registers // (sharing * 32 * self.tasks.quantize.warps) // 8 * 8)
+        return self.tasks.quantize.registers or (least if self.persistent else None)
 
     @property
     def ctas(self) -> int:
