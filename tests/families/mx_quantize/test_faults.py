@@ -13,7 +13,7 @@ from tests.sim.mutants import Mutant
 from tests.sim.support import run_mutant
 
 AT = "hopper_mx_quantize/hopper_mx_quantize_both_persistent"
-TILES = 0, (379, 253), 1, 1  # six ragged tiles on one SM: each of two CTAs fills a slot again
+TILES = 0, (635, 509), 1, 2  # ten ragged tiles on two SMs: each of two CTAs fills a slot again
 
 RELEASE = "tlx.barrier_arrive(x_empty[slot])"
 WAIT = "tlx.barrier_wait(x_full[slot], phase)"
