@@ -10,6 +10,7 @@ import torch
 
 from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import GAP, Shape, Tensors, random, shapes
+from tlxgen.families.kit.unseen import GRID
 
 from .reference import blocked, quantized
 from .spec import BLOCK, QuantizeSpec
