@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_mx_quantize_rows import hopper_mx_quantize as hopper_mx_quantize_rows
-    from .hopper_mx_quantize_both import hopper_mx_quantize as hopper_mx_quantize
-    from .hopper_mx_quantize_both import hopper_mx_quantize as hopper_mx_quantize_both
-    from .hopper_mx_quantize_both_rceil import hopper_mx_quantize as hopper_mx_quantize_rceil
-    from .hopper_mx_quantize_columns_same_rceil import hopper_mx_quantize as hopper_mx_quantize_columns_same_rceil
-    from .hopper_mx_quantize_fp32_both import hopper_mx_quantize as hopper_mx_quantize_fp32
-    from .hopper_mx_quantize_fp16_rows_rceil import hopper_mx_quantize as hopper_mx_quantize_fp16_rows_rceil
+    from .hopper_mx_quantize_rows_grid import hopper_mx_quantize as hopper_mx_quantize_rows
+    from ._hopper_mx_quantize import hopper_mx_quantize as hopper_mx_quantize
+    from ._hopper_mx_quantize import hopper_mx_quantize as hopper_mx_quantize_both
+    from ._hopper_mx_quantize_rceil import hopper_mx_quantize as hopper_mx_quantize_rceil
+    from .hopper_mx_quantize_columns_same_rceil_grid import hopper_mx_quantize as hopper_mx_quantize_columns_same_rceil
+    from .hopper_mx_quantize_fp32_both_grid import hopper_mx_quantize as hopper_mx_quantize_fp32
+    from .hopper_mx_quantize_fp16_rows_rceil_grid import hopper_mx_quantize as hopper_mx_quantize_fp16_rows_rceil
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # problem.along=rows
-    "hopper_mx_quantize_rows": ("hopper_mx_quantize_rows", "hopper_mx_quantize"),
+    "hopper_mx_quantize_rows": ("hopper_mx_quantize_rows_grid", "hopper_mx_quantize"),
     # problem.along=both
-    "hopper_mx_quantize": ("hopper_mx_quantize_both", "hopper_mx_quantize"),
-    "hopper_mx_quantize_both": ("hopper_mx_quantize_both", "hopper_mx_quantize"),
+    "hopper_mx_quantize": ("_hopper_mx_quantize", "hopper_mx_quantize"),
+    "hopper_mx_quantize_both": ("_hopper_mx_quantize", "hopper_mx_quantize"),
     # problem.along=both, problem.scale=rceil
-    "hopper_mx_quantize_rceil": ("hopper_mx_quantize_both_rceil", "hopper_mx_quantize"),
+    "hopper_mx_quantize_rceil": ("_hopper_mx_quantize_rceil", "hopper_mx_quantize"),
     # problem.along=columns, problem.columns=same, problem.scale=rceil
-    "hopper_mx_quantize_columns_same_rceil": ("hopper_mx_quantize_columns_same_rceil", "hopper_mx_quantize"),
+    "hopper_mx_quantize_columns_same_rceil": ("hopper_mx_quantize_columns_same_rceil_grid", "hopper_mx_quantize"),
     # problem.dtype=fp32, problem.along=both
-    "hopper_mx_quantize_fp32": ("hopper_mx_quantize_fp32_both", "hopper_mx_quantize"),
+    "hopper_mx_quantize_fp32": ("hopper_mx_quantize_fp32_both_grid", "hopper_mx_quantize"),
     # problem.dtype=fp16, problem.along=rows, problem.scale=rceil
-    "hopper_mx_quantize_fp16_rows_rceil": ("hopper_mx_quantize_fp16_rows_rceil", "hopper_mx_quantize"),
+    "hopper_mx_quantize_fp16_rows_rceil": ("hopper_mx_quantize_fp16_rows_rceil_grid", "hopper_mx_quantize"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 

@@ -79,7 +79,7 @@ GENERATED = (
     "hopper_hstu/hopper_hstu_causal_no_targets_contextual_max_attn_len_no_min_full_attn",
     "hopper_hstu_bwd/hopper_hstu_bwd_causal_no_targets_contextual_max_attn_len_no_min_full_attn",
     "hopper_attention_decode/hopper_attention_decode_lengths_replicate1",
-    "hopper_mx_quantize/hopper_mx_quantize_both",
+    "hopper_mx_quantize/hopper_mx_quantize_both_persistent",
     "hopper_gemm_any_rows/hopper_gemm_any_rows_row_row",
     "hopper_matmul/hopper_matmul_row_row_tma_cooperative_replicate1_exchange_n4_whole_after_subtiles1",
     "hopper_grouped_gemm_dynamic/hopper_grouped_gemm_dynamic_pingpong",

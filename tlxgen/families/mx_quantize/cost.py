@@ -17,9 +17,12 @@ def bytes_moved(spec: QuantizeSpec, shape: tuple[int, ...]) -> float:
 
 
 def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
-    """Estimated clocks of the plan's kernel on (M, N): memory time of whole tiles, equal except for small shapes."""
+    """Estimated clocks of the plan's kernel on (M, N): memory time of whole tiles, and of persistent CTAs of whole
+    rounds, so that few tiles are better small."""
     spec = plan.facts
     assert isinstance(spec, QuantizeSpec)
     tile = bytes_moved(spec, (spec.tile.m, spec.tile.n)) / Arch.dram_bytes_per_clock
     tiles = math.ceil(shape[0] / spec.tile.m) * math.ceil(shape[1] / spec.tile.n)
+    if spec.persistent:
+        return (math.ceil(tiles / (sms * spec.ctas)) * spec.ctas * tile + spec.begin) / spec.faster
     return max(tiles / sms, 1.0) * tile

@@ -8,21 +8,33 @@ from typing import Any
 
 import torch
 
+from tlxgen.coverage import Waiver
 from tlxgen.families.kit.matrices import GAP, Shape, Tensors, random, shapes
+from tlxgen.families.kit.unseen import GRID
 
 from .reference import blocked, quantized
 from .spec import BLOCK, QuantizeSpec
 
-__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance"]
+__all__ = ["inputs", "launch", "reference", "shapes", "simulated_shapes", "tolerance", "unseen"]
 
 POISON = 0x7F  # NaN of e4m3; as a scale 1
 SPREAD = {"bf16": 40, "fp32": 40, "fp16": 8}  # powers of two by which blocks may differ
 
 
 def simulated_shapes(spec: QuantizeSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """One element; ragged tiles whose last block of 32 is cut off; whole blocks of scales."""
+    """One element; ragged tiles whose last block of 32 is cut off; whole blocks of scales; of persistent CTAs, so many
+    tiles that each uses slots again, and some once more."""
     m, n = constants["BLOCK_M"], constants["BLOCK_N"]
     yield from ((1, 1), (m + 35, n + 3), (128, 2 * n))
+    if spec.persistent:
+        most = sms * spec.ctas * spec.rings.x.stages
+        yield 3 * m, (most // 3 + 1) * n
+
+
+def unseen(spec: QuantizeSpec) -> Iterator[Waiver]:
+    """What no run can exercise, and why."""
+    if spec.persistent:
+        yield GRID
 
 
 def inputs(spec: QuantizeSpec, shape: Shape, device: torch.device) -> Tensors:

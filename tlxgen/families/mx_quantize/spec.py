@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tlxgen.arch import DTYPES, DType, Sm100
+from tlxgen.arch import DTYPES, Arch, DType, Sm100
 from tlxgen.families.kit import Axis, faults, meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices
 
@@ -15,6 +15,7 @@ UNIT = Sm100.mx_rows  # rows, and elements along them, of 512 bytes of scales
 AXES = (
     Axis("tile.m", "BLOCK_M", "rows of a tile", blame=("registers",)),
     Axis("tile.n", "BLOCK_N", "columns of a tile"),
+    Axis("rings.x.stages", "STAGES", "tiles of x in SMEM", blame=("smem",), has=lambda spec: spec.persistent),
     Axis("tasks.quantize.warps", option="num_warps", blame=("threads",)),
     Axis("tasks.quantize.registers", option="maxnreg"),
 )
@@ -67,12 +68,35 @@ class QuantizeTask(SpecModel):
         4, description="Few, so that several CTAs share an SM, and one loads while another stores."
     )
     registers: int | None = Field(
-        None, description="A thread's at most: how many CTAs share an SM follows. Default: the compiler's choice."
+        None,
+        description="A thread's at most: how many CTAs share an SM follows. Default: the compiler's choice, and for "
+        "persistent CTAs what lets two share an SM, where its SMEM has room for their tiles.",
     )
 
 
 class Tasks(SpecModel):
     quantize: QuantizeTask = Field(QuantizeTask(), description="Loads, finds scales, divides, rounds and stores.")
+
+
+class X(SpecModel):
+    stages: int = Field(2, ge=1, le=8, description="Tiles that a persistent CTA has room for: one less is on its way.")
+
+
+class Rings(SpecModel):
+    x: X = Field(X(), description="Tiles of x, which TMA brings.")
+
+
+class Schedule(SpecModel):
+    kind: Literal["grid", "persistent"] = Field(
+        "grid",
+        description="Which CTA has which tiles.",
+        json_schema_extra=choices(
+            grid="A CTA has one tile, in registers. Choose it for blocks along rows alone, for results of the shape of "
+            "x, and where rows begin anywhere.",
+            persistent="CTAs walk over tiles, which TMA brings to SMEM ahead; rows begin at multiples of 16 bytes. "
+            "Choose it for large x where x.T is stored: a tile has 128 rows, so that columns leave by whole lines.",
+        ),
+    )
 
 
 class QuantizeSpec(CommonSpec):
@@ -82,6 +106,32 @@ class QuantizeSpec(CommonSpec):
     problem: Problem = Field(Problem(), description="What is computed.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")
     tasks: Tasks = Field(Tasks(), description="Who does what.")
+    rings: Rings = Field(Rings(), description="Multi-buffered tiles.")
+    schedule: Schedule = Field(Schedule(), description="Which CTA has which tiles.")
+
+    # Of persistent CTAs beside those of one tile, fitted to times of an H200 (docs/measurements.md): clocks until the
+    # first tile is there, and how much faster a tile then is.
+    begin: ClassVar[int] = 400
+    faster: ClassVar[float] = 1.05
+
+    @property
+    def persistent(self) -> bool:
+        return self.schedule.kind == "persistent"
+
+    @property
+    def registers(self) -> int | None:
+        """Registers a thread, at most: of persistent CTAs, so that as many share an SM as have room in its SMEM, two at
+        most; None for the compiler's choice.
+        """
+        tiles = self.tile.m * self.tile.n * (self.rings.x.stages * self.dtype.bytes + 1)  # and one of results
+        sharing = 2 if 2 * tiles <= Arch.smem_bytes else 1
+        least = min(248, Arch.registers // (sharing * 32 * self.tasks.quantize.warps) // 8 * 8)
+        return self.tasks.quantize.registers or (least if self.persistent else None)
+
+    @property
+    def ctas(self) -> int:
+        """The number of CTAs that share an SM, by the registers asked for."""
+        return Arch.registers // (32 * self.tasks.quantize.warps * self.registers) if self.registers else 1
 
     @property
     def dtype(self) -> DType:
@@ -112,9 +162,15 @@ class QuantizeSpec(CommonSpec):
 
     def faults(self) -> list[Fault]:
         asked = self.problem.columns == "same" and not self.by_columns
+        lines, ring = self.persistent and not self.transposed, self.rings.x.stages != 2 and not self.persistent
         return [
             *faults.name(self),
             *faults.guards(self, AXES),
             *faults.registers({"tasks.quantize.registers": self.tasks.quantize.registers}),
-            *faults.where(("problem.columns", asked, "nothing is quantised along columns: problem.along is rows")),
+            *faults.where(
+                ("problem.columns", asked, "nothing is quantised along columns: problem.along is rows"),
+                ("schedule.kind", lines, "a persistent CTA stores x.T: problem.along is rows, or problem.columns same"),
+                ("tile.m", self.persistent and self.tile.m != UNIT, f"a tile of a persistent CTA has {UNIT} rows"),
+                ("rings.x.stages", ring, "x goes to registers: schedule.kind is grid"),
+            ),
         ]
