@@ -25,6 +25,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 FIRST = threading.RLock()  # first launches one after the other: Triton compiles and loads a kernel without a lock
 MOST = 1024  # entries of a table of what is known
+RECENT = 4  # layouts of a host function that are recognised without a look into its table
 
 data_ptr = torch.Tensor.data_ptr
 is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
@@ -431,29 +432,28 @@ def _whole(tensor):
 
 
 class Calls(dict):
-    """Calls by layout. `latest` has one that came twice in a row, for which no key is made: what tells whether tensors
-    are like its own, the numbers that belong to it, and the call.
+    """Calls by layout. `recent` has those that came again, for which no key is made: what tells whether tensors are
+    like its own, the numbers that belong to it, and the call. Of an encoder's norms of two widths both are among them.
     """
 
     def __init__(self):
-        self.latest, self.before, self.row = (_unlike, None, None), None, 0
+        self.recent, self.counts = (), {}
 
     def found(self, call, numbers, *tensors):
-        """Hears of a call that was looked up: the second, fourth, eighth time in a row it is to be recognised."""
-        self.row = self.row + 1 if call is self.before else 1
-        self.before = call
-        if self.row > 1 and not self.row & (self.row - 1) and TensorGuards is not None:
+        """Hears of a call that was looked up: the second, fourth, eighth time it is to be recognised from then on."""
+        count = self.counts[call] = self.counts.get(call, 0) + 1
+        if count > 1 and not count & (count - 1) and TensorGuards is not None:
             sizes, strides = [list(t.shape) for t in tensors], [list(t.stride()) for t in tensors]
             try:
                 alike = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
             except (RuntimeError, SystemError, TypeError):
                 return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
-                self.latest, self.row = (alike, numbers, call), 0
+                self.recent = ((alike, numbers, call), *self.recent)[:RECENT]
 
-
-def _unlike(*tensors):
-    return False
+    def clear(self):
+        super().clear()
+        self.recent, self.counts = (), {}
 
 
 def prepared(prepare, tensors, **others):
@@ -479,7 +479,7 @@ class Call:
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
         self.tensors = [*tensors, *(name for name in made if name not in tensors)]
         self.likes = [(self.tensors.index(name), *_like(tensor)) for name, tensor in made.items()]
-        self.made, self.missing = {*made}, (None,) * (len(self.tensors) - len(tensors))
+        self.made = {*made}
         self.results = operator.itemgetter(*map(self.tensors.index, results))
         self.given = [name for name in results if name not in made]  # written, and somebody else's memory
         self.launches, self.workspace, self.known = launches, workspace, {}
@@ -487,14 +487,18 @@ class Call:
         self.prepare, self.by_alignment = None, {}  # see `prepared`
         self.one_of_several = torch.cuda.device_count() > 1
         self.makers = None  # what allocates, by place, once launches need Triton no more
+        self.hook = self.hooks = None  # what Triton's profilers hook into, and what they have
 
     def __call__(self, *tensors, varying=()):
+        """Of results, which follow the arguments, those need not be passed behind which nobody gives one."""
         elsewhere = self.one_of_several and torch.cuda.current_device() != self.index
-        if elsewhere or self.makers is None or knobs.runtime.launch_enter_hook:
+        if elsewhere or self.makers is None or self.hooks or knobs.runtime.launch_enter_hook is not self.hook:
             return self._by_triton(tensors, varying)
-        tensors = [*tensors, *self.missing]
+        given, tensors = len(tensors), [*tensors]
         for i, make in self.makers:
-            if tensors[i] is None:
+            if i >= given:
+                tensors.append(make())
+            elif tensors[i] is None:
                 tensors[i] = make()
         stream, space = self.stream(self.index), ()
         if self.workspace is not None:
@@ -538,7 +542,7 @@ class Call:
 
     def _by_triton(self, tensors, varying):
         """Launches through Triton, and at first asks it how to do without."""
-        tensors = [*tensors, *self.missing]
+        tensors = [*tensors, *(None for _ in self.tensors[len(tensors) :])]
         for i, like, view in self.likes:
             if tensors[i] is None:
                 tensors[i] = _maker(functools.partial(_empty, self.device), like, view)()
@@ -561,6 +565,8 @@ class Call:
             launch.by_triton(told, varying)
         if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
             self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
+            self.hook = knobs.runtime.launch_enter_hook
+            self.hooks = getattr(self.hook, "calls", self.hook)  # asked for each launch: as a list in no time
             self.makers = [(i, _maker(empty_cuda, like, view)) for i, like, view in self.likes]
 
     def _named(self, tensors):
@@ -713,8 +719,7 @@ class Operator:
         self.node = getattr(torch.ops.tlxgen, free).default
         self.names = [argument.name for argument in self.node._schema.arguments]
         self._order(saved, seen)
-        self.once = torch.autograd.function.once_differentiable(self._run_backward)
-        self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": self._backward})
+        self.function = type(free, (torch.autograd.Function,), self._eager())
         self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
     def _order(self, saved, seen):
@@ -754,11 +759,34 @@ class Operator:
                     if name in self.constants:
                         raise ValueError(f"{self.name}: {name} {NO_GRADIENT}")
 
-    def _forward(self, ctx, *arguments):
-        results = self.run(*arguments, *self.picked)
-        if self.backward is not None:
-            self._keep(ctx, arguments, results)
-        return results if self.seen is None else results[: self.seen]
+    def _eager(self):
+        """What autograd calls in eager mode: functions that find all they need at hand, since they run in each call."""
+        run, picked, seen, unseen, backward = self.run, self.picked, self.seen, self.unseen, self.backward
+        tensors_of, numbers_of, given_of = self.tensors_of, self.numbers_of, self.given_of
+        alone = seen == 1 or len(self.node._schema.returns) == 1  # it has a gradient whenever it is asked for
+
+        def forward(ctx, *arguments):
+            results = run(*arguments, *picked)
+            if backward is not None:
+                given = (*arguments, *results) if isinstance(results, tuple) else (*arguments, results)
+                ctx.save_for_backward(*tensors_of(given))
+                ctx.numbers = numbers_of(given)
+                if not alone:
+                    ctx.set_materialize_grads(False)
+            return results if seen is None else results[:seen]
+
+        def gradients(ctx, *by):
+            given = given_of((*ctx.saved_tensors, *ctx.numbers, None))
+            return backward("run", ctx.needs_input_grad, *given, *by, *unseen)
+
+        once = torch.autograd.function.once_differentiable(gradients)
+
+        def backward_of(ctx, *by):
+            if is_grad_enabled():  # someone may differentiate again, and hears that kernels have no second gradients
+                return once(ctx, *by)
+            return gradients(ctx, *by)
+
+        return {"forward": forward, "backward": backward_of}
 
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
@@ -770,20 +798,9 @@ class Operator:
         ctx.save_for_backward(*self.tensors_of(given))
         ctx.numbers = self.numbers_of(given)
 
-    def _backward(self, ctx, *gradients):
-        if is_grad_enabled():  # someone may differentiate again, and hears that kernels have no gradients of gradients
-            return self.once(ctx, *gradients)
-        return self._run_backward(ctx, *gradients)
-
-    def _run_backward(self, ctx, *gradients):
-        return self._gradients(ctx, (*gradients, *self.unseen), "run")
-
     def _node_backward(self, ctx, *gradients):
-        return self._gradients(ctx, gradients, "node")
-
-    def _gradients(self, ctx, gradients, how):
         given = self.given_of((*ctx.saved_tensors, *ctx.numbers, None))
-        return self.backward(how, ctx.needs_input_grad, *given, *gradients)
+        return self.backward("node", ctx.needs_input_grad, *given, *gradients)
 
 
 def _taker(places):
