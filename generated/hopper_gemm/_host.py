@@ -29,6 +29,7 @@ RECENT = 4  # layouts of a host function that are recognised without a look into
 
 data_ptr = torch.Tensor.data_ptr
 is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
+transforms = torch._C._are_functorch_transforms_active
 
 # What Inductor's code allocates with, on the current device: it takes half of torch.empty_strided's time. And what
 # Dynamo recognises tensors by, in a fifth of the time that a look into a table takes. A torch may lack both.
@@ -449,6 +450,7 @@ class Calls(dict):
             except (RuntimeError, SystemError, TypeError):
                 return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
+                call = call.again if isinstance(call, Call) else call
                 self.recent = ((alike, numbers, call), *self.recent)[:RECENT]
 
     def clear(self):
@@ -486,13 +488,13 @@ class Call:
         self.spaces = {}  # by stream: its workspace, which stays where it is
         self.prepare, self.by_alignment = None, {}  # see `prepared`
         self.one_of_several = torch.cuda.device_count() > 1
-        self.makers = None  # what allocates, by place, once launches need Triton no more
-        self.hook = self.hooks = None  # what Triton's profilers hook into, and what they have
+        self.hook = self  # that of Triton's profilers, once launches need Triton no more: not while they use it
 
     def __call__(self, *tensors, varying=()):
         """Of results, which follow the arguments, those need not be passed behind which nobody gives one."""
         elsewhere = self.one_of_several and torch.cuda.current_device() != self.index
-        if elsewhere or self.makers is None or self.hooks or knobs.runtime.launch_enter_hook is not self.hook:
+        hook = knobs.runtime.launch_enter_hook  # as a condition it is a function of Python
+        if elsewhere or hook is not self.hook or hook.calls:
             return self._by_triton(tensors, varying)
         given, tensors = len(tensors), [*tensors]
         for i, make in self.makers:
@@ -516,6 +518,8 @@ class Call:
         for told in known:
             self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
         return self.results(tensors)
+
+    again = __call__  # a method is called sooner than an object that can be
 
     def refuse_unaddressable(self, tensors):
         """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
@@ -565,9 +569,9 @@ class Call:
             launch.by_triton(told, varying)
         if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
             self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
-            self.hook = knobs.runtime.launch_enter_hook
-            self.hooks = getattr(self.hook, "calls", self.hook)  # asked for each launch: as a list in no time
             self.makers = [(i, _maker(empty_cuda, like, view)) for i, like, view in self.likes]
+            if hasattr(knobs.runtime.launch_enter_hook, "calls"):
+                self.hook = knobs.runtime.launch_enter_hook  # last: another thread looks at this
 
     def _named(self, tensors):
         """The tensors by name. Raises ValueError where a result that was given shares memory with another of them.
@@ -720,7 +724,7 @@ class Operator:
         self.names = [argument.name for argument in self.node._schema.arguments]
         self._order(saved, seen)
         self.function = type(free, (torch.autograd.Function,), self._eager())
-        self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+        self.call = self._caller()
 
     def _order(self, saved, seen):
         """Which of its arguments and results are kept, and where they are then."""
@@ -743,11 +747,19 @@ class Operator:
     def __call__(self, *arguments):
         if self.backward is None or self.constants:
             self.refuse_gradients(arguments)
-        if is_compiling():
-            return self.node(*arguments)
-        if torch._C._are_functorch_transforms_active():
-            return self.function.apply(*arguments)
-        return self.apply(*arguments)
+        return self.call(*arguments)
+
+    def _caller(self):
+        """What calls it where a backward knows the gradients by all arguments: nothing is to be refused."""
+        node, transformed = self.node, self.function.apply
+        apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+
+        def call(*arguments):
+            if is_compiling():
+                return node(*arguments)
+            return transformed(*arguments) if transforms() else apply(*arguments)
+
+        return call
 
     def refuse_gradients(self, arguments):
         """Raises ValueError where a gradient is asked for that nobody knows: at once, not on its way back."""
