@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from tlxgen.loading import load_file  # noqa: E402
 
 from .gpu import DEVICE, HANDLE, Gpu, Kernel  # noqa: E402
 
@@ -29,6 +32,7 @@ def call_of(host: ModuleType, kernel: Any, made: Any = None, **options: Any) -> 
 
 
 A, B = torch.zeros(8), torch.zeros(8)
+GENERATED = Path(__file__).parents[2] / "generated"
 
 
 def test_the_first_goes_through_triton_and_the_others_say_the_same_to_its_launcher(host: ModuleType, gpu: Gpu) -> None:
@@ -286,23 +290,30 @@ def calls(host: ModuleType) -> Any:
     return host.Calls()
 
 
-def test_a_layout_that_comes_twice_in_a_row_is_recognised(calls: Any) -> None:
+def recognised(known: Any, *tensors: Any) -> list[Any]:
+    """The calls of `recent` or `plain` that are for tensors like these."""
+    return [call for alike, _, call in known if alike(*tensors)]
+
+
+def test_a_layout_that_comes_twice_is_recognised(calls: Any) -> None:
     x, w = torch.zeros(4, 8), torch.zeros(8)
     calls.found("one", (1e-5,), x, w)
-    assert not calls.latest[0](x, w)
+    assert not calls.recent
     calls.found("one", (1e-5,), x, w)
-    alike, numbers, call = calls.latest
+    ((alike, numbers, call),) = calls.recent
     assert (numbers, call) == ((1e-5,), "one") and alike(torch.ones(4, 8), torch.ones(8))
     others = torch.zeros(5, 8), torch.zeros(4, 16)[:, ::2], x.double(), torch.nn.Parameter(x), None, x[None]
     assert not any(alike(other, w) for other in others)
 
 
-def test_layouts_in_turns_are_looked_up(calls: Any) -> None:
-    x, w = torch.zeros(4, 8), torch.zeros(8)
-    for _ in range(3):
-        calls.found("one", (), x, w)
-        calls.found("other", (), x[:2], w)
-    assert not calls.latest[0](x, w) and not calls.latest[0](x[:2], w)
+def test_layouts_in_turns_are_recognised_up_to_a_bound(calls: Any, host: ModuleType) -> None:
+    rows = [torch.zeros(4 + i, 8) for i in range(host.RECENT + 2)]
+    for _ in range(2):
+        for x in rows:
+            calls.found(len(x), (), x)
+    assert [recognised(calls.recent, x) for x in rows] == [[], [], *([len(x)] for x in rows[2:])]
+    calls.clear()
+    assert not calls.recent and not calls.plain and not calls.counts
 
 
 def test_the_guard_follows_a_change_of_what_it_is_used_for(calls: Any) -> None:
@@ -311,10 +322,20 @@ def test_the_guard_follows_a_change_of_what_it_is_used_for(calls: Any) -> None:
     for _ in range(2):
         calls.found("one", (), x, w)
     frozen = w.detach()
-    assert calls.latest[0](x, w) and not calls.latest[0](x, frozen)
+    assert recognised(calls.recent, x, w) == ["one"] and not recognised(calls.recent, x, frozen) and not calls.plain
     for _ in range(2):
         calls.found("one", (), x, frozen)
-    assert calls.latest[0](x, frozen)
+    assert recognised(calls.recent, x, frozen) == ["one"] == recognised(calls.recent, x, w)
+    assert recognised(calls.plain, x, frozen) == ["one"] and not recognised(calls.plain, x, w)
+
+
+def test_parameters_that_came_without_gradients_are_not_plain(calls: Any) -> None:
+    """Under no_grad a guard could take a parameter for a tensor without a gradient, and so later on."""
+    x, w = torch.zeros(4, 8), torch.nn.Parameter(torch.zeros(8))
+    with torch.no_grad():
+        for _ in range(2):
+            calls.found("one", (), x, w)
+    assert not calls.plain
 
 
 def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,4 +346,28 @@ def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkey
     )
     for _ in range(100):
         calls.found("one", (), x, x)
-    assert not calls.latest[0](x, x) and len(tried) == 6
+    assert not calls.recent and len(tried) == 6
+
+
+def test_a_generated_function_recognises_tensors_and_passes_over_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = load_file(GENERATED / "hopper_gemm" / "hopper_gemm_pingpong.py")
+    if module.CALLS.found.__func__.__globals__["TensorGuards"] is None:
+        pytest.skip("this torch has no TensorGuards")
+    seen: list[str] = []
+    monkeypatch.setattr(module, "prepare", lambda a, b, out=None, config=None: lambda *given: (len(given), a.shape[0]))
+    monkeypatch.setattr(module, "layout", lambda t: (seen.append("layout"), tuple(t.shape))[1])
+    monkeypatch.setattr(module, "OPERATOR", lambda *arguments: "operator")
+
+    def made(rows: int, grad: bool = False, **options: Any) -> tuple[Any, bool]:
+        seen.clear()
+        a, b = torch.zeros(rows, 8, requires_grad=grad), torch.zeros(8, 4)
+        return module.hopper_gemm(a, b, **options), not seen
+
+    assert [made(3) for _ in range(5)] == [((3, 3), False)] * 3 + [((2, 3), True)] * 2
+    assert made(5) == ((3, 5), False)  # of another layout
+    assert made(3, config=module.CONFIGS[0]) == ((3, 3), False)
+    assert made(3, out=torch.zeros(3, 4))[1] is False
+    assert made(3, grad=True) == ("operator", True)
+    with torch.no_grad():
+        assert made(3, grad=True) == ((3, 3), False)
+    assert [made(5) for _ in range(3)][2] == ((2, 5), True) and made(3) == ((2, 3), True)  # both stay known
