@@ -69,14 +69,11 @@ CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 def run(x, weight, bias, eps, out, mean, rstd):
     """Launches what `prepare` says of arguments like these."""
-    recognised = None
+    alike, numbers, call = CALLS.latest
     try:
-        if out is mean is rstd is None:
-            for alike, numbers, call in CALLS.recent:
-                if alike(x, weight, bias) and numbers == (eps,):
-                    recognised = call
-                    break
-        if recognised is None:
+        if out is mean is rstd is None and alike(x, weight, bias) and numbers == (eps,):
+            key = None
+        else:
             key = (
                 layout(x),
                 layout(weight),
@@ -90,12 +87,10 @@ def run(x, weight, bias, eps, out, mean, rstd):
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(x, weight, bias, eps, out, mean, rstd)  # says what is wrong with it
         raise
-    if recognised is not None:
-        return recognised(x, weight, bias)
     if call is None:
         tensors = {"x": x, "weight": weight, "bias": bias, "out": out, "mean": mean, "rstd": rstd}
         call = keep(CALLS, key, prepared(prepare, tensors, eps=eps))
-    elif out is mean is rstd is None:
+    elif key and out is mean is rstd is None:
         CALLS.found(call, (eps,), x, weight, bias)
     return call(x, weight, bias, out, mean, rstd)
 

@@ -423,14 +423,11 @@ CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     """Launches what `prepare` says of arguments like these."""
-    recognised = None
+    alike, _, call = CALLS.latest
     try:
-        if dx is dweight is dbias is config is None:
-            for alike, _, call in CALLS.recent:
-                if alike(dy, x, weight, mean, rstd):
-                    recognised = call
-                    break
-        if recognised is None:
+        if dx is dweight is dbias is config is None and alike(dy, x, weight, mean, rstd):
+            key = None
+        else:
             key = (
                 id(config),
                 layout(dy),
@@ -446,8 +443,6 @@ def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(dy, x, weight, mean, rstd, dx, dweight, dbias, config)  # says what is wrong with it
         raise
-    if recognised is not None:
-        return recognised(dy, x, weight, mean, rstd)
     if call is None:
         tensors = {
             "dy": dy,
@@ -460,7 +455,7 @@ def run(dy, x, weight, mean, rstd, dx, dweight, dbias, config):
             "dbias": dbias,
         }
         call = keep(CALLS, key, prepared(prepare, tensors, config=config))
-    elif dx is dweight is dbias is config is None:
+    elif key and dx is dweight is dbias is config is None:
         CALLS.found(call, (), dy, x, weight, mean, rstd)
     return call(dy, x, weight, mean, rstd, dx, dweight, dbias)
 

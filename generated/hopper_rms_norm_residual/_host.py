@@ -25,7 +25,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 FIRST = threading.RLock()  # first launches one after the other: Triton compiles and loads a kernel without a lock
 MOST = 1024  # entries of a table of what is known
-RECENT = 4  # layouts of a host function that are recognised without a look into its table
 
 data_ptr = torch.Tensor.data_ptr
 is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
@@ -433,17 +432,18 @@ def _whole(tensor):
 
 
 class Calls(dict):
-    """Calls by layout. `recent` has those that came again, for which no key is made: what tells whether tensors are
-    like its own, the numbers that belong to it, and the call. Of an encoder's norms of two widths both are among them.
+    """Calls by layout. `latest` has one that came twice in a row, for which no key is made: what tells whether tensors
+    are like its own, the numbers that belong to it, and the call.
     """
 
     def __init__(self):
-        self.recent, self.counts = (), {}
+        self.latest, self.before, self.row = (_unlike, None, None), None, 0
 
     def found(self, call, numbers, *tensors):
-        """Hears of a call that was looked up: the second, fourth, eighth time it is to be recognised from then on."""
-        count = self.counts[call] = self.counts.get(call, 0) + 1
-        if count > 1 and not count & (count - 1) and TensorGuards is not None:
+        """Hears of a call that was looked up: the second, fourth, eighth time in a row it is to be recognised."""
+        self.row = self.row + 1 if call is self.before else 1
+        self.before = call
+        if self.row > 1 and not self.row & (self.row - 1) and TensorGuards is not None:
             sizes, strides = [list(t.shape) for t in tensors], [list(t.stride()) for t in tensors]
             try:
                 alike = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
@@ -451,11 +451,11 @@ class Calls(dict):
                 return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
                 call = call.again if isinstance(call, Call) else call
-                self.recent = ((alike, numbers, call), *self.recent)[:RECENT]
+                self.latest, self.row = (alike, numbers, call), 0
 
-    def clear(self):
-        super().clear()
-        self.recent, self.counts = (), {}
+
+def _unlike(*tensors):
+    return False
 
 
 def prepared(prepare, tensors, **others):

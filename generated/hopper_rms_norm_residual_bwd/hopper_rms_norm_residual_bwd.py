@@ -428,14 +428,11 @@ CALLS = Calls()  # by all of the arguments that launches depend on but addresses
 
 def run(dy, x, dresidual_out, weight, rstd, dx, dweight, config):
     """Launches what `prepare` says of arguments like these."""
-    recognised = None
+    alike, _, call = CALLS.latest
     try:
-        if dx is dweight is config is None:
-            for alike, _, call in CALLS.recent:
-                if alike(dy, x, dresidual_out, weight, rstd):
-                    recognised = call
-                    break
-        if recognised is None:
+        if dx is dweight is config is None and alike(dy, x, dresidual_out, weight, rstd):
+            key = None
+        else:
             key = (
                 id(config),
                 layout(dy),
@@ -450,8 +447,6 @@ def run(dy, x, dresidual_out, weight, rstd, dx, dweight, config):
     except (AttributeError, RuntimeError, TypeError):  # of something that is no key
         prepare(dy, x, dresidual_out, weight, rstd, dx, dweight, config)  # says what is wrong with it
         raise
-    if recognised is not None:
-        return recognised(dy, x, dresidual_out, weight, rstd)
     if call is None:
         tensors = {
             "dy": dy,
@@ -463,7 +458,7 @@ def run(dy, x, dresidual_out, weight, rstd, dx, dweight, config):
             "dweight": dweight,
         }
         call = keep(CALLS, key, prepared(prepare, tensors, config=config))
-    elif dx is dweight is config is None:
+    elif key and dx is dweight is config is None:
         CALLS.found(call, (), dy, x, dresidual_out, weight, rstd)
     return call(dy, x, dresidual_out, weight, rstd, dx, dweight)
 

@@ -290,30 +290,23 @@ def calls(host: ModuleType) -> Any:
     return host.Calls()
 
 
-def recognised(known: Any, *tensors: Any) -> list[Any]:
-    """The calls of `recent` or `plain` that are for tensors like these."""
-    return [call for alike, _, call in known if alike(*tensors)]
-
-
-def test_a_layout_that_comes_twice_is_recognised(calls: Any) -> None:
+def test_a_layout_that_comes_twice_in_a_row_is_recognised(calls: Any) -> None:
     x, w = torch.zeros(4, 8), torch.zeros(8)
     calls.found("one", (1e-5,), x, w)
-    assert not calls.recent
+    assert not calls.latest[0](x, w)
     calls.found("one", (1e-5,), x, w)
-    ((alike, numbers, call),) = calls.recent
+    alike, numbers, call = calls.latest
     assert (numbers, call) == ((1e-5,), "one") and alike(torch.ones(4, 8), torch.ones(8))
     others = torch.zeros(5, 8), torch.zeros(4, 16)[:, ::2], x.double(), torch.nn.Parameter(x), None, x[None]
     assert not any(alike(other, w) for other in others)
 
 
-def test_layouts_in_turns_are_recognised_up_to_a_bound(calls: Any, host: ModuleType) -> None:
-    rows = [torch.zeros(4 + i, 8) for i in range(host.RECENT + 2)]
-    for _ in range(2):
-        for x in rows:
-            calls.found(len(x), (), x)
-    assert [recognised(calls.recent, x) for x in rows] == [[], [], *([len(x)] for x in rows[2:])]
-    calls.clear()
-    assert not calls.recent and not calls.plain and not calls.counts
+def test_layouts_in_turns_are_looked_up(calls: Any) -> None:
+    x, w = torch.zeros(4, 8), torch.zeros(8)
+    for _ in range(3):
+        calls.found("one", (), x, w)
+        calls.found("other", (), x[:2], w)
+    assert not calls.latest[0](x, w) and not calls.latest[0](x[:2], w)
 
 
 def test_the_guard_follows_a_change_of_what_it_is_used_for(calls: Any) -> None:
@@ -322,20 +315,10 @@ def test_the_guard_follows_a_change_of_what_it_is_used_for(calls: Any) -> None:
     for _ in range(2):
         calls.found("one", (), x, w)
     frozen = w.detach()
-    assert recognised(calls.recent, x, w) == ["one"] and not recognised(calls.recent, x, frozen) and not calls.plain
+    assert calls.latest[0](x, w) and not calls.latest[0](x, frozen)
     for _ in range(2):
         calls.found("one", (), x, frozen)
-    assert recognised(calls.recent, x, frozen) == ["one"] == recognised(calls.recent, x, w)
-    assert recognised(calls.plain, x, frozen) == ["one"] and not recognised(calls.plain, x, w)
-
-
-def test_parameters_that_came_without_gradients_are_not_plain(calls: Any) -> None:
-    """Under no_grad a guard could take a parameter for a tensor without a gradient, and so later on."""
-    x, w = torch.zeros(4, 8), torch.nn.Parameter(torch.zeros(8))
-    with torch.no_grad():
-        for _ in range(2):
-            calls.found("one", (), x, w)
-    assert not calls.plain
+    assert calls.latest[0](x, frozen)
 
 
 def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +329,21 @@ def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkey
     )
     for _ in range(100):
         calls.found("one", (), x, x)
-    assert not calls.recent and len(tried) == 6
+    assert not calls.latest[0](x, x) and len(tried) == 6
+
+
+def test_a_call_is_recognised_as_a_method_and_need_not_be_passed_its_results(
+    host: ModuleType, gpu: Gpu, calls: Any
+) -> None:
+    call = call_of(host, Kernel(descriptors=2))
+    for _ in range(2):
+        calls.found(call, (), A, B)
+    alike, _, again = calls.latest
+    assert alike(A, B) and again.__self__ is call
+    for given in ((), (None,), ()):
+        result = again(A, B, *given)
+        assert result.shape == (2, 3)
+    assert len(gpu.told) == 2 and len(gpu.made) == 2
 
 
 def test_a_generated_function_recognises_tensors_and_passes_over_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,11 +360,11 @@ def test_a_generated_function_recognises_tensors_and_passes_over_all_others(monk
         a, b = torch.zeros(rows, 8, requires_grad=grad), torch.zeros(8, 4)
         return module.hopper_gemm(a, b, **options), not seen
 
-    assert [made(3) for _ in range(5)] == [((3, 3), False)] * 3 + [((2, 3), True)] * 2
+    assert [made(3) for _ in range(5)] == [((3, 3), False)] * 3 + [((3, 3), True)] * 2
     assert made(5) == ((3, 5), False)  # of another layout
     assert made(3, config=module.CONFIGS[0]) == ((3, 3), False)
     assert made(3, out=torch.zeros(3, 4))[1] is False
     assert made(3, grad=True) == ("operator", True)
     with torch.no_grad():
         assert made(3, grad=True) == ((3, 3), False)
-    assert [made(5) for _ in range(3)][2] == ((2, 5), True) and made(3) == ((2, 3), True)  # both stay known
+    assert made(3) == ((3, 3), True)  # it stays known
