@@ -184,7 +184,7 @@ class TooLong(Exception):
     """A baseline is not set up in time."""
 
 
-def problem_rows(direction: str, norm: str, shape: Shape, work: Path, turns: int) -> list[dict[str, Any]]:
+def problem_rows(given: argparse.Namespace, norm: str, shape: Shape, work: Path) -> list[dict[str, Any]]:
     """The rows of one problem, in microseconds; `ratio`: speed over the best baseline; `copy`: over a copy.
 
     Everything is set up first; the timing begins when the parent says so.
@@ -203,7 +203,7 @@ def problem_rows(direction: str, norm: str, shape: Shape, work: Path, turns: int
         def host_us(self, run: Any, lead: int = 0) -> float:
             return float("nan")
 
-    device, found = Shared(), list(CANDIDATES[direction](norm, shape))
+    device, found = Shared(), candidates(given, norm, shape)
     kernels, _, _ = loaded(found[0], work)
     parsed, how = kernels.structures[0].variants[0].spec, kernels.family.benchmark()
     problem = Bench(work / "specs" / f"{found[0].module.name}.yaml", work / "made" / found[0].module.name).problem(
@@ -236,7 +236,7 @@ def problem_rows(direction: str, norm: str, shape: Shape, work: Path, turns: int
     baselines = {name: of for name, of in how.baselines(parsed).items() if name != "copy"}
     cases += [Case(name, in_time(of), baseline=True) for name, of in baselines.items()]
     step = functools.partial(wait_for_turn, work)
-    rows = time_problem(problem, cases, device, turns=turns, chain=False, on_step=step)
+    rows = time_problem(problem, cases, device, turns=given.turns, chain=False, on_step=step)
     times = {row.name: row.latency * 1e3 for row in rows if row.latency is not None}
     best = min((times[name] for name in baselines if name in times), default=float("nan"))
     figures = [asdict(row) | {"norm": norm, "us": times.get(row.name)} for row in rows]
@@ -299,6 +299,7 @@ def timed(norms: Sequence[str], work: Path, given: argparse.Namespace) -> None:
     for shape, norm in itertools.product(given.shapes, norms):
         of = f"{given.direction}_{norm}_{shape[0]}x{shape[1]}"
         call = [given.direction, "--norms", norm, "--shapes", f"{shape[0]}x{shape[1]}", "--turns", str(given.turns)]
+        call += ["--picks"] * given.picks
         with (work / f"{of}.log").open("w") as log:
             command = [sys.executable, __file__, "--work", str(work), *call, "--child", of]
             children.append((of, subprocess.Popen(command, stdout=log, stderr=log)))
@@ -339,6 +340,11 @@ def table(of: str, rows: list[dict[str, Any]]) -> None:
     sys.stdout.flush()
 
 
+def candidates(given: argparse.Namespace, norm: str, shape: Shape) -> list[Candidate]:
+    found = CANDIDATES[given.direction](norm, shape)
+    return [*itertools.islice(found, 1)] if given.picks else [*found]
+
+
 def problems(text: str) -> list[Shape]:
     return [(int(m), int(n)) for m, n in (one.split("x") for one in text.split(","))]
 
@@ -350,6 +356,7 @@ def main() -> None:
     parser.add_argument("--shapes", type=problems, default=list(SHAPES))
     parser.add_argument("--seconds", type=float, default=75.0, help="after which a child that is not ready is left out")
     parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--picks", action="store_true", help="time the modules' own picks and no other candidate")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="where specs and modules lie, or are to; by default a new folder")
     parser.add_argument("--dry", action="store_true", help="build what is to be timed, and load it: needs no GPU")
@@ -357,11 +364,11 @@ def main() -> None:
     given = parser.parse_args()
     work, begin = given.work, time.monotonic()
     if given.child:
-        rows = problem_rows(given.direction, given.norms[0], given.shapes[0], work, given.turns)
+        rows = problem_rows(given, given.norms[0], given.shapes[0], work)
         (work / f"{given.child}.json").write_text(json.dumps(rows))
         return
     work = (work or Path(tempfile.mkdtemp(prefix="norm_speed_"))).resolve()
-    todo = [c for n in given.norms for shape in given.shapes for c in CANDIDATES[given.direction](n, shape)]
+    todo = [c for n in given.norms for shape in given.shapes for c in candidates(given, n, shape)]
     build({one.module for one in todo}, work)
     print(f"{len(todo)} candidates, built in {time.monotonic() - begin:.0f} s", flush=True)
     if given.dry:

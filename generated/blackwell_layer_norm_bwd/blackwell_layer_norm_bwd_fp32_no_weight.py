@@ -362,22 +362,25 @@ def norm(forward):
         return made, None
 
     operator = paired(of, OPERATOR, gradients, saved=("x", 1, 2), seen=1)
+    call = operator.call
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-        tensor_of(input, "input")
-        if not isinstance(normalized_shape, (tuple, list)):
-            raise TypeError(
-                f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
-            )
-        if tuple(normalized_shape) != (*input.shape,)[-1:]:
-            raise ValueError(
-                f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
-            )
+        if not isinstance(input, torch.Tensor) or input.layout is not torch.strided:
+            tensor_of(input, "input")  # says what it is
+        if normalized_shape != input.shape[-1:]:  # a list, or wrong
+            if not isinstance(normalized_shape, (tuple, list)):
+                raise TypeError(
+                    f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
+                )
+            if tuple(normalized_shape) != (*input.shape,)[-1:]:
+                raise ValueError(
+                    f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
+                )
         if weight is not None:
             raise ValueError("weight: expected None; these kernels have none")
         if bias is not None:
             raise ValueError("bias: expected None; these kernels have none")
-        return operator(input, eps)[0]
+        return call(input, eps)[0]
 
     functional.operator = operator
     return functional

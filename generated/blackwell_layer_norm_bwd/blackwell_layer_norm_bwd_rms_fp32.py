@@ -418,19 +418,22 @@ def norm(forward):
         return *made, None
 
     operator = paired(of, OPERATOR, gradients, saved=("x", "weight", 1), seen=1)
+    call = operator.call
 
     def functional(input, normalized_shape, weight=None, eps=None):
-        tensor_of(input, "input")
-        if not isinstance(normalized_shape, (tuple, list)):
-            raise TypeError(
-                f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
-            )
-        if tuple(normalized_shape) != (*input.shape,)[-1:]:
-            raise ValueError(
-                f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
-            )
+        if not isinstance(input, torch.Tensor) or input.layout is not torch.strided:
+            tensor_of(input, "input")  # says what it is
+        if normalized_shape != input.shape[-1:]:  # a list, or wrong
+            if not isinstance(normalized_shape, (tuple, list)):
+                raise TypeError(
+                    f"normalized_shape: {type(normalized_shape).__name__}, expected a tuple, or a list, of integers"
+                )
+            if tuple(normalized_shape) != (*input.shape,)[-1:]:
+                raise ValueError(
+                    f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
+                )
         eps = torch.finfo(input.dtype).eps if eps is None else eps
-        return operator(input, weight, eps)[0]
+        return call(input, weight, eps)[0]
 
     functional.operator = operator
     return functional

@@ -28,6 +28,7 @@ MOST = 1024  # entries of a table of what is known
 
 data_ptr = torch.Tensor.data_ptr
 is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
+transforms = torch._C._are_functorch_transforms_active
 
 # What Inductor's code allocates with, on the current device: it takes half of torch.empty_strided's time. And what
 # Dynamo recognises tensors by, in a fifth of the time that a look into a table takes. A torch may lack both.
@@ -449,6 +450,7 @@ class Calls(dict):
             except (RuntimeError, SystemError, TypeError):
                 return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
+                call = call.again if isinstance(call, Call) else call
                 self.latest, self.row = (alike, numbers, call), 0
 
 
@@ -479,22 +481,26 @@ class Call:
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
         self.tensors = [*tensors, *(name for name in made if name not in tensors)]
         self.likes = [(self.tensors.index(name), *_like(tensor)) for name, tensor in made.items()]
-        self.made, self.missing = {*made}, (None,) * (len(self.tensors) - len(tensors))
+        self.made = {*made}
         self.results = operator.itemgetter(*map(self.tensors.index, results))
         self.given = [name for name in results if name not in made]  # written, and somebody else's memory
         self.launches, self.workspace, self.known = launches, workspace, {}
         self.spaces = {}  # by stream: its workspace, which stays where it is
         self.prepare, self.by_alignment = None, {}  # see `prepared`
         self.one_of_several = torch.cuda.device_count() > 1
-        self.makers = None  # what allocates, by place, once launches need Triton no more
+        self.hook = self  # that of Triton's profilers, once launches need Triton no more: not while they use it
 
     def __call__(self, *tensors, varying=()):
+        """Of results, which follow the arguments, those need not be passed behind which nobody gives one."""
         elsewhere = self.one_of_several and torch.cuda.current_device() != self.index
-        if elsewhere or self.makers is None or knobs.runtime.launch_enter_hook:
+        hook = knobs.runtime.launch_enter_hook  # as a condition it is a function of Python
+        if elsewhere or hook is not self.hook or hook.calls:
             return self._by_triton(tensors, varying)
-        tensors = [*tensors, *self.missing]
+        given, tensors = len(tensors), [*tensors]
         for i, make in self.makers:
-            if tensors[i] is None:
+            if i >= given:
+                tensors.append(make())
+            elif tensors[i] is None:
                 tensors[i] = make()
         stream, space = self.stream(self.index), ()
         if self.workspace is not None:
@@ -512,6 +518,8 @@ class Call:
         for told in known:
             self.launch(*(*told[:-1], [*told[-1], *varying]) if varying else told)
         return self.results(tensors)
+
+    again = __call__  # a method is called sooner than an object that can be
 
     def refuse_unaddressable(self, tensors):
         """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
@@ -538,7 +546,7 @@ class Call:
 
     def _by_triton(self, tensors, varying):
         """Launches through Triton, and at first asks it how to do without."""
-        tensors = [*tensors, *self.missing]
+        tensors = [*tensors, *(None for _ in self.tensors[len(tensors) :])]
         for i, like, view in self.likes:
             if tensors[i] is None:
                 tensors[i] = _maker(functools.partial(_empty, self.device), like, view)()
@@ -562,6 +570,8 @@ class Call:
         if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
             self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
             self.makers = [(i, _maker(empty_cuda, like, view)) for i, like, view in self.likes]
+            if hasattr(knobs.runtime.launch_enter_hook, "calls"):
+                self.hook = knobs.runtime.launch_enter_hook  # last: another thread looks at this
 
     def _named(self, tensors):
         """The tensors by name. Raises ValueError where a result that was given shares memory with another of them.
@@ -713,9 +723,8 @@ class Operator:
         self.node = getattr(torch.ops.tlxgen, free).default
         self.names = [argument.name for argument in self.node._schema.arguments]
         self._order(saved, seen)
-        self.once = torch.autograd.function.once_differentiable(self._run_backward)
-        self.function = type(free, (torch.autograd.Function,), {"forward": self._forward, "backward": self._backward})
-        self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+        self.function = type(free, (torch.autograd.Function,), self._eager())
+        self.call = self._caller()
 
     def _order(self, saved, seen):
         """Which of its arguments and results are kept, and where they are then."""
@@ -738,11 +747,19 @@ class Operator:
     def __call__(self, *arguments):
         if self.backward is None or self.constants:
             self.refuse_gradients(arguments)
-        if is_compiling():
-            return self.node(*arguments)
-        if torch._C._are_functorch_transforms_active():
-            return self.function.apply(*arguments)
-        return self.apply(*arguments)
+        return self.call(*arguments)
+
+    def _caller(self):
+        """What calls it where a backward knows the gradients by all arguments: nothing is to be refused."""
+        node, transformed = self.node, self.function.apply
+        apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+
+        def call(*arguments):
+            if is_compiling():
+                return node(*arguments)
+            return transformed(*arguments) if transforms() else apply(*arguments)
+
+        return call
 
     def refuse_gradients(self, arguments):
         """Raises ValueError where a gradient is asked for that nobody knows: at once, not on its way back."""
@@ -754,11 +771,34 @@ class Operator:
                     if name in self.constants:
                         raise ValueError(f"{self.name}: {name} {NO_GRADIENT}")
 
-    def _forward(self, ctx, *arguments):
-        results = self.run(*arguments, *self.picked)
-        if self.backward is not None:
-            self._keep(ctx, arguments, results)
-        return results if self.seen is None else results[: self.seen]
+    def _eager(self):
+        """What autograd calls in eager mode: functions that find all they need at hand, since they run in each call."""
+        run, picked, seen, unseen, backward = self.run, self.picked, self.seen, self.unseen, self.backward
+        tensors_of, numbers_of, given_of = self.tensors_of, self.numbers_of, self.given_of
+        alone = seen == 1 or len(self.node._schema.returns) == 1  # it has a gradient whenever it is asked for
+
+        def forward(ctx, *arguments):
+            results = run(*arguments, *picked)
+            if backward is not None:
+                given = (*arguments, *results) if isinstance(results, tuple) else (*arguments, results)
+                ctx.save_for_backward(*tensors_of(given))
+                ctx.numbers = numbers_of(given)
+                if not alone:
+                    ctx.set_materialize_grads(False)
+            return results if seen is None else results[:seen]
+
+        def gradients(ctx, *by):
+            given = given_of((*ctx.saved_tensors, *ctx.numbers, None))
+            return backward("run", ctx.needs_input_grad, *given, *by, *unseen)
+
+        once = torch.autograd.function.once_differentiable(gradients)
+
+        def backward_of(ctx, *by):
+            if is_grad_enabled():  # someone may differentiate again, and hears that kernels have no second gradients
+                return once(ctx, *by)
+            return gradients(ctx, *by)
+
+        return {"forward": forward, "backward": backward_of}
 
     def _keep(self, ctx, inputs, output):
         """Saves tensors with autograd, which frees and checks them, and keeps all else. Absent gradients stay None."""
@@ -770,20 +810,9 @@ class Operator:
         ctx.save_for_backward(*self.tensors_of(given))
         ctx.numbers = self.numbers_of(given)
 
-    def _backward(self, ctx, *gradients):
-        if is_grad_enabled():  # someone may differentiate again, and hears that kernels have no gradients of gradients
-            return self.once(ctx, *gradients)
-        return self._run_backward(ctx, *gradients)
-
-    def _run_backward(self, ctx, *gradients):
-        return self._gradients(ctx, (*gradients, *self.unseen), "run")
-
     def _node_backward(self, ctx, *gradients):
-        return self._gradients(ctx, gradients, "node")
-
-    def _gradients(self, ctx, gradients, how):
         given = self.given_of((*ctx.saved_tensors, *ctx.numbers, None))
-        return self.backward(how, ctx.needs_input_grad, *given, *gradients)
+        return self.backward("node", ctx.needs_input_grad, *given, *gradients)
 
 
 def _taker(places):

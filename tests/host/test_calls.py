@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from tlxgen.loading import load_file  # noqa: E402
 
 from .gpu import DEVICE, HANDLE, Gpu, Kernel  # noqa: E402
 
@@ -29,6 +32,7 @@ def call_of(host: ModuleType, kernel: Any, made: Any = None, **options: Any) -> 
 
 
 A, B = torch.zeros(8), torch.zeros(8)
+GENERATED = Path(__file__).parents[2] / "generated"
 
 
 def test_the_first_goes_through_triton_and_the_others_say_the_same_to_its_launcher(host: ModuleType, gpu: Gpu) -> None:
@@ -326,3 +330,41 @@ def test_one_tensor_twice_is_looked_up_and_rarely_tried_again(calls: Any, monkey
     for _ in range(100):
         calls.found("one", (), x, x)
     assert not calls.latest[0](x, x) and len(tried) == 6
+
+
+def test_a_call_is_recognised_as_a_method_and_need_not_be_passed_its_results(
+    host: ModuleType, gpu: Gpu, calls: Any
+) -> None:
+    call = call_of(host, Kernel(descriptors=2))
+    for _ in range(2):
+        calls.found(call, (), A, B)
+    alike, _, again = calls.latest
+    assert alike(A, B) and again.__self__ is call
+    for given in ((), (None,), ()):
+        result = again(A, B, *given)
+        assert result.shape == (2, 3)
+    assert len(gpu.told) == 2 and len(gpu.made) == 2
+
+
+def test_a_generated_function_recognises_tensors_and_passes_over_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = load_file(GENERATED / "hopper_gemm" / "hopper_gemm_pingpong.py")
+    if module.CALLS.found.__func__.__globals__["TensorGuards"] is None:
+        pytest.skip("this torch has no TensorGuards")
+    seen: list[str] = []
+    monkeypatch.setattr(module, "prepare", lambda a, b, out=None, config=None: lambda *given: (len(given), a.shape[0]))
+    monkeypatch.setattr(module, "layout", lambda t: (seen.append("layout"), tuple(t.shape))[1])
+    monkeypatch.setattr(module, "OPERATOR", lambda *arguments: "operator")
+
+    def made(rows: int, grad: bool = False, **options: Any) -> tuple[Any, bool]:
+        seen.clear()
+        a, b = torch.zeros(rows, 8, requires_grad=grad), torch.zeros(8, 4)
+        return module.hopper_gemm(a, b, **options), not seen
+
+    assert [made(3) for _ in range(5)] == [((3, 3), False)] * 3 + [((3, 3), True)] * 2
+    assert made(5) == ((3, 5), False)  # of another layout
+    assert made(3, config=module.CONFIGS[0]) == ((3, 3), False)
+    assert made(3, out=torch.zeros(3, 4))[1] is False
+    assert made(3, grad=True) == ("operator", True)
+    with torch.no_grad():
+        assert made(3, grad=True) == ((3, 3), False)
+    assert made(3) == ((3, 3), True)  # it stays known

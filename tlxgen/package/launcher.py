@@ -468,7 +468,8 @@ class TensorMap:
         return [data, *self.behind]
 
 
-knobs = SimpleNamespace(runtime=SimpleNamespace(launch_enter_hook=()))  # Triton's profilers see no launch of these
+# Triton's profilers see no launch of these.
+knobs = SimpleNamespace(runtime=SimpleNamespace(launch_enter_hook=SimpleNamespace(calls=())))
 driver = SimpleNamespace(
     active=SimpleNamespace(
         get_current_stream=current_stream,
