@@ -1,6 +1,7 @@
 """Softmax attention of the shipped packages beside FlashAttention 4, cuDNN and FlashAttention 2, on a Hopper GPU.
 
     python -m benchmarks.attention_speed --json $OUT/attention_speed.json [--seconds 150] [--only REGEX]
+        [--rows "backward B17 H16 N880 D192/128 causal" ...]
         [--random 60 --seed 0 [--mixed]] [--also NAME=FOLDER ...] [--resume OLD.json]
     python -m benchmarks.attention_speed --dry      # no GPU: ours on small problems, on the simulator
 
@@ -8,6 +9,7 @@ Each problem is drawn once for all, and every call of it runs in turns, by CUDA-
 kernel after each, on inputs that are cold in L2; times are medians, less the chain without. A call that cannot be
 captured is queued eagerly (marked `eager`). FLOPs are those of seen pairs; a ratio is the peer's time over ours. `det`
 is the deterministic backward, two kernels; `together` and `apart` are the two schedules of heads that share K and V.
+`--rows` measures rows of these names in the place of the fixed ones.
 Decoding stands beside copies of K and V. `--also` times the packages of
 other folders, for candidates side by side. `--random` draws the shapes of `tlxgen bench --random`, half of them causal,
 with D 64 and 128, beside torch's kernels; `--mixed` has windows, packed sequences and other head dimensions, too.
@@ -118,6 +120,24 @@ def random_problems(count: int, seed: int, mixed: bool = False) -> list[Problem]
         one = _varied(one, rng) if mixed else one
         found += [one, dataclasses.replace(one, way="backward")]
     return found
+
+
+ROW = re.compile(
+    r"(?P<way>forward|backward) B(?P<batch>\d+) H(?P<heads>\d+)(?:/(?P<kv_heads>\d+))?"
+    r" N(?P<n>\d+)(?:x(?P<keys>\d+))? D(?P<d>\d+)(?:/(?P<dv>\d+))?(?P<causal> causal)?(?: window (?P<window>\d+))?"
+)
+
+
+def problem_of(name: str) -> Problem:
+    """The problem of a row's name, but for packed sequences. Raises ValueError for another text."""
+    found = ROW.fullmatch(name)
+    if not found:
+        raise ValueError(f"{name!r}: expected such as 'backward B2 H32/8 N8192 D192/128 causal'")
+    text = found.groupdict()
+    same = {"kv_heads": "heads", "keys": "n", "dv": "d"}
+    sizes = {x: int(text[x] or text[same[x]]) for x in ("batch", "heads", "kv_heads", "n", "keys", "d", "dv")}
+    window = None if text["window"] is None else int(text["window"])
+    return Problem(text["way"], **sizes, causal=text["causal"] is not None, window=window)
 
 
 def _varied(one: Problem, rng: random.Random) -> Problem:
@@ -383,6 +403,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--only", default="")
+    parser.add_argument("--rows", nargs="*", default=[], type=problem_of, metavar="NAME")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--mixed", action="store_true")
@@ -398,7 +419,7 @@ def main() -> None:
         return
     end = time.monotonic() + given.seconds
     also = {name: Path(folder).resolve() for name, _, folder in (text.partition("=") for text in given.also)}
-    fixed = [p for p in problems() if re.search(given.only, p.name)]
+    fixed = [p for p in given.rows or problems() if re.search(given.only, p.name)]
     drawn = [p for p in random_problems(given.random, given.seed, given.mixed) if re.search(given.only, p.name)]
     record = json.loads(given.resume.read_text()) if given.resume else {"rows": {}}
     for random_ones, all_ in ((False, fixed), (True, drawn)):

@@ -56,12 +56,12 @@ def item_at(index, B, H_KV, N_K, GROUP_H):
     GROUP_H heads at a time, whose Q and dO fit into L2; of these, all at one tile of keys before the next, the one that
     the most queries see first.
     """
-    tiles = tl.cdiv(N_K, 64)
+    tiles = tl.cdiv(N_K, 128)
     group = index // (GROUP_H * tiles)
     heads = min(B * H_KV - group * GROUP_H, GROUP_H)
     within = index % (GROUP_H * tiles)
     head = group * GROUP_H + within % heads
-    return head // H_KV, head % H_KV, within // heads * 64
+    return head // H_KV, head % H_KV, within // heads * 128
 
 
 @triton.jit
@@ -76,7 +76,7 @@ def probabilities(scores, lse_log2, row, key, N_K, scale_log2):
     p = tl.exp2(scores * scale_log2 - lse_log2[None, :])
     if (row < key + 63) | (key + 64 > N_K):
         keys = key + tl.arange(0, 64)[:, None]
-        place = row + tl.arange(0, 32)[None, :]  # the key at which a query stands
+        place = row + tl.arange(0, 64)[None, :]  # the key at which a query stands
         p = tl.where(keys <= tl.minimum(place, N_K - 1), p, 0.0)
     return p
 
@@ -84,8 +84,8 @@ def probabilities(scores, lse_log2, row, key, N_K, scale_log2):
 @triton.jit
 def by_thread(dq):
     """The columns of each 32 in another order, four of a thread's in a row, which SMEM takes without bank conflicts."""
-    pairs = tl.reshape(dq, (64, 2, 4, 4, 2))  # of each 8 columns, 4 threads have 2 each
-    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2, 4)), (64, 64))
+    pairs = tl.reshape(dq, (64, dq.shape[1] // 32, 4, 4, 2))  # of each 8 columns, 4 threads have 2 each
+    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2, 4)), dq.shape)
 
 
 @triton.jit
@@ -97,6 +97,7 @@ def hopper_attention_bwd_d192_dv128_causal_kernel(
     lse_desc,
     delta_desc,
     dq_desc,
+    dq_tail_desc,
     dk_desc,
     dv_desc,
     scale,
@@ -114,27 +115,26 @@ def hopper_attention_bwd_d192_dv128_causal_kernel(
 
     load --k, v (1 slot, TMA), q (Q_STAGES slots, TMA), do (DO_STAGES slots, TMA)--> mma x 2
         --ds (2 slots, stores)--> mma x 2
-        --dq (1 slot a replica, stores), grad (2 slots a replica, stores)--> TMA store
+        --dq (1 slot a replica, stores), dq_tail, grad (2 slots a replica, stores)--> TMA store
     """
-    tl.static_assert(Q_STAGES >= 2, "the next step's Q is read beside this one's, 2 slots are needed")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    k_tiles = tlx.local_alloc((64, 256), tlx.dtype_of(k_desc), 1)
+    k_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(k_desc), 3)
     k_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    v_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(v_desc), 1)
+    v_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(v_desc), 2)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    q_tiles = tlx.local_alloc((64, 256), tlx.dtype_of(q_desc), Q_STAGES)
+    q_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(q_desc), Q_STAGES * 3)
     lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
+    do_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(do_desc), DO_STAGES * 2)
     delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    p_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(q_desc), 2)
-    ds_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(q_desc), 2)
+    ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
     dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
     dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2, reuse=dq_storage)
+    dq_tail_tiles = tlx.local_alloc((64, 32), tlx.dtype_of(dq_tail_desc), 2 * 2, reuse=dq_storage)
     grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
@@ -147,111 +147,106 @@ def hopper_attention_bwd_d192_dv128_causal_kernel(
     with tlx.async_tasks():
         # Load: K and V once, then Q and dO of each step with the log-sum-exp and delta of their rows.
         with tlx.async_task("default"):
-            tlx.barrier_expect_bytes(k_full[0], 64 * 256 * 2)
+            tlx.barrier_expect_bytes(k_full[0], 128 * 192 * 2)
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
-            tlx.barrier_expect_bytes(v_full[0], 64 * 128 * 2)
+            tlx.async_descriptor_load(k_desc, k_tiles[1], [batch, kv_head, key, 64], k_full[0])
+            tlx.async_descriptor_load(k_desc, k_tiles[2], [batch, kv_head, key, 128], k_full[0])
+            tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
-            for count in range(steps + 1):
+            tlx.async_descriptor_load(v_desc, v_tiles[1], [batch, kv_head, key, 64], v_full[0])
+            for count in range(steps):
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(q_full[q_slot], 64 * 256 * 2 + 64 * 4)
-                tlx.async_descriptor_load(q_desc, q_tiles[q_slot], [batch, head, row, 0], q_full[q_slot])
+                tlx.barrier_expect_bytes(q_full[q_slot], 64 * 192 * 2 + 64 * 4)
+                tlx.async_descriptor_load(q_desc, q_tiles[q_slot * 3], [batch, head, row, 0], q_full[q_slot])
+                tlx.async_descriptor_load(q_desc, q_tiles[q_slot * 3 + 1], [batch, head, row, 64], q_full[q_slot])
+                tlx.async_descriptor_load(q_desc, q_tiles[q_slot * 3 + 2], [batch, head, row, 128], q_full[q_slot])
                 tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [batch, head, row], q_full[q_slot])
-                if count < steps:  # the scores of one more Q are computed, and not used
-                    do_slot, do_phase = ring_slot(count, DO_STAGES)
-                    tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
-                    tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
-                    tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
+                do_slot, do_phase = ring_slot(count, DO_STAGES)
+                tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
+                tlx.async_descriptor_load(do_desc, do_tiles[do_slot * 2], [batch, head, row, 0], do_full[do_slot])
+                tlx.async_descriptor_load(do_desc, do_tiles[do_slot * 2 + 1], [batch, head, row, 64], do_full[do_slot])
+                tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
                 row += 64
                 if row >= N_Q:
                     row = first
                     head += 1
 
-        # MMA: a replica has the scores of 32 queries of a step, and half of the columns of dK, dV and dQ.
+        # MMA: dK and dV of 64 keys a replica, and a part of dQ. A row of scores is a key, a column a query.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
-            dv = tl.zeros((64, 64), tl.float32)
+            key += replica * 64  # this replica's keys
             dk_0 = tl.zeros((64, 64), tl.float32)
             dk_1 = tl.zeros((64, 64), tl.float32)
+            dk_2 = tl.zeros((64, 64), tl.float32)
+            dv_0 = tl.zeros((64, 64), tl.float32)
+            dv_1 = tl.zeros((64, 64), tl.float32)
             tlx.barrier_wait(k_full[0], 0)
             tlx.barrier_wait(v_full[0], 0)
-            k_0 = tlx.local_slice(k_tiles[0], [0, replica * 128], [64, 64])
-            k_1 = tlx.local_slice(k_tiles[0], [0, replica * 128 + 64], [64, 64])
-            tlx.barrier_wait(q_full[0], 0)
-            scores = tlx.async_dot(
-                k_tiles[0], tlx.local_trans(tlx.local_slice(q_tiles[0], [replica * 32, 0], [32, 256]))
-            )
-            scores = tlx.async_dot_wait(0, scores)
             for count in range(steps):
-                q_slot = count % Q_STAGES
+                # 0, which the compiler does not know: addresses of K and V need no registers
+                origin = tl.minimum(row, 0)
+                k_rows_0 = tlx.local_slice(k_tiles[origin * 3], [replica * 64, 0], [64, 64])
+                k_rows_1 = tlx.local_slice(k_tiles[origin * 3 + 1], [replica * 64, 0], [64, 64])
+                k_rows_2 = tlx.local_slice(k_tiles[origin * 3 + 2], [replica * 64, 0], [64, 64])
+                v_rows_0 = tlx.local_slice(v_tiles[origin * 2], [replica * 64, 0], [64, 64])
+                v_rows_1 = tlx.local_slice(v_tiles[origin * 2 + 1], [replica * 64, 0], [64, 64])
+                k_columns_0 = k_tiles[origin * 3 + replica]
+                k_columns_1 = tlx.local_slice(k_tiles[origin * 3 + 2], [0, replica * 32], [128, 32])
+                q_slot, q_phase = ring_slot(count, Q_STAGES)
+                tlx.barrier_wait(q_full[q_slot], q_phase)
+                q_0 = q_tiles[q_slot * 3]
+                q_1 = q_tiles[q_slot * 3 + 1]
+                q_2 = q_tiles[q_slot * 3 + 2]
+                scores = tlx.async_dot(k_rows_0, tlx.local_trans(q_0))
+                scores = tlx.async_dot(k_rows_1, tlx.local_trans(q_1), scores)
+                scores = tlx.async_dot(k_rows_2, tlx.local_trans(q_2), scores)
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
-                dp = tlx.async_dot(
-                    v_tiles[0], tlx.local_trans(tlx.local_slice(do_tiles[do_slot], [replica * 32, 0], [32, 128]))
-                )
+                do_0 = do_tiles[do_slot * 2]
+                do_1 = do_tiles[do_slot * 2 + 1]
                 ds_slot, ds_phase = ring_slot(count, 2)
-                lse_log2 = tl.reshape(
-                    tlx.local_load(tlx.local_slice(lse_tiles[q_slot], [0, replica * 32], [1, 32])), (32,)
-                )
-                p = probabilities(scores, lse_log2, row + replica * 32, key, N_K, scale_log2)
-                delta = tl.reshape(
-                    tlx.local_load(tlx.local_slice(delta_tiles[do_slot], [0, replica * 32], [1, 32])), (32,)
-                )
+                scores = tlx.async_dot_wait(0, scores)
+                lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
+                # half the registers until dP is there
+                p = probabilities(scores, lse_log2, row, key, N_K, scale_log2).to(tlx.dtype_of(q_desc))
+                dp = tlx.async_dot(v_rows_0, tlx.local_trans(do_0))
+                dp = tlx.async_dot(v_rows_1, tlx.local_trans(do_1), dp)
                 dp = tlx.async_dot_wait(0, dp)
-                ds = p * (dp - delta[None, :])
-                tlx.local_store(
-                    tlx.local_trans(tlx.local_slice(p_tiles[ds_slot], [replica * 32, 0], [32, 64])),
-                    p.to(tlx.dtype_of(q_desc)),
-                )
-                tlx.local_store(
-                    tlx.local_trans(tlx.local_slice(ds_tiles[ds_slot], [replica * 32, 0], [32, 64])),
-                    ds.to(tlx.dtype_of(q_desc)),
-                )
+                delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
+                ds = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
+                dv_0 = tlx.async_dot(p, do_0, dv_0)
+                dv_1 = tlx.async_dot(p, do_1, dv_1)
+                tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)
+                tlx.async_descriptor_store_wait(0)  # the part before has left
                 tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
                 tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
-                next_slot, next_phase = ring_slot(count + 1, Q_STAGES)
-                tlx.barrier_wait(q_full[next_slot], next_phase)
-                scores = tlx.async_dot(
-                    k_tiles[0], tlx.local_trans(tlx.local_slice(q_tiles[next_slot], [replica * 32, 0], [32, 256]))
-                )
+                dk_0 = tlx.async_dot(ds, q_0, dk_0)
+                dk_1 = tlx.async_dot(ds, q_1, dk_1)
+                dk_2 = tlx.async_dot(ds, q_2, dk_2)
+                dv_0 = tlx.async_dot_wait(4, dv_0)
+                dv_1 = tlx.async_dot_wait(3, dv_1)
+                tlx.barrier_arrive(do_empty[do_slot])  # release
                 tlx.barrier_wait(ds_full[ds_slot], ds_phase)
-                dq_0 = tlx.async_dot(ds_tiles[ds_slot], k_0)
-                dv = tlx.async_dot(
-                    tlx.local_trans(p_tiles[ds_slot]),
-                    tlx.local_slice(do_tiles[do_slot], [0, replica * 64], [64, 64]),
-                    dv,
-                )
-                dk_0 = tlx.async_dot(
-                    tlx.local_trans(ds_tiles[ds_slot]),
-                    tlx.local_slice(q_tiles[q_slot], [0, replica * 128], [64, 64]),
-                    dk_0,
-                )
-                dk_1 = tlx.async_dot(
-                    tlx.local_trans(ds_tiles[ds_slot]),
-                    tlx.local_slice(q_tiles[q_slot], [0, replica * 128 + 64], [64, 64]),
-                    dk_1,
-                )
-                scores = tlx.async_dot_wait(4, scores)
-                tlx.async_descriptor_store_wait(0)  # the part before has left
-                dq_0 = tlx.async_dot_wait(3, dq_0)
+                dq_0 = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns_0)
+                dk_0 = tlx.async_dot_wait(3, dk_0)
+                dk_1 = tlx.async_dot_wait(2, dk_1)
+                dk_2 = tlx.async_dot_wait(1, dk_2)
+                tlx.barrier_arrive(q_empty[q_slot])  # release
+                dq_0 = tlx.async_dot_wait(0, dq_0)
                 tlx.local_store(dq_tiles[replica], by_thread(dq_0))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(
-                    dq_desc, dq_tiles[replica], [batch, head, row, replica * 128], store_reduce="add"
+                    dq_desc, dq_tiles[replica], [batch, head, row, replica * 64], store_reduce="add"
                 )
-                dq_1 = tlx.async_dot(ds_tiles[ds_slot], k_1)
-                dv = tlx.async_dot_wait(3, dv)
-                tlx.barrier_arrive(do_empty[do_slot])  # release
-                dk_0 = tlx.async_dot_wait(2, dk_0)
-                dk_1 = tlx.async_dot_wait(1, dk_1)
-                tlx.barrier_arrive(q_empty[q_slot])  # release
+                dq_1 = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns_1)
                 tlx.async_descriptor_store_wait(0)  # the part before has left
                 dq_1 = tlx.async_dot_wait(0, dq_1)
-                tlx.local_store(dq_tiles[replica], by_thread(dq_1))
+                tlx.local_store(dq_tail_tiles[replica * 2], by_thread(dq_1))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(
-                    dq_desc, dq_tiles[replica], [batch, head, row, replica * 128 + 64], store_reduce="add"
+                    dq_tail_desc, dq_tail_tiles[replica * 2], [batch, head, row, 128 + replica * 32], store_reduce="add"
                 )
                 row += 64
                 if row >= N_Q:
@@ -259,16 +254,24 @@ def hopper_attention_bwd_d192_dv128_causal_kernel(
                     head += 1
 
             tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-            tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
+            tlx.local_store(grad_tiles[replica * 2], dv_0.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, replica * 64])
-            tlx.local_store(grad_tiles[replica * 2 + 1], (dk_0 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
+            tlx.local_store(grad_tiles[replica * 2 + 1], dv_1.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, replica * 128])
+            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, 64])
             tlx.async_descriptor_store_wait(1)  # what was in the buffer has left
-            tlx.local_store(grad_tiles[replica * 2], (dk_1 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.local_store(grad_tiles[replica * 2], (dk_0 * scale).to(tlx.dtype_of(dk_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2], [batch, kv_head, key, replica * 128 + 64])
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
+            tlx.async_descriptor_store_wait(1)  # what was in the buffer has left
+            tlx.local_store(grad_tiles[replica * 2 + 1], (dk_1 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, 64])
+            tlx.async_descriptor_store_wait(1)  # what was in the buffer has left
+            tlx.local_store(grad_tiles[replica * 2], (dk_2 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2], [batch, kv_head, key, 128])
             tlx.async_descriptor_store_wait(0)
 
 
@@ -311,8 +314,8 @@ def hopper_attention_bwd_d192_dv128_causal_prepare_kernel(
     tl.store(lse_log2_ptr + numbers, lse * 1.4426950408889634, mask=inside)
     tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=inside)
     columns = tl.arange(0, 256)[None, :]
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 256 + columns
-    tl.store(sum_ptrs, tl.zeros((64, 256), tl.float32), mask=inside[:, None])
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 192 + columns
+    tl.store(sum_ptrs, tl.zeros((64, 256), tl.float32), mask=inside[:, None] & (columns < 192))
 
 
 @triton.jit
@@ -330,8 +333,8 @@ def hopper_attention_bwd_d192_dv128_causal_finish_kernel(
     batch, head, rows, inside = rows_at(H, N_Q)
     columns = tl.arange(0, 256)[None, :]
     places = columns // 32 * 32 + columns // 2 % 4 * 8 + columns // 8 % 4 * 2 + columns % 2
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 256 + places
-    dq = tl.load(sum_ptrs, mask=inside[:, None], other=0.0) * scale
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 192 + places
+    dq = tl.load(sum_ptrs, mask=inside[:, None] & (columns < 192), other=0.0) * scale
     dq_ptrs = dq_ptr + batch * stride_b + head * stride_h + rows[:, None] * stride_n + columns
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None] & (columns < 192))
 
@@ -363,7 +366,7 @@ def shape_of(q, k, v, out, lse, dout, scale):
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     return (
-        triton.cdiv(triton.cdiv(n_k, 64) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
+        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 3840
     )
 
 
@@ -374,7 +377,7 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
 
 def heads_together(n_q, kv_heads, heads):
     """How many heads are worked on at a time, so that the Q and dO that they need take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_q * 1024 * (heads // kv_heads)))
+    return max(1, 2**25 // (n_q * 768 * (heads // kv_heads)))
 
 
 def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs):
@@ -411,7 +414,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
-    made["total"] = lse.new_empty((batches, heads, n_q, 256))
+    made["total"] = lse.new_empty((batches, heads, n_q, 192))
     dq = made.get("dq", dq)
     rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
@@ -434,15 +437,16 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     )
     main = Launch(
         hopper_attention_bwd_d192_dv128_causal_kernel,
-        (triton.cdiv(n_k, 64) * batches * kv_heads, 1, 1),
+        (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, 64, 256])),
-            ("k", lambda t: describe(t, "k", [1, 1, 64, 256])),
-            ("v", lambda t: describe(t, "v", [1, 1, 64, 128])),
-            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 128])),
+            ("q", lambda t: describe(t, "q", [1, 1, 64, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, 128, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, 128, 64])),
+            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 64])),
             ("numbers", lambda t: describe(t[0, ..., :n_q], "numbers", [1, 1, 64])),
             ("numbers", lambda t: describe(t[1, ..., :n_q], "numbers", [1, 1, 64])),
             ("total", lambda t: describe(t, "total", [1, 1, 64, 64])),
+            ("total", lambda t: describe(t, "total", [1, 1, 64, 32])),
             ("dk", lambda t: describe(t, "dk", [1, 1, 64, 64])),
             ("dv", lambda t: describe(t, "dv", [1, 1, 64, 64])),
         ],

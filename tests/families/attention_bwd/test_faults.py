@@ -25,13 +25,16 @@ PACKED = "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim128_{}
 BOTTOM, WINDOW = (PACKED.format(f"{mask}_bottom_right") for mask in ("causal", "window"))
 PACKED_DQ = "hopper_attention_bwd_dq_packed/hopper_attention_bwd_dq_packed_causal_bottom_right"
 KEYS = "hopper_attention_bwd_keys/hopper_attention_bwd_keys_none_top_left"
+SLICED = "hopper_attention_bwd_d192_dv128/hopper_attention_bwd_d192_dv128_causal"
 SEQUENCES = (4, 2, 1, 150, 150)  # of their own lengths, the second empty
 FEW_KEYS = (4, 2, 1, 260, 70)
+ZEROS = "tl.float32), mask=inside[:, None] & (columns < 192)"
 ENDS = "row - n_q, key - n_k, 0, 0"
 SUMS = "(head * T_Q + rows[:, None]"
 NUMBERS = "(q_start + batch * 64) // 64"
 SQUARE = (1, 4, 2, 300, 300)  # more steps than slots, heads that share K and V, ragged
 LONG = (1, 1, 1, 130, 400)  # more keys than queries
+TWICE = (1, 2, 1, 150, 150)  # two tiles of keys, steps of two heads
 SHORT = (1, 2, 1, 300, 100)  # and the other way round: rows that see nothing when aligned at the bottom
 FENCE = 'tlx.fence("async_shared")'
 MEET = "tlx.named_barrier_wait(4, 256)"
@@ -110,6 +113,18 @@ FAULTS = (
     Mutant("numbers of unpadded rows", PACKED_DQ, "+ first_number(q_start, batch)", "+ q_start", 0, SEQUENCES),
     Mutant("rows past ends", PACKED_DQ, "ragged(q_start, n_q, head, row))", "(q_start, 0, head, row, 0))", 0, FEW_KEYS),
     Mutant("all keys there", KEYS, "n_k = tl.load(key_lengths_ptr + batch)", "n_k = N_K", 0, SEQUENCES),
+    # Tiles whose columns lie in several buffers.
+    Mutant("columns of Q twice", SLICED, "[batch, head, row, 128], q_full", "[batch, head, row, 64], q_full", 0, TWICE),
+    Mutant("bytes of two buffers", SLICED, "64 * 192 * 2 + 64 * 4", "64 * 128 * 2 + 64 * 4", 0, TWICE),
+    Mutant("columns of K missing", SLICED, "tlx.async_dot(k_rows_2, tlx.local_trans(q_2), scores)", "scores", 0, TWICE),
+    Mutant("columns of V twice", SLICED, "v_tiles[origin * 2 + 1]", "v_tiles[origin * 2]", 0, TWICE),
+    Mutant("a part of dV in flight", SLICED, "tlx.async_dot_wait(3, dv_1)", "tlx.async_dot_wait(4, dv_1)", 0, TWICE),
+    Mutant("a part of dK in flight", SLICED, "tlx.async_dot_wait(1, dk_2)", "tlx.async_dot_wait(2, dk_2)", 0, TWICE),
+    Mutant("dQ in the place of dQ that leaves", SLICED, f"{LEFT}  # the part before has left", "pass", 0, TWICE),
+    Mutant("the rest of dQ elsewhere", SLICED, "row, 128 + replica * 32]", "row, 128]", 0, TWICE),
+    Mutant("the rest of dQ by other keys", SLICED, "[0, replica * 32]", "[0, (1 - replica) * 32]", 0, TWICE),
+    Mutant("dK in the place of dV", SLICED, "tlx.async_descriptor_store_wait(1)  # what was", "pass  #", 0, TWICE),
+    Mutant("zeros past a head", SLICED, ZEROS, ZEROS.replace(" & (columns < 192)", ""), 0, TWICE),
     Mutant("another's length", KEYS, "key_lengths_ptr + batch", "key_lengths_ptr", 0, SEQUENCES),
 )  # fmt: skip
 

@@ -102,7 +102,7 @@ def test_the_kernels_around_it_make_zeros_and_round() -> None:
     [
         ({"arch": "sm100"}, "on sm100 the sums of dK and dV are in tensor memory"),
         ({"rings.dq.adds": "ordered"}, "add dK and dV as they come.*rings.dq.adds must be any"),
-        ({"problem.head_dim": 256}, "above a head_dim of 128 consumers share out columns"),
+        ({"problem.head_dim": 256}, "above a head_dim of 128 dK and dV leave in pieces"),
     ],
 )
 def test_what_cannot_be_apart_is_refused_with_its_reason(values: dict[str, Any], words: str) -> None:

@@ -23,6 +23,7 @@ from .specs import plan_of, spec_of  # noqa: E402
 
 DEVICE = torch.device("cuda", 0)
 BWD, DQ, FWD = "attention_bwd", "attention_bwd_dq", "attention_fwd"
+NARROW_V = {"problem.head_dim": 192, "problem.head_dim_v": 128}
 
 
 @pytest.mark.parametrize(("head_dim", "columns"), [(8, 64), (64, 64), (72, 128), (128, 128), (136, 256), (256, 256)])
@@ -45,18 +46,43 @@ def test_consumers_of_wide_heads_share_out_columns() -> None:
     assert not plan.reasons
 
 
-def test_a_narrow_v_has_narrow_accumulators_and_room_for_two_of_do() -> None:
+def test_a_narrow_v_leaves_registers_for_keys_of_its_own() -> None:
+    """D 192 and V of 128: tiles have as many columns, and a thread has 160 registers of dK and dV."""
     plan = plan_of({"problem.head_dim": 192, "problem.head_dim_v": 128})
     facts = cast(BackwardFacts, plan.facts)
-    assert facts.grad == (64, 64) and facts.dks == ("dk_0", "dk_1") and facts.grads == 2
+    assert (facts.keys, facts.queries, facts.scores, facts.grad) == (128, 64, (64, 64), (64, 64))
+    assert (facts.columns, facts.columns_v, facts.row_block) == (192, 128, 256)
+    assert (facts.dks, facts.dvs) == (("dk_0", "dk_1", "dk_2"), ("dv_0", "dv_1"))
+    q = plan.ring("q").tile("q")
+    assert [s.value for s in q.shape] == [64, 64] and [c.begin for c in plan.ring("q").columns("q")] == [0, 64, 128]
     assert next(p.value for p in plan.parameters if p.name == "DO_STAGES") == 2
+    assert not plan.reasons
+    holds = plan.role("mma").holds
+    assert holds and holds.accumulator == 64 * (192 + 128 + 64 + 32) // Sm90.warpgroup_threads
+
+
+@pytest.mark.parametrize(("head_dim", "tiles"), [(136, {"dq": 64, "dq_tail": 32}), (256, {"dq": 128})])
+def test_parts_of_dq_are_powers_of_two_and_all_columns(head_dim: int, tiles: dict[str, int]) -> None:
+    plan = plan_of({"problem.head_dim": head_dim, "problem.head_dim_v": 72, "tile.n": 128})
+    facts = cast(BackwardFacts, plan.facts)
+    assert facts.dq_tiles == tiles
+    assert facts.replicas * sum(tiles.values()) == facts.columns
+    ends = [begin + facts.replicas * wide for _, begin, wide in facts.dq_places]
+    assert [begin for _, begin, _ in facts.dq_places] == [0, *ends[:-1]]
+
+
+def test_a_narrow_v_of_consumers_that_share_out_columns() -> None:
+    plan = plan_of({"problem.head_dim": 192, "problem.head_dim_v": 128, "tile.n": 64})
+    facts = cast(BackwardFacts, plan.facts)
+    assert facts.grad == (64, 64) and facts.dks == ("dk_0", "dk_1") and facts.grads == 2
     assert not plan.reasons
 
 
 @pytest.mark.parametrize(
     ("values", "rule", "words"),
     [
-        ({"tile.n": 128}, "wgmma-m", "128 keys of scores for each consumer"),
+        ({"tile.n": 192}, "wgmma-m", "192 keys for 2 consumers"),
+        ({"tile.n": 128}, "accumulator", "mma holds 304 accumulator registers"),
         ({"tile.m": 128}, "queries", "128 queries of a step; dQ of a consumer has 64 rows"),
         ({"rings.do.stages": 2}, "smem", "263"),
     ],
@@ -74,6 +100,10 @@ def test_what_does_not_fit_says_why(values: dict[str, Any], rule: str, words: st
         ({"problem.head_dim": 192, "problem.head_dim_v": 256}, "half of each, 64 at least"),
         ({"problem.head_dim": 256, "tasks.mma.meet": "named"}, "they meet on an mbarrier"),
         ({"problem.head_dim": 256, "tasks.mma.keep": "v"}, "none is its own, to be kept"),
+        ({**NARROW_V, "tasks.mma.keep": "k"}, "fill the registers of a consumer: no rows of K or V are kept"),
+        ({**NARROW_V, "tasks.mma.ahead": True}, "fill the registers of a consumer: no scores run ahead"),
+        ({**NARROW_V, "tasks.mma.meet": "named"}, "fill the registers of a consumer: they meet on an mbarrier"),
+        ({**NARROW_V, "rings.dq.adds": "ordered"}, "above a head_dim of 128 no turn is handed on"),
         ({"problem.head_dim": 96, "arch": "sm100"}, "on sm100 it is 64 or 128"),
     ],
 )
@@ -126,6 +156,10 @@ def _spec(path: Path) -> Any:
         ),
         (BWD, "problem: {head_dim: 200, head_dim_v: 136}\nmask: {kind: causal}", (1, 2, 1, 100, 130)),
         (BWD, "problem: {head_dim: 192, head_dim_v: 72, gradients: kv}", (1, 1, 1, 70, 66)),
+        (BWD, "problem: {head_dim: 192, head_dim_v: 128, gradients: kv}\ntile: {n: 64}", (1, 1, 1, 70, 66)),
+        (BWD, "problem: {head_dim: 192, head_dim_v: 128}\ntile: {n: 64}\nmask: {kind: causal}", (1, 2, 1, 100, 130)),
+        (BWD, "problem: {head_dim: 136, head_dim_v: 64}\nmask: {kind: causal}", (1, 2, 1, 130, 150)),
+        (BWD, "problem: {head_dim: 192, head_dim_v: 128, lengths: keys}\nsoftmax: {softcap: true}", (2, 2, 1, 66, 200)),
         (BWD, "problem: {head_dim: 144, head_dim_v: 80, lengths: packed}\nmask: {kind: window}", (3, 2, 1, 90, 70)),
         (BWD, "problem: {head_dim: 256, lengths: keys}\nsoftmax: {softcap: true}", (2, 1, 1, 66, 130)),
         (DQ, "problem: {head_dim: 192, head_dim_v: 128}\ntile: {n: 64}", (1, 2, 1, 70, 90)),

@@ -64,10 +64,10 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.own)
-    yield matrix("k", "k", facts, facts.keys)
-    yield matrix("v", "v", facts, facts.keys, facts.columns_v)
-    yield matrix("do", "dout", facts, facts.own, facts.columns_v)
+    yield matrix("q", "q", facts, facts.own, facts.slices[0])
+    yield matrix("k", "k", facts, facts.keys, facts.slices[0])
+    yield matrix("v", "v", facts, facts.keys, facts.slices_v[0])
+    yield matrix("do", "dout", facts, facts.own, facts.slices_v[0])
     if facts.by_sequence:  # for the products that add up over it: of two CTAs the columns that each multiplies by
         half = facts.head_dim // facts.ctas
         apart = "_columns" if facts.scaled else ""
@@ -89,8 +89,8 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
     elif facts.dbias == "added":
         yield descriptor("dbias_desc", "fp32", (1, 1, *facts.scores[::-1]), "bias_sums", view="t[..., :n_k]")
     if facts.dq:
-        rows, columns = facts.part
-        yield _box("dq", "fp32", (rows // facts.ctas, columns), "total", facts.packed)
+        for name, columns in facts.dq_tiles.items():
+            yield _box(name, "fp32", (facts.part[0] // facts.ctas, columns), "total", facts.packed)
     yield from _gradients(facts)
     yield from (address(f"{name}_ptr", "i32", name) for name in facts.lists("q"))
     yield from forward.addresses(facts)

@@ -9,13 +9,20 @@ from tlxgen.arch import DTYPES, DType
 from tlxgen.families.attention.common import columns_of
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import HostArgument, Order
+from tlxgen.plan.pieces import shares
 
 from .mx import LIFT
 from .steps import Round
 
 ROWS = 64
+SLICE = 64  # columns of a buffer of a tile, where there are several: two-byte rows that TMA and wgmma swizzle
 ADDED = 24  # bytes a clock that an SM adds to sums in L2 while all do: estimated, dQ's parts alone take 13
 SWEPT = 16  # bytes a clock and SM of kernels that write zeros and read sums: estimated
+
+
+def sliced(head_dim: int) -> tuple[int, ...]:
+    """Columns of the buffers of a tile that has as many columns as a head."""
+    return (SLICE,) * -(-head_dim // SLICE)
 
 
 def pieces(name: str, count: int) -> tuple[str, ...]:
@@ -65,14 +72,29 @@ class GradientFacts(Weights):
         return ROWS
 
     @property
+    def slices(self) -> tuple[int, ...]:
+        """Columns of the buffers of a tile of Q or K."""
+        return (columns_of(self.head_dim),)
+
+    @property
     def columns(self) -> int:
         """Of a tile of Q or K."""
+        return sum(self.slices)
+
+    @property
+    def row_block(self) -> int:
+        """Columns of a block of rows of dQ or dK in registers: a power of two, where a tile may have fewer."""
         return columns_of(self.head_dim)
+
+    @property
+    def slices_v(self) -> tuple[int, ...]:
+        """The same of V or dO."""
+        return (columns_of(self.head_dim_v),)
 
     @property
     def columns_v(self) -> int:
         """Of a tile of V or dO."""
-        return columns_of(self.head_dim_v)
+        return sum(self.slices_v)
 
     @property
     def pair(self) -> bool:
@@ -121,6 +143,7 @@ class BackwardFacts(GradientFacts):
     dq_slots: int = 0  # buffers a consumer for its parts of dQ
     grads: int = 0  # that the tiles of dK and dV leave through at the end
     by_columns: bool = False  # consumers share out columns of dK, dV and dQ, not keys
+    sliced: bool = False  # tiles of Q and K have as many columns as a head, in several buffers
     meet: str = "none"
     ahead: bool = False
     keep: str = "none"
@@ -138,6 +161,49 @@ class BackwardFacts(GradientFacts):
         return self.pair or self.scaled
 
     @property
+    def slices(self) -> tuple[int, ...]:
+        return sliced(self.head_dim) if self.sliced else super().slices
+
+    @property
+    def slices_v(self) -> tuple[int, ...]:
+        return sliced(self.head_dim_v) if self.sliced else super().slices_v
+
+    def rows_of(self, tile: str) -> tuple[str, ...]:
+        """What a consumer's rows of K or V are called, buffer by buffer."""
+        return pieces(f"{tile}_rows", len(self.slices if tile == "k" else self.slices_v))
+
+    def views(self, tile: str, part: int, whole: str = "") -> tuple[str, ...]:
+        """What some queries of Q or dO, the `part`-th, are called, buffer by buffer: `whole` where that is the tile."""
+        if self.parts == 1 and not self.sliced:
+            return (whole,)
+        name = f"{tile}_{part}" if self.parts > 1 else tile
+        return pieces(name, len(self.slices if tile == "q" else self.slices_v))
+
+    @property
+    def dq_tiles(self) -> dict[str, int]:
+        """Columns of a consumer's parts of dQ, by tiles through which they leave; all consumers' parts of one lie side
+        by side.
+        """
+        if not self.dq:
+            return {}
+        if not self.sliced:
+            return {"dq": self.part[1]}
+        unit = self.columns // self.replicas & -(self.columns // self.replicas)
+        widths = [unit * share for share in shares(self.columns // self.replicas)]
+        return dict(zip(("dq", "dq_tail"), widths, strict=False))  # one of 256 columns
+
+    @property
+    def dq_places(self) -> tuple[tuple[str, int, int], ...]:
+        """Of each of them its tile, where those of all consumers begin, and its columns."""
+        widths = [*self.dq_tiles.items()]
+        return tuple((name, self.replicas * sum(w for _, w in widths[:i]), w) for i, (name, w) in enumerate(widths))
+
+    @property
+    def k_columns(self) -> tuple[str, ...]:
+        """What the columns of K of a consumer's parts of dQ are called."""
+        return pieces("k_columns", len(self.dqs))
+
+    @property
     def rows(self) -> int:
         return max(ROWS, self.queries) if self.packed and self.softmax else ROWS  # whose numbers begin with a tile
 
@@ -152,13 +218,19 @@ class BackwardFacts(GradientFacts):
 
     @property
     def dks(self) -> tuple[str, ...]:
-        """By columns: a consumer's accumulators of dK."""
-        return pieces("dk", self.columns // self.columns_v)
+        """A consumer's accumulators of dK."""
+        return pieces("dk", self.columns // self.columns_v if self.by_columns else len(self.slices))
+
+    @property
+    def dvs(self) -> tuple[str, ...]:
+        """A consumer's accumulators of dV."""
+        return pieces("dv", 1 if self.by_columns else len(self.slices_v))
 
     @property
     def dqs(self) -> tuple[str, ...]:
-        """By columns: a consumer's parts of dQ."""
-        return pieces("dq", self.columns // self.replicas // self.part[1]) if self.dq else ()
+        """A consumer's parts of dQ."""
+        by_columns = self.columns // self.replicas // self.part[1] if self.by_columns else 0
+        return pieces("dq", by_columns or len(self.dq_tiles)) if self.dq else ()
 
     @property
     def dq_reuse(self) -> bool:

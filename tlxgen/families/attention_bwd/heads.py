@@ -36,16 +36,16 @@ class Scheduled(Protocol):
     @property
     def ordered(self) -> bool: ...
     @property
-    def by_columns(self) -> bool: ...
+    def wide(self) -> bool: ...
 
 
 def faults_of(spec: Scheduled) -> list[Fault]:
     """Where heads apart are not to be had."""
     held = "on sm100 the sums of dK and dV are in tensor memory until all heads have been walked"
     order = "CTAs of their own add dK and dV as they come, only adds to dQ have an order: rings.dq.adds must be any"
-    wide = "above a head_dim of 128 consumers share out columns of dK and dV, which leave in pieces"
+    pieces = "above a head_dim of 128 dK and dV leave in pieces"
     return kit.faults.where(
         ("schedule.heads", spec.apart and spec.arch != "sm90", held),
         ("schedule.heads", spec.apart and spec.ordered, order),
-        ("schedule.heads", spec.apart and spec.by_columns, wide),
+        ("schedule.heads", spec.apart and spec.wide, pieces),
     )

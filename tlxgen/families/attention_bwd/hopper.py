@@ -16,7 +16,7 @@ from tlxgen.plan import Drain, Fill, Holds, Meeting, Reason, Ring, Role, Rule, S
 from tlxgen.plan.rule import at_least
 
 from . import steps
-from .facts import BackwardFacts
+from .facts import SLICE, BackwardFacts
 from .spec import KeysSpec
 
 BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and columns of a part of dQ
@@ -27,6 +27,8 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
     d, dq = spec.columns, "dq" in spec.gradients
     if spec.by_columns:
         return _by_columns(spec, dq)
+    if spec.sliced:
+        return _sliced(spec, dq)
     tile = BLOCK * d * _leaving(spec).bytes  # of dK or dV on its way out
     room = spec.dq_stages * BLOCK**2 * DTYPES["fp32"].bytes if dq else 2 * BLOCK * d * DTYPES[spec.problem.dtype].bytes
     return {
@@ -47,6 +49,23 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
 def _leaving(spec: KeysSpec) -> DType:
     """The type of dK and dV on their way out: what is added up is so in fp32."""
     return DTYPES["fp32" if spec.apart else spec.problem.dtype]
+
+
+def _sliced(spec: KeysSpec, dq: bool) -> dict[str, Any]:
+    """The same where a head is wide and each consumer has its own keys: dK and dV fill its registers."""
+    return {
+        "part": (BLOCK, BLOCK),
+        "grad": (BLOCK, SLICE),
+        "scores": (BLOCK, BLOCK),
+        "block": BLOCK,
+        "replicas": spec.tasks.mma.replicate,
+        "sliced": True,
+        "dq_slots": spec.dq_stages,
+        "grads": spec.dq_stages * DTYPES["fp32"].bytes // _leaving(spec).bytes,
+        "meet": spec.tasks.mma.meet if dq else "none",
+        "ahead": spec.ahead,
+        "keep": "none",
+    }
 
 
 def _by_columns(spec: KeysSpec, dq: bool) -> dict[str, Any]:
@@ -72,7 +91,7 @@ def arguments(spec: KeysSpec, facts: BackwardFacts) -> dict[str, Any]:
     """What the plan says of wgmma: meetings, the widest instruction, and what must be in the SASS."""
     return {
         "meetings": (Meeting("ds_meeting", "mma", facts.replicas),) if facts.meet == "named" else (),
-        "instruction_registers": Sm90.wgmma_registers(facts.piece if facts.by_columns else facts.columns),
+        "instruction_registers": Sm90.wgmma_registers(facts.piece if facts.by_columns else facts.slices[0]),
         "expected_opcodes": ("HGMMA", "UTMALDG", *_stores(facts)),
     }
 
@@ -109,13 +128,15 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.columns))
     columns_v = Size.literal(facts.columns_v)
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
-    whole = {name: Tile(name, (keys, width), facts.dtype) for name, width in (("k", columns), ("v", columns_v))}
-    q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype),)
-    do: tuple[Tile, ...] = (Tile("do", (queries, columns_v), facts.dtype),)
+    slices, slices_v = len(facts.slices), len(facts.slices_v)
+    k = Tile("k", (keys, columns), facts.dtype, slices, axis=1)
+    v = Tile("v", (keys, columns_v), facts.dtype, slices_v, axis=1)
+    q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype, slices, axis=1),)
+    do: tuple[Tile, ...] = (Tile("do", (queries, columns_v), facts.dtype, slices_v, axis=1),)
     if facts.softmax:
         # One row, not one dimension: stock Triton's TMA copies have tiles of two.
         q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
-    ds: tuple[Tile, ...] = (Tile("ds", (keys, queries), facts.dtype, facts.parts, axis=1, of="q"),)
+    ds: tuple[Tile, ...] = (Tile("ds", (keys, queries), facts.dtype, facts.queries // BLOCK, axis=1, of="q"),)
     if facts.dbias == "stored":  # a row is a query, as in the gradient that TMA stores
         ds = (Tile("ds", (queries, keys), facts.dtype, of="q"),)
     if facts.by_columns:  # a row is a query, of which a consumer has some
@@ -123,8 +144,8 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     grad = Tile("grad", (block, Size.literal(facts.grad[1])), _leaving(spec), of="dk")
     out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
     made = [
-        Ring("k", (whole["k"],), one, loads, (), item=True),
-        Ring("v", (whole["v"],), one, loads, (), item=True),
+        Ring("k", (k,), one, loads, (), item=True),
+        Ring("v", (v,), one, loads, (), item=True),
         Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
         Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
     ]
@@ -134,9 +155,11 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     met = Ring("ds", ds, Size.literal(Meeting.SLOTS), parts, (), empty)
     if not facts.dq:
         return (*made, met, out) if facts.by_columns else (*made, out)
-    part = Tile("dq", (block, block), fp32)
-    dq = Ring("dq", (part,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
-    return (*made, met, dq, replace(out, alias="dq", reshaped=True))
+    first, *others = (Tile(name, (block, Size.literal(width)), fp32) for name, width in facts.dq_tiles.items())
+    dq = Ring("dq", (first,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
+    after = [Ring(t.name, (t,), dq.slots * (first.bytes.value // t.bytes.value), stores, ()) for t in others]
+    after = [replace(ring, banks=facts.replicas, alias="dq", reshaped=True) for ring in (*after, out)]
+    return (*made, met, dq, *after)
 
 
 def rules(spec: KeysSpec, facts: BackwardFacts) -> Iterator[Rule]:
@@ -154,8 +177,10 @@ def _accumulators(facts: BackwardFacts) -> int:
         tile = facts.scores[0] * facts.scores[1] // threads
         part = facts.part[0] * facts.part[1] // threads if facts.dq else 0
         return (len(facts.dks) + 1) * facts.keys * facts.piece // threads + tile + max(2 * tile, part)
-    sums = 2 * BLOCK * facts.columns // threads
-    tile = BLOCK * BLOCK // threads
+    sums = BLOCK * (facts.columns + facts.columns_v) // threads
+    tile = facts.scores[0] * facts.scores[1] // threads
+    if facts.sliced:  # scores, or P and dP, or dS and a part of dQ
+        return sums + tile + tile // 2
     kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.columns // 2 // threads
     return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1) + kept
 
@@ -174,7 +199,10 @@ def reasons(facts: BackwardFacts) -> list[Reason]:
         text = f"{facts.keys} keys for {facts.replicas} consumers; a warpgroup's wgmma has {BLOCK} rows"
         found.append(Reason("wgmma-m", text))
     parts = facts.queries * facts.columns // BLOCK**2
-    if facts.queries % BLOCK:
+    if facts.sliced:
+        if facts.queries != BLOCK:
+            found.append(Reason("queries", f"{facts.queries} queries of a step; dQ of a consumer has {BLOCK} rows"))
+    elif facts.queries % BLOCK:
         found.append(Reason("queries", f"{facts.queries} queries of a step, not a multiple of {BLOCK}"))
     elif facts.dq and parts != facts.replicas:
         text = (

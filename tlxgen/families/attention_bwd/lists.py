@@ -46,7 +46,7 @@ class Listed(Protocol):
     @property
     def apart(self) -> bool: ...
     @property
-    def by_columns(self) -> bool: ...
+    def wide(self) -> bool: ...
     @property
     def modified(self) -> bool: ...
     @property
@@ -73,7 +73,7 @@ def faults_of(spec: Listed) -> list[Fault]:
             ),
             ("mask.blocks", "dq" not in spec.gradients, "attention_bwd_dq, which would make dQ, walks no lists: qkv"),
             ("mask.blocks", spec.ordered, order),
-            ("mask.blocks", spec.by_columns, "above a head_dim of 128 no register is left to walk lists with"),
+            ("mask.blocks", spec.wide, "above a head_dim of 128 no register is left to walk lists with"),
             ("mask.blocks", spec.apart, "one CTA walks the lists of all heads of Q: schedule.heads must be together"),
             ("mask.blocks", spec.modified, "places of scores and a walk over lists need the same registers"),
             ("mask.blocks.m", blocks.m % spec.queries, f"{blocks.m}: a step has {spec.queries} queries"),

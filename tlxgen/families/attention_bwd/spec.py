@@ -16,7 +16,7 @@ from tlxgen.families.attention_fwd.keys import EXPRESSION, Expression
 from tlxgen.families.kit import meanings
 from tlxgen.spec import CommonSpec, Fault, SpecModel, choices, filled
 
-from . import bias, cluster, heads, lists, mx
+from . import bias, cluster, heads, lists, mx, widths
 from .cluster import Cluster
 from .heads import Schedule
 from .lists import Blocks
@@ -41,7 +41,8 @@ class Operands(SpecModel):
         le=256,
         multiple_of=8,
         description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns, so that 96 "
-        "takes as long as 128. Above 128 consumers share out columns, not keys. sm100: 64 or 128.",
+        "takes as long as 128. Above 128 consumers share out columns, not keys; but where D is 192 at most and V has "
+        "128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. sm100: 64 or 128.",
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
@@ -239,8 +240,8 @@ class BackwardSpec(CommonSpec):
         return columns_of(self.problem.head_dim)
 
     @property
-    def by_columns(self) -> bool:
-        """Whether consumers share out columns of dK and dV: registers do not hold two sums of all columns."""
+    def wide(self) -> bool:
+        """Whether registers of a consumer do not hold dK and dV of its keys beside its scores of many queries."""
         return self.columns > 128
 
     @property
@@ -325,7 +326,7 @@ class KeysSpec(BackwardSpec):
             given = problem if isinstance(problem, Mapping) else {}
             d, dv = given.get("head_dim"), given.get("head_dim_v")
             narrow = isinstance(dv, int) and dv <= 128
-            wide = isinstance(d, int) and d > 128
+            wide = isinstance(d, int) and d > (192 if narrow else 128)
             return filled(data, SM90_NARROW_V if narrow else SM90_WIDE) if wide else data
         small = isinstance(problem, Mapping) and problem.get("head_dim") == 64
         cluster = data.get("cluster")
@@ -337,6 +338,16 @@ class KeysSpec(BackwardSpec):
     @property
     def gradients(self) -> tuple[str, ...]:
         return ("dq", "dk", "dv")
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether consumers have the same keys, and share out columns of dK and dV."""
+        return self.wide and self.tile.n == 64
+
+    @property
+    def sliced(self) -> bool:
+        """Whether each has its own keys, all the same: few scores at a time, and no columns past a head's."""
+        return self.wide and not self.by_columns
 
     @property
     def ctas(self) -> int:
@@ -367,7 +378,8 @@ class KeysSpec(BackwardSpec):
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        return self.columns >= 128 and mma.meet == "mbarrier" if mma.ahead is None else mma.ahead
+        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.sliced
+        return fits if mma.ahead is None else mma.ahead
 
     @property
     def kept_rows(self) -> str:
@@ -409,7 +421,7 @@ class KeysSpec(BackwardSpec):
         return kit.faults.where(
             ("rings.dq.adds", self.ordered and not softmax, history),
             ("rings.dq.adds", self.ordered and "dq" not in self.gradients, "without dQ, nothing is added up"),
-            ("rings.dq.adds", self.ordered and self.by_columns, "above a head_dim of 128 no turn is handed on"),
+            ("rings.dq.adds", self.ordered and self.wide, "above a head_dim of 128 no turn is handed on"),
         )
 
 
@@ -552,24 +564,9 @@ def _hopper(spec: KeysSpec) -> list[Fault]:
         faults.append((("tasks", "mma", "ahead"), text))
     if "dq" not in spec.gradients and spec.dq_stages != 1:
         faults.append((("rings", "dq", "stages"), "without dQ, rings.dq.stages must be 1"))
-    return [*faults, *_widths(spec)]
-
-
-def _widths(spec: KeysSpec) -> list[Fault]:
-    """What wide heads ask for: the tiles that consumers share out by columns."""
-    mma, d, dv = spec.tasks.mma, spec.problem.head_dim, spec.head_dim_v
-    given = isinstance(spec.problem, Sequences) and spec.problem.head_dim_v is not None
-    alike = f"tiles of V have {columns_of(dv)} columns, those of Q {spec.columns}"
-    if not spec.by_columns:
-        text = f"{alike}: up to a head_dim of 128 they are as wide"
-        return kit.faults.where(("problem.head_dim_v", given and columns_of(dv) != spec.columns, text))
-    shared = f"a consumer reads P and dS of all queries out of SMEM, for its columns of {d}"
-    return kit.faults.where(
-        ("problem.head_dim", not isinstance(spec.problem, Sequences), f"{d}: above 128 the gradients are a softmax's"),
-        ("problem.head_dim_v", given and not 64 < dv <= d, f"{alike}: a consumer has half of each, 64 at least"),
-        ("tasks.mma.meet", mma.meet == "named", f"{shared}: they meet on an mbarrier"),
-        ("tasks.mma.keep", mma.keep not in (None, "none"), f"{shared}: none is its own, to be kept"),
-    )
+    softmax = spec.problem if isinstance(spec.problem, Sequences) else None
+    given = softmax is not None and softmax.head_dim_v is not None
+    return [*faults, *widths.faults_of(spec, mma, spec.problem.head_dim, softmax=softmax is not None, given=given)]
 
 
 def _blackwell(spec: KeysSpec) -> list[Fault]:

@@ -6,7 +6,7 @@ A product is waited for while others are under way, which `Products` counts here
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from tlxgen.arch import DType
@@ -43,26 +43,33 @@ class Facts(Protocol):
     def bias(self) -> DType | None: ...
     @property
     def dbias(self) -> str: ...
-
-
-class ColumnsFacts(Facts, Protocol):
-    """What the same depends on where consumers share out columns."""
-
+    @property
+    def sliced(self) -> bool: ...
+    @property
+    def slices(self) -> tuple[int, ...]: ...
+    @property
+    def slices_v(self) -> tuple[int, ...]: ...
     @property
     def dks(self) -> tuple[str, ...]: ...
     @property
+    def dvs(self) -> tuple[str, ...]: ...
+    @property
     def dqs(self) -> tuple[str, ...]: ...
+    @property
+    def dq_tiles(self) -> dict[str, int]: ...
 
 
 def load(facts: Facts) -> tuple[Step, ...]:
     """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
-    once = ("expect k", "load k", "expect v", "load v")
+    k, v = ("load k",) * len(facts.slices), ("load v",) * len(facts.slices_v)
+    once = ("expect k", *k, "expect v", *v)
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
-    q: tuple[str, ...] = ("acquire q", "expect q", "load q", lse)
+    q: tuple[str, ...] = ("acquire q", "expect q", *("load q",) * len(facts.slices), lse)
+    do = ("acquire do", "expect do", *("load do",) * len(facts.slices_v), delta)
     if facts.bias:
         q = (*q, "acquire bias", "expect bias", "load bias")
     last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
-    return steps(*once, *q, "acquire do", "expect do", "load do", delta, *last)
+    return steps(*once, *q, *do, *last)
 
 
 class RoundFacts(Protocol):
@@ -223,9 +230,15 @@ class Consumer:
     def do(self, *texts: str) -> None:
         self.found += steps(*texts)
 
-    def issue(self, name: str) -> None:
-        self.flight.issue(name)
-        self.do(f"multiply {name}")
+    def issue(self, name: str, slices: Sequence[int] = (1,)) -> None:
+        """A product, of operands in so many buffers."""
+        for _ in slices:
+            self.flight.issue(name)
+            self.do(f"multiply {name}")
+
+    def issue_each(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.issue(name)
 
     def wait_for(self, name: str) -> None:
         self.do(f"wgmma_wait {name} {self.flight.after(name)}")
@@ -238,7 +251,8 @@ class Consumer:
         else:
             self.next_scores()
         self.do("wait do")
-        self.issue("dp")
+        if not self.facts.sliced:
+            self.issue("dp", self.facts.slices_v)
         for part in range(self.facts.parts):
             self.gradients(part)
         if self.facts.meet == "named":
@@ -252,25 +266,27 @@ class Consumer:
         self.do("wait q")
         if self.facts.bias:
             self.do("wait bias", ": scores begin with it", "fence", "release bias")
-        self.issue("scores")
+        self.issue("scores", self.facts.slices)
 
     def gradients(self, part: int) -> None:
         last = part == self.facts.parts - 1
         if not last:
-            self.issue("next_scores")
+            self.issue("next_scores", self.facts.slices)
         if part or not self.facts.ahead:
             self.wait_for("next_scores" if part else "scores")
         softmax = self.facts.row == "online_softmax"
         self.do(": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)")
+        if self.facts.sliced:
+            self.issue("dp", self.facts.slices_v)
         self.wait_for("dp")
         self.do(": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T")
         if self.facts.dbias == "added":
             self.do("store_wait", "fence", "store dbias")
-        self.issue("dv")
+        self.issue_each(self.facts.dvs)
         if not self.facts.dq:
-            self.issue("dk")
+            self.issue_each(self.facts.dks)
         if not last:
-            self.issue("dp")
+            self.issue("dp", self.facts.slices_v)
 
     def meet_then_add(self) -> None:
         self.do("fence", "meet ds_meeting")
@@ -302,45 +318,50 @@ class Consumer:
         else:
             self.take_dk()
         if facts.dq:
-            self.wait_for("dq")
+            self.wait_for(facts.dqs[0])
             if later:
                 self.room_for_dq()
             self.add_dq()
+        for name, tile in zip(facts.dqs[1:], [*facts.dq_tiles][1:], strict=True):
+            self.issue(name)
+            self.room_for_dq()
+            self.wait_for(name)
+            self.add_dq(tile)
 
     def issue_dq(self) -> None:
-        self.issue("dq")
+        self.issue(self.facts.dqs[0])
         self.do("await adds" if self.facts.ordered else "")
 
     def issue_dk(self) -> None:
         for _ in range(self.facts.parts):
-            self.issue("dk")
+            self.issue_each(self.facts.dks)
 
     def take_dv(self) -> None:
-        self.wait_for("dv")
+        for name in self.facts.dvs:
+            self.wait_for(name)
         self.do("" if self.facts.dq else "fence", "release do")
 
     def take_dk(self) -> None:
-        self.wait_for("dk")
+        for name in self.facts.dks:
+            self.wait_for(name)
         self.do("release q")
 
     def room_for_dq(self) -> None:
         self.do("signal adds" if self.facts.ordered else f"store_wait {self.facts.dq_slots - 1}")
 
-    def add_dq(self) -> None:
-        self.do("fence", "store dq")
+    def add_dq(self, tile: str = "dq") -> None:
+        self.do("fence", f"store {tile}")
 
     def finish(self) -> None:
-        between = "store_wait" if self.facts.grads == 1 else ""
-        left = "signal adds" if self.facts.ordered else "store_wait" if self.facts.dq else ""
-        self.do(left, "fence", "store dv", between, "fence", "store dk", "store_wait")
+        self.do("signal adds" if self.facts.ordered else "store_wait" if self.facts.dq else "")
+        gradients, slots = ["dv"] * len(self.facts.dvs) + ["dk"] * len(self.facts.dks), self.facts.grads
+        for i, name in enumerate(gradients):
+            self.do(f"store_wait {slots - 1}" if i >= slots else "", "fence", f"store {name}")
+        self.do("store_wait")
 
 
 class ColumnsConsumer(Consumer):
     """The same where consumers share out columns: all read P and dS of all."""
-
-    def __init__(self, facts: ColumnsFacts) -> None:
-        super().__init__(facts)
-        self.columns = facts
 
     def steps(self) -> tuple[Step, ...]:
         self.do("wait k", "wait v")
@@ -359,7 +380,7 @@ class ColumnsConsumer(Consumer):
         return tuple(self.found)
 
     def add_up(self) -> None:
-        dks, dqs = self.columns.dks, self.columns.dqs
+        dks, dqs = self.facts.dks, self.facts.dqs
         if self.facts.ahead:
             self.next_scores()
         self.do("wait ds")
@@ -385,7 +406,7 @@ class ColumnsConsumer(Consumer):
 
     def finish(self) -> None:
         self.do("store_wait" if self.facts.dq else "", "fence", "store dv")
-        for i, _ in enumerate(self.columns.dks):
+        for i, _ in enumerate(self.facts.dks):
             slots = self.facts.grads
             self.do(f"store_wait {slots - 1}" if i >= slots - 1 else "", "fence", "store dk")
         self.do("store_wait")
