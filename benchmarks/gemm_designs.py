@@ -229,7 +229,7 @@ BEST = Wanted()
 
 
 def random_rows(count: int, seed: int, least_m: int, most_m: int) -> list[tuple[Shape, str]]:
-    """Shapes with so many rows, as `gemm_random` draws them; row-major A, N and K are multiples of 16, B of either layout.
+    """Shapes with so many rows, as `gemm_random` draws them, A by rows, B by both, N and K multiples of 16.
 
     One kernel then serves all shapes whose M is odd, or all of the others, so that little is compiled.
     """
