@@ -53,8 +53,8 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "pair": (20, 2, 150),
     "parts": (8000, 3000, 20000),
     "helped": (2500, 500, 6000),
-    "mark": (2000, 500, 6000),
-    "fix": (60, 15, 240),
+    "mark": (2000, 300, 6000),
+    "stripe": (900, 300, 2500),
     "beyond": (2.0, 0.2, 8.0),
 }
 ASSUMED = {

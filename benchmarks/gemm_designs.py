@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.gemm_random import PACKAGE, function
 from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, drawn, group, operands, write
-from tlxgen.families.gemm.model import Gpu, Kernel, Types
+from tlxgen.families.gemm.model import CUT, Gpu, Kernel, Types
 
 TURNS = 5
 SHOWN = 6  # designs of a shape that are printed
@@ -65,6 +65,10 @@ COMMON: dict[str, Any] = {
 FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles": 1, "rings.c.stages": 1}
 HALVES = {"epilogue.subtiles": 2, "rings.c.stages": 1}
 LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
+EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
+SINGLE = ((64, 128, 64, 6), (64, 256, 64, 4))
+TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4))
+FEW_TILES = ((32, 64, 128, 8), (32, 128, 64, 8), (64, 64, 128, 6), (128, 64, 64, 8))
 PLAIN = {
     **FEW,
     "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
@@ -158,9 +162,15 @@ DESIGNS: dict[str, Design] = {
     "tall_two": Design({}, ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 1100)),
     "tall_two_n4": Design(along("n", 4), ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 600)),
     "tall_two_last": Design(LAST, ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 600)),
-    # Parts along K, added up by the last CTA of a tile, of tiles that fit the rows.
-    "last_single": Design({**LAST, "tasks.mma.replicate": 1}, ((64, 256, 64, 4),), rows(33, 1100)),
-    "last_two": Design(LAST, ((128, 256, 64, 4),), rows(129, 2600)),
+    # Parts along K, added up by the last CTA of a tile, or by each that has one.
+    "last_single": Design({**LAST, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
+    "last_two": Design(LAST, TWO, rows(65, 2600)),
+    "last_three": Design({**LAST, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
+    "last_few": Design({**FEW, **LAST}, FEW_TILES, rows(1, 1100)),
+    "each_single": Design({**EACH, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
+    "each_two": Design(EACH, TWO, rows(65, 2600)),
+    "each_three": Design({**EACH, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
+    "each_few": Design({**FEW, **EACH}, FEW_TILES, rows(1, 1100)),
 }
 
 
@@ -435,7 +445,7 @@ def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: fl
         rows_of = []
         for name, candidate in of_name.items():
             one = group("", module.TIMES, shape, pitches, {candidate.kernel: us[name]})["kernels"][0]
-            if candidate.kernel.tail == "last":
+            if candidate.kernel.tail in CUT:
                 times = candidate.module.TIMES
                 cut = times.cut(
                     candidate.module.CONFIGS.index(candidate.config), shape, Gpu(gpu.name, gpu.sms), pitches
@@ -472,6 +482,7 @@ def main() -> None:
     parser.add_argument("--most-m", type=int, default=1 << 30)
     parser.add_argument("--random", type=int, help="so many random shapes with rows from --least-m to --most-m instead")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--given", default="", help="these instead, such as 258x448x15104:row:col,100x64x512:row:row")
     parser.add_argument("--shipped", type=int, default=3)
     parser.add_argument("--likely", type=float, default=1.25)
     parser.add_argument("--only-tma", action="store_true", help="no kernels whose threads copy operands")
@@ -483,7 +494,10 @@ def main() -> None:
     if given.only_tma:
         BEST.load_by = ("tma",)
     shapes = [*SHAPES]
-    if given.random:
+    if given.given:
+        parts = [text.split(":") for text in given.given.split(",")]
+        shapes = [(tuple(map(int, shape.split("x"))), f"{a} {b}") for shape, a, b in parts]  # type: ignore[misc]
+    elif given.random:
         shapes = random_rows(given.random, given.seed, given.least_m, given.most_m)
     elif given.behind:
         shapes = behind(given.behind, given.below, given.least_m)

@@ -112,6 +112,9 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found.append((("schedule", "fix_up"), "only tiles that are cut have parts: schedule.tail must be split"))
     if tail == "helped" and spec.schedule.fix_up != "after":
         found.append((("schedule", "fix_up"), "whom a helper helps adds up its sums: schedule.tail must be split"))
+    if spec.schedule.fix_up == "each" and mma.split == "pingpong":
+        text = "consumers of a CTA have a share of the same tiles, and wait together: cooperative"
+        found.append((("tasks", "mma", "split"), f"schedule.fix_up is each: {text}"))
     if mma.exchange:
         found += [(tuple(path.split(".")), f"tasks.mma.exchange: {why}") for path, why in _beside_an_exchange(spec)]
     if spec.schedule.prefetch:
