@@ -187,8 +187,8 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
         yield "CTAs that come later would ask for what has been read long since: schedule.kind must be persistent"
     if not spec.tasks.specialized:
         yield "consumers ask while the producer waits: tasks.specialized must be true"
-    if spec.schedule.split_k > 1 or spec.cluster.k > 1:
-        yield "tiles begin at the first slot of K only where K is whole: split_k and cluster.k must be 1"
+    if spec.schedule.split_k > 1:
+        yield "a CTA that is early has any part of K: split_k must be 1"
 
 
 def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:

@@ -82,6 +82,7 @@ class Rates(NamedTuple):
     adding_alone: float  # when none does
     added: float  # products a clock
     l2: float  # bytes a clock from L2
+    all: float  # bytes a clock that L2 delivers to all SMs
     line: float  # share of its time that a second line of a row of a box takes
     sector: float  # times that a row takes that begins amid a sector
     blend: float  # how tensor cores and L2 add up to a slot
@@ -97,7 +98,8 @@ class Rates(NamedTuple):
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
     stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
-    exchange: float  # bytes a clock that a CTA stores into another's shared memory
+    remote: float  # until the sums of other CTAs of a cluster are there, of which
+    exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
     beyond: float  # more, of a line of a row beyond the end of an operand, which TMA fills with zeros
@@ -204,7 +206,7 @@ class Clocks:
         each = [((w / 2) ** rates.blunt + rates.issue**rates.blunt) ** (1 / rates.blunt) for w in widths]
         multiply = instructions * sum(each)
         self.multiply = multiply**rates.blend
-        barriers = rates.slot + (rates.pair if cluster > 1 else 0) + (rates.narrow if kernel.consumers == 1 else 0)
+        barriers = rates.slot + rates.pair * (cluster > cluster_k) + rates.narrow * (kernel.consumers == 1)
         barriers += 0 if kernel.in_flight else rates.wait
         if types.promote:
             alone = kernel.overlap or kernel.consumers == 1
@@ -240,15 +242,15 @@ class Clocks:
 
         # Of a tile: from one to the next, and around them all.
         store = block_m * block_n * types.c / rates.store * (rates.alone if kernel.overlap or kernel.direct else 1)
-        self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store
+        # Sums of a cluster along K: each consumer sends its rows, and nothing hides that.
+        groups = 1 if kernel.overlap else kernel.consumers
+        send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
+        self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
         around = rates.start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
-        if cluster_k > 1:
-            around += rates.mark + block_m * block_n * SUM / rates.exchange
-        self.around = around
+        self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
         self.sums = block_m * block_n * SUM / rates.store
-        groups = 1 if kernel.overlap else kernel.consumers
         self.adder_rows, self.adder_columns = (block_n, block_m) if kernel.swap else (block_m // groups, block_n)
 
     def __call__(
@@ -297,6 +299,8 @@ class Clocks:
         below, beside = (tiles_m * block_m - m) / some_m, (tiles_n * block_n - n) / some_n
         zeros = self.a_beyond * min(below, block_m) + self.b_beyond * min(beside, block_n)
         loaded = self.a_slot * high + self.b_slot * wide
+        delivered = self.a_slot * high * a_cost / self.cluster_n + self.b_slot * wide * b_cost / self.cluster_m
+        delivered /= self.rates.all
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k
         down_most = self.group if self.group < tiles_m else tiles_m
@@ -318,12 +322,9 @@ class Clocks:
                 unique = read_once * at_work
             latency = self.latency + self.cold * unique / (at_work * loaded)
             asked = max(across * a_asked, down * b_asked)
-            return (
-                float(
-                    (inner + (unique / self.memory) ** self.mix + latency**self.mix + asked**self.mix) ** self.mix_root
-                )
-                + zeros
-            )
+            mix = self.mix
+            waits = (unique / self.memory) ** mix + latency**mix + asked**mix + (delivered * at_work) ** mix
+            return float((inner + waits) ** self.mix_root) + zeros
 
         return m, n, tiles_m * tiles_n, slots, slot_of
 
