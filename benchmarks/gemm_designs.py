@@ -87,6 +87,12 @@ def along(axis: str, ctas: int) -> dict[str, Any]:
     return {"cluster": {axis: ctas}}
 
 
+def deep(ctas: int) -> dict[str, Any]:
+    """A cluster along K, whose CTAs have a part of one tile each."""
+    schedule = {"pdl": True, "kind": "grid"}
+    return {"cluster": {"k": ctas}, "schedule": schedule, "epilogue.subtiles": 1, "rings.c.stages": 1}
+
+
 Where = Callable[[int, int, int, str], bool]  # by M, N, K and the layout of A
 
 
@@ -171,6 +177,12 @@ DESIGNS: dict[str, Design] = {
     "each_two": Design(EACH, TWO, rows(65, 2600)),
     "each_three": Design({**EACH, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
     "each_few": Design({**FEW, **EACH}, FEW_TILES, rows(1, 1100)),
+    # Clusters along K as they were timed first: those that ship stay for several tiles, and prefetch.
+    "depth4_one": Design(
+        {**deep(4), "tasks.mma.replicate": 1}, ((64, 64, 64, 9), (64, 128, 64, 5), (64, 128, 64, 6)), rows(1, 2000)
+    ),
+    "depth4_two": Design(deep(4), ((128, 64, 64, 6),), rows(1, 2000)),
+    "depth8_one": Design({**deep(8), "tasks.mma.replicate": 1}, ((64, 128, 64, 6),), rows(1, 2000)),
 }
 
 
@@ -270,9 +282,10 @@ def label(kernel: Kernel) -> str:
 
 def told(kernel: Kernel) -> str:
     """What sets a kernel that ships apart from the others."""
-    (m, n, _), parts = kernel.cluster, [label(kernel)]
+    parts = [label(kernel)]
     parts += [kernel.tail] * (kernel.tail != "whole") + ["swap"] * kernel.swap + ["turns"] * kernel.overlap
-    parts += [f"m{m}"] * (m > 1) + [f"n{n}"] * (n > 1) + [kernel.load_by] * (kernel.load_by != "tma")
+    parts += [f"{axis}{ctas}" for axis, ctas in zip("mnk", kernel.cluster, strict=True) if ctas > 1]
+    parts += [kernel.load_by] * (kernel.load_by != "tma")
     return " ".join(parts)
 
 
