@@ -41,7 +41,8 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "narrow": (30, 2, 120),
     "adding": (90, 20, 300),
     "adding_alone": (90, 20, 400),
-    "l2": (80, 60, 110),
+    "l2": (80, 50, 130),
+    "all": (9000, 3000, 30000),
     "line": (1.0, 0.5, 1.2),
     "sector": (1.3, 1.0, 1.5),
     "blend": (5, 2, 12),
@@ -53,9 +54,11 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "pair": (20, 2, 150),
     "parts": (8000, 3000, 20000),
     "helped": (2500, 500, 6000),
-    "mark": (2000, 500, 6000),
-    "fix": (60, 15, 240),
+    "mark": (2000, 300, 6000),
+    "stripe": (900, 300, 2500),
     "beyond": (2.0, 0.2, 8.0),
+    "remote": (1000, 100, 6000),
+    "exchange": (16, 2, 64),
 }
 ASSUMED = {
     "ghz": 1.98,  # clock_rate of an H200
@@ -66,7 +69,6 @@ ASSUMED = {
     "few": 17000,
     "wait": 60,
     "second": 3.0,
-    "exchange": 4,
     "pointers": 4.5,
     "copied": 24,
     "hot": 2.2,  # by three shapes of gemm_random.py, whose A is column-major and has 8 rows; files to fit to have few

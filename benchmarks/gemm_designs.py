@@ -2,6 +2,7 @@
 
     python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
         [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--designs REGEX]
+        [--random 30 --seed 101 --least-m 97 --most-m 1100]
 
 Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
 kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
@@ -30,8 +31,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.gemm_random import PACKAGE, function
-from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, group, operands, write
-from tlxgen.families.gemm.model import Gpu, Kernel, Types
+from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, drawn, group, operands, write
+from tlxgen.families.gemm.model import CUT, Gpu, Kernel, Types
 
 TURNS = 5
 SHOWN = 6  # designs of a shape that are printed
@@ -64,16 +65,32 @@ COMMON: dict[str, Any] = {
 FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles": 1, "rings.c.stages": 1}
 HALVES = {"epilogue.subtiles": 2, "rings.c.stages": 1}
 LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
+EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
+SINGLE = ((64, 128, 64, 6), (64, 256, 64, 4))
+TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4))
+FEW_TILES = ((32, 64, 128, 8), (32, 128, 64, 8), (64, 64, 128, 6), (128, 64, 64, 8))
 PLAIN = {
     **FEW,
     "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
     "schedule": {"pdl": True, "kind": "grid"},
 }
 TURNS_OF_TWO = {"tasks.mma.split": "pingpong"}
+THREE = {"tasks.mma.replicate": 3}
 
 
 def cluster(axis: str, ctas: int) -> dict[str, Any]:
     return {"cluster": {axis: ctas}, "rings.ab.empty": "leader"}
+
+
+def along(axis: str, ctas: int) -> dict[str, Any]:
+    """A cluster whose consumers release a slot with one arrival a thread."""
+    return {"cluster": {axis: ctas}}
+
+
+def deep(ctas: int) -> dict[str, Any]:
+    """A cluster along K, whose CTAs have a part of one tile each."""
+    schedule = {"pdl": True, "kind": "grid"}
+    return {"cluster": {"k": ctas}, "schedule": schedule, "epilogue.subtiles": 1, "rings.c.stages": 1}
 
 
 Where = Callable[[int, int, int, str], bool]  # by M, N, K and the layout of A
@@ -143,6 +160,29 @@ DESIGNS: dict[str, Design] = {
     ),
     "few_m4": Design({**FEW, **cluster("m", 4)}, ((64, 64, 128, 6), (64, 128, 64, 8)), rows(129, 700)),
     "single_n2": Design({**cluster("n", 2), "tasks.mma.replicate": 1}, ((64, 128, 64, 7),), rows(33, 400)),
+    # Tall tiles, one or two of which cover the rows; CTAs beside each other share these.
+    "tall_three": Design(THREE, ((192, 64, 64, 6), (192, 96, 64, 5)), rows(97, 1100)),
+    "tall_three_n2": Design({**THREE, **along("n", 2)}, ((192, 64, 64, 6), (192, 96, 64, 5)), rows(129, 600)),
+    "tall_three_n4": Design({**THREE, **along("n", 4)}, ((192, 64, 64, 6), (192, 96, 64, 5)), rows(129, 600)),
+    "tall_three_last": Design({**THREE, **LAST}, ((192, 64, 64, 6),), rows(129, 600)),
+    "tall_two": Design({}, ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 1100)),
+    "tall_two_n4": Design(along("n", 4), ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 600)),
+    "tall_two_last": Design(LAST, ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 600)),
+    # Parts along K, added up by the last CTA of a tile, or by each that has one.
+    "last_single": Design({**LAST, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
+    "last_two": Design(LAST, TWO, rows(65, 2600)),
+    "last_three": Design({**LAST, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
+    "last_few": Design({**FEW, **LAST}, FEW_TILES, rows(1, 1100)),
+    "each_single": Design({**EACH, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
+    "each_two": Design(EACH, TWO, rows(65, 2600)),
+    "each_three": Design({**EACH, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
+    "each_few": Design({**FEW, **EACH}, FEW_TILES, rows(1, 1100)),
+    # Clusters along K as they were timed first: those that ship stay for several tiles, and prefetch.
+    "depth4_one": Design(
+        {**deep(4), "tasks.mma.replicate": 1}, ((64, 64, 64, 9), (64, 128, 64, 5), (64, 128, 64, 6)), rows(1, 2000)
+    ),
+    "depth4_two": Design(deep(4), ((128, 64, 64, 6),), rows(1, 2000)),
+    "depth8_one": Design({**deep(8), "tasks.mma.replicate": 1}, ((64, 128, 64, 6),), rows(1, 2000)),
 }
 
 
@@ -204,9 +244,19 @@ class Wanted:
     shipped: int = 3
     likely: float = 1.25
     designs: str = ""
+    load_by: Sequence[str] = ("tma", "pointers", "pointers_a", "pointers_b")
 
 
 BEST = Wanted()
+
+
+def random_rows(count: int, seed: int, least_m: int, most_m: int) -> list[tuple[Shape, str]]:
+    """Shapes with so many rows, as `gemm_random` draws them, A by rows, B by both, N and K multiples of 16.
+
+    One kernel then serves all shapes whose M is odd, or all of the others, so that little is compiled.
+    """
+    some = [x for x in drawn(40 * count, seed) if least_m <= x[0] <= most_m and x[1] % 16 == x[2] % 16 == 0]
+    return [(shape, f"row {('row', 'col')[i % 2]}") for i, shape in enumerate(some[:count])]
 
 
 def behind(record: Path, below: float, least_m: int) -> list[tuple[Shape, str]]:
@@ -228,6 +278,15 @@ class Found(NamedTuple):
 def label(kernel: Kernel) -> str:
     m, n = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
     return f"{m}x{n}x{kernel.tile[2]}s{kernel.stages}"
+
+
+def told(kernel: Kernel) -> str:
+    """What sets a kernel that ships apart from the others."""
+    parts = [label(kernel)]
+    parts += [kernel.tail] * (kernel.tail != "whole") + ["swap"] * kernel.swap + ["turns"] * kernel.overlap
+    parts += [f"{axis}{ctas}" for axis, ctas in zip("mnk", kernel.cluster, strict=True) if ctas > 1]
+    parts += [kernel.load_by] * (kernel.load_by != "tma")
+    return " ".join(parts)
 
 
 def designs(folder: Path) -> dict[str, dict[Types, list[Candidate]]]:
@@ -256,7 +315,8 @@ def shipped(shape: Shape, layout: str) -> Iterator[Candidate]:
     known = [c for c in _shipped() if c.module.TIMES.types == types]
     times = Times([c.kernel for c in known], types, known[0].module.RATES)(shape, gpu, pitches)
     order = sorted(range(len(known)), key=times.__getitem__)
-    likely = [i for i in order if times[i] <= BEST.likely * times[order[0]]][: BEST.shipped]
+    likely = [i for i in order if times[i] <= BEST.likely * times[order[0]] and known[i].kernel.load_by in BEST.load_by]
+    likely = likely[: BEST.shipped]
     if a == "col" and m <= 32:
         apart = [i for i in order if times[i] < math.inf and i not in likely]
         likely += [i for i in apart if known[i].kernel.load_by == "pointers_a" or known[i].kernel.cluster[1] == 4]
@@ -269,9 +329,7 @@ def _shipped() -> tuple[Candidate, ...]:
 
 
 def of_shape(shape: Shape, layout: str, made: Mapping[str, Mapping[Types, Sequence[Candidate]]]) -> list[Found]:
-    found = [Found(f"ships {label(c.kernel)}{'' if c.kernel.tail == 'whole' else ' ' + c.kernel.tail}"
-                   f"{' n4' if c.kernel.cluster[1] == 4 else ''}{' copies' if c.kernel.load_by != 'tma' else ''}", c)
-             for c in shipped(shape, layout)]  # fmt: skip
+    found = [Found(f"ships {told(c.kernel)}", c) for c in shipped(shape, layout)]
     for name in wanted(shape, layout):
         found += [Found(f"{name} {label(c.kernel)}", c) for c in made[name].get(types_of(layout), ())]
     return found
@@ -363,7 +421,23 @@ def timed(
     return figures, link, operand
 
 
+def kernels_of(call: Callable[[], Any]) -> list[str]:
+    """The names of the kernels that a call launches, or none where they cannot be seen."""
+    import torch
+
+    try:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+            call()
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return []
+    found = [x for x in profiler.events() if x.device_type == torch.autograd.DeviceType.CUDA]
+    return sorted({x.name[:120] for x in found if not x.name.startswith("Mem")})
+
+
 def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: float) -> None:
+    import torch
+
     from tlxgen.bench.gpu import Gpu as Bench
 
     gpu, host = Bench(), function(PACKAGE.resolve())
@@ -384,7 +458,7 @@ def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: fl
         rows_of = []
         for name, candidate in of_name.items():
             one = group("", module.TIMES, shape, pitches, {candidate.kernel: us[name]})["kernels"][0]
-            if candidate.kernel.tail == "last":
+            if candidate.kernel.tail in CUT:
                 times = candidate.module.TIMES
                 cut = times.cut(
                     candidate.module.CONFIGS.index(candidate.config), shape, Gpu(gpu.name, gpu.sms), pitches
@@ -393,6 +467,7 @@ def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: fl
             plain = {} if "plain" not in name else {"specialized": False}
             rows_of.append({"design": name, **plain, **one})
         assert types == module.TIMES.types
+        entry |= {"cublas": kernels_of(functools.partial(torch.mm, *operand))}
         entry |= {"kernels": rows_of, "torch_us": us["torch"], "again_us": us["again"], "picked_us": us["picked"]}
         groups.append({k: round(v, 3) if isinstance(v, float) else v for k, v in entry.items()})
         write(file, gpu.name, groups)
@@ -417,14 +492,29 @@ def main() -> None:
     parser.add_argument("--behind", type=Path, help="a record of gemm_random, whose shapes are taken instead")
     parser.add_argument("--below", type=float, default=0.93)
     parser.add_argument("--least-m", type=int, default=1)
+    parser.add_argument("--most-m", type=int, default=1 << 30)
+    parser.add_argument("--random", type=int, help="so many random shapes with rows from --least-m to --most-m instead")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--given", default="", help="these instead, such as 258x448x15104:row:col,100x64x512:row:row")
     parser.add_argument("--shipped", type=int, default=3)
     parser.add_argument("--likely", type=float, default=1.25)
+    parser.add_argument("--only-tma", action="store_true", help="no kernels whose threads copy operands")
     parser.add_argument("--designs", default="", help="only designs in whose names this pattern is found; - for none")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
     given = parser.parse_args()
     begin = time.monotonic()
     BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
-    shapes = (behind(given.behind, given.below, given.least_m) if given.behind else [*SHAPES])[: given.shapes]
+    if given.only_tma:
+        BEST.load_by = ("tma",)
+    shapes = [*SHAPES]
+    if given.given:
+        parts = [text.split(":") for text in given.given.split(",")]
+        shapes = [(tuple(map(int, shape.split("x"))), f"{a} {b}") for shape, a, b in parts]  # type: ignore[misc]
+    elif given.random:
+        shapes = random_rows(given.random, given.seed, given.least_m, given.most_m)
+    elif given.behind:
+        shapes = behind(given.behind, given.below, given.least_m)
+    shapes = shapes[: given.shapes]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder, shapes)

@@ -174,7 +174,7 @@ def wrong(tensors: dict[str, Any], c: Any) -> str:
 
 def cuts(module: ModuleType, config: Any, shape: Shape, sms: int) -> str:
     """How the host cuts the shape, in words."""
-    if not hasattr(module, "TIMES") or module.TIMES.kernels[0].tail != "last":
+    if not hasattr(module, "TIMES") or module.TIMES.kernels[0].tail not in ("last", "each"):
         return ""
     m, n = (-(-x // config.kwargs[f"BLOCK_{axis}"]) for x, axis in zip(shape[:2], "MN", strict=True))
     whole, parts, slots = module.TIMES.cut(module.CONFIGS.index(config), shape, Gpu("", sms))

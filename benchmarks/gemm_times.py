@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tlxgen.families.gemm.model import Cut, Gpu, Kernel, Times, Types
+from tlxgen.families.gemm.model import CUT, Cut, Gpu, Kernel, Times, Types
 from tlxgen.loading import load_file
 
 Shape = tuple[int, int, int]
@@ -272,7 +272,7 @@ def main() -> None:
         pitches = found[0].module.pitches_of(*operand)
         device = Gpu(gpu.name, gpu.sms)
         estimates = dict(zip(times.kernels, times(shape, device, pitches), strict=True))
-        cuts = {k: times.cut(i, shape, device, pitches) for i, k in enumerate(times.kernels) if k.tail == "last"}
+        cuts = {k: times.cut(i, shape, device, pitches) for i, k in enumerate(times.kernels) if k.tail in CUT}
         picked, best = min(us, key=estimates.__getitem__), min(us, key=us.__getitem__)
         ratios.append((torch_us / us[picked], torch_us / us[best]))
         text = f"picked {us[picked]:.1f}, best {us[best]:.1f}, torch {torch_us:.1f} (again {again:.1f}) us"

@@ -33,7 +33,6 @@ KERNELS = (
     (Kernel(tile=(128, 128, 256), stages=3, group_m=16), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole", 1),
     (Kernel(tile=(128, 64, 256), stages=4, tail="split", ahead=8), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_split", 0),
     (Kernel(tile=(128, 128, 256), stages=3, group_m=16, tail="split", ahead=8), "hopper_gemm_fp8_exact_tuned_m1_subtiles2_split", 1),
-    (Kernel(tile=(128, 128, 256), stages=3, group_m=16, cluster=(1, 2, 1)), "hopper_gemm_fp8_exact_tuned_n2_subtiles2_whole", 0),
     # fmt: on
 )
 TIMES = Times(

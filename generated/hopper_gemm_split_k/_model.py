@@ -22,6 +22,8 @@ COPIERS = 256  # threads that copy
 MOST_HELD = 24  # single elements of a slot that each of them holds: with more, compiles begin to spill
 MOST_PARTS = 16  # of a tile whose last CTA adds them up
 MOST_ROUNDS = 4  # of such parts, which a workspace has room for
+STRIPE = 512  # sums that a consumer adds up at a time, of each part
+CUT = ("last", "each")  # tails whose host function cuts any tiles
 
 
 class Types(NamedTuple):
@@ -47,7 +49,7 @@ class Kernel(NamedTuple):
     persistent: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)  # CTAs along M, N and K: they share tiles of B, of A, and sums
     split: int = 1  # parts of K
-    tail: str = "whole"  # or "split", "helped", "last": how tiles that do not fill a round are shared out
+    tail: str = "whole"  # or "split", "helped", "last", "each": how tiles that do not fill a round are shared out
     swap: bool = False  # C is made as the transpose of B^T A^T, and `tile` is one of that: its rows lie along N
     load_by: str = "tma"  # or "pointers", "pointers_a", "pointers_b": threads copy both operands, A or B themselves
     pdl: bool = True  # it starts before the kernel before it has ended
@@ -80,6 +82,7 @@ class Rates(NamedTuple):
     adding_alone: float  # when none does
     added: float  # products a clock
     l2: float  # bytes a clock from L2
+    all: float  # bytes a clock that L2 delivers to all SMs
     line: float  # share of its time that a second line of a row of a box takes
     sector: float  # times that a row takes that begins amid a sector
     blend: float  # how tensor cores and L2 add up to a slot
@@ -94,8 +97,9 @@ class Rates(NamedTuple):
     helped: float  # to add what a helper has stored
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
-    fix: float  # bytes of sums a clock that the last CTA of a tile adds up
-    exchange: float  # bytes a clock that a CTA stores into another's shared memory
+    stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
+    remote: float  # until the sums of other CTAs of a cluster are there, of which
+    exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
     beyond: float  # more, of a line of a row beyond the end of an operand, which TMA fills with zeros
@@ -137,7 +141,7 @@ class Times:
         return [time(m, n, k, a_cost, b_cost) for time in known]
 
     def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
-        """How the kernel at `index`, whose tail is "last", cuts the tiles of a shape; its host function asks."""
+        """How the kernel at `index`, whose tail is one of CUT, cuts the tiles of a shape; its host function asks."""
         a_pitch, b_pitch = pitches or contiguous(self.types, *shape)
         given = (*shape, row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates))
         widths = widest(a_pitch), widest(b_pitch)
@@ -149,7 +153,7 @@ class Times:
 
 
 class Cut(NamedTuple):
-    """How tiles are shared out where the last CTA of a tile adds it up."""
+    """How tiles are shared out where consumers add them up."""
 
     whole: int  # tiles that are not cut, the first ones
     parts: int  # of each other tile
@@ -202,7 +206,7 @@ class Clocks:
         each = [((w / 2) ** rates.blunt + rates.issue**rates.blunt) ** (1 / rates.blunt) for w in widths]
         multiply = instructions * sum(each)
         self.multiply = multiply**rates.blend
-        barriers = rates.slot + (rates.pair if cluster > 1 else 0) + (rates.narrow if kernel.consumers == 1 else 0)
+        barriers = rates.slot + rates.pair * (cluster > cluster_k) + rates.narrow * (kernel.consumers == 1)
         barriers += 0 if kernel.in_flight else rates.wait
         if types.promote:
             alone = kernel.overlap or kernel.consumers == 1
@@ -238,23 +242,26 @@ class Clocks:
 
         # Of a tile: from one to the next, and around them all.
         store = block_m * block_n * types.c / rates.store * (rates.alone if kernel.overlap or kernel.direct else 1)
-        self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store
+        # Sums of a cluster along K: each consumer sends its rows, and nothing hides that.
+        groups = 1 if kernel.overlap else kernel.consumers
+        send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
+        self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
         around = rates.start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
-        if cluster_k > 1:
-            around += rates.mark + block_m * block_n * SUM / rates.exchange
-        self.around = around
+        self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
-        self.sums, self.fix = block_m * block_n * SUM / rates.store, block_m * block_n * SUM / rates.fix
+        self.sums = block_m * block_n * SUM / rates.store
+        self.adder_rows, self.adder_columns = (block_n, block_m) if kernel.swap else (block_m // groups, block_n)
 
     def __call__(
         self, m: int, n: int, k: int, a_cost: float, b_cost: float, given: Cut | None = None
     ) -> tuple[float, float]:
         kernel, ctas = self.kernel, self.ctas
+        rows = m
         m, n, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
         items = tiles * self.parts
-        if kernel.tail == "last":
-            total, _ = self.shared_out(tiles, slots, slot_of, given)
+        if kernel.tail in CUT:
+            total, _ = self.shared_out(rows, tiles, slots, slot_of, given)
         else:
             slot = slot_of(min(items, ctas), self.parts)
             rounds, left = items // ctas, items % ctas
@@ -267,9 +274,9 @@ class Clocks:
         return total, items * slots * self.ideal / ctas
 
     def cut(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> Cut:
-        """How a shape's tiles are shared out, of a kernel whose tail is "last"."""
+        """How a shape's tiles are shared out, of a kernel whose tail is one of CUT."""
         _, _, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
-        return self.shared_out(tiles, slots, slot_of)[1]
+        return self.shared_out(m, tiles, slots, slot_of)[1]
 
     def of(
         self, m: int, n: int, k: int, a_cost: float, b_cost: float
@@ -292,6 +299,8 @@ class Clocks:
         below, beside = (tiles_m * block_m - m) / some_m, (tiles_n * block_n - n) / some_n
         zeros = self.a_beyond * min(below, block_m) + self.b_beyond * min(beside, block_n)
         loaded = self.a_slot * high + self.b_slot * wide
+        delivered = self.a_slot * high * a_cost / self.cluster_n + self.b_slot * wide * b_cost / self.cluster_m
+        delivered /= self.rates.all
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k
         down_most = self.group if self.group < tiles_m else tiles_m
@@ -313,22 +322,19 @@ class Clocks:
                 unique = read_once * at_work
             latency = self.latency + self.cold * unique / (at_work * loaded)
             asked = max(across * a_asked, down * b_asked)
-            return (
-                float(
-                    (inner + (unique / self.memory) ** self.mix + latency**self.mix + asked**self.mix) ** self.mix_root
-                )
-                + zeros
-            )
+            mix = self.mix
+            waits = (unique / self.memory) ** mix + latency**mix + asked**mix + (delivered * at_work) ** mix
+            return float((inner + waits) ** self.mix_root) + zeros
 
         return m, n, tiles_m * tiles_n, slots, slot_of
 
     def shared_out(
-        self, tiles: int, slots: int, slot_of: Callable[[int, int], float], given: Cut | None = None
+        self, rows: int, tiles: int, slots: int, slot_of: Callable[[int, int], float], given: Cut | None = None
     ) -> tuple[float, Cut]:
         """Clocks, of tiles the last of which may be cut into parts along K, and how they are best cut, or as `given`.
 
         Cut are the tiles of the last round, or of the last two, into parts that fill up to 4 rounds; or none. The last
-        CTA of a tile adds its parts up.
+        CTA of a tile adds its parts up, or each that has one a share; C has so many rows.
         """
         ctas = self.ctas
         whole_tile = slots * slot_of(min(tiles, ctas), 1) + self.between
@@ -337,12 +343,21 @@ class Clocks:
             if parts > 1:
                 trips = -(-(tiles - whole) * parts // ctas)
                 clocks = whole // ctas * whole_tile + trips * (self.between + self.sums)
-                clocks += self.rates.mark + parts * self.fix
+                clocks += self.rates.mark + self.stripes(rows, parts, trips) * self.rates.stripe
                 if given or clocks + trips * part * self.fastest < best:
                     clocks += trips * part * slot_of(min((tiles - whole) * parts, ctas), parts)
                     if given or clocks < best:
                         best, chosen = clocks, Cut(whole, parts, part)
         return best, chosen
+
+    def stripes(self, rows: int, parts: int, trips: int) -> int:
+        """How many times a consumer waits for sums to add up, of so many parts of a tile; with `each`, of its tiles."""
+        stripes = -(-min(rows, self.adder_rows) * self.adder_columns // STRIPE)
+        at_once = max(1, self.kernel.ahead // (4 if parts <= 4 else 8 if parts <= 8 else MOST_PARTS))
+        if self.kernel.tail == "each":
+            stripes = -(-stripes // parts)
+            return trips * -(-stripes // at_once)
+        return -(-stripes // at_once)
 
     def cuts(self, tiles: int, slots: int) -> Iterator[tuple[int, int, int]]:
         """What is possible: as in `Cut`."""
@@ -427,44 +442,46 @@ def contiguous(types: Types, m: int, n: int, k: int) -> Pitches:
 # What NVIDIA H200 was measured to do.
 RATES = Rates(
     ghz=1.98,
-    memory=4.8e+06,
+    memory=4.463e+06,
     peak=4.917e+06,
     l2_bytes=4.1943e+07,
-    throttle=0.3092,
-    launch=1.966,
-    start=1115,
+    throttle=0.3353,
+    launch=2.401,
+    start=1269,
     gap=1500,
-    tile=912.2,
-    store=16,
-    hidden=0.09209,
-    alone=1.053,
-    issue=24.93,
-    blunt=3.429,
-    slot=2.991,
-    narrow=5.111,
+    tile=556.2,
+    store=25.82,
+    hidden=0.08513,
+    alone=1,
+    issue=27.43,
+    blunt=4.21,
+    slot=2.611,
+    narrow=4.98,
     wait=60,
     adding=85.4,
     adding_alone=144.3,
     added=128,
-    l2=93.32,
-    line=1.2,
-    sector=1.408,
-    blend=7.082,
-    mix=3.393,
-    page=7.308,
-    latency=1111,
-    cold=1344,
-    meeting=1046,
-    pair=54.51,
-    parts=19950,
+    l2=129.8,
+    all=11480,
+    line=1.168,
+    sector=1.33,
+    blend=6.261,
+    mix=3.636,
+    page=9.673,
+    latency=1143,
+    cold=730.5,
+    meeting=775.3,
+    pair=39.49,
+    parts=16430,
     few=17000,
-    helped=784.8,
+    helped=725.1,
     second=3,
-    mark=5123,
-    fix=157.2,
-    exchange=4,
+    mark=2334,
+    stripe=929.3,
+    remote=265.3,
+    exchange=13.48,
     pointers=4.5,
     copied=24,
-    beyond=0.6973,
+    beyond=0.3002,
     hot=2.2,
 )

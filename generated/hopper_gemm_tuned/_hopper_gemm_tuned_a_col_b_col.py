@@ -45,9 +45,8 @@ KERNELS = (
     (Kernel(tile=(128, 64, 128), stages=4, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 3),
     (Kernel(tile=(128, 128, 64), stages=6, group_m=16, overlap=True), "hopper_gemm_tuned_col_col_tma_pingpong_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4", 0),
     (Kernel(tile=(128, 64, 32), stages=6, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 0),
-    (Kernel(tile=(128, 64, 64), stages=8, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 1),
-    (Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 2),
-    (Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 3),
+    (Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 1),
+    (Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 2),
     # fmt: on
 )
 TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=True), RATES)

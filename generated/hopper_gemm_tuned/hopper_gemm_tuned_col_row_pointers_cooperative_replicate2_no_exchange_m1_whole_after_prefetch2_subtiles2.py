@@ -43,7 +43,6 @@ from ._model import RATES, Kernel, Times, Types
 CONFIGS = [
     # fmt: off
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 32, "STAGES": 6, "GROUP_M": 8}, num_warps=8, num_stages=1),
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "GROUP_M": 8}, num_warps=8, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "STAGES": 6, "GROUP_M": 8}, num_warps=8, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "GROUP_M": 8}, num_warps=8, num_stages=1),
     # fmt: on
@@ -280,7 +279,6 @@ def shape_of(a, b):
 KERNELS = [
     # fmt: off
     Kernel(tile=(128, 64, 32), stages=6, load_by="pointers", direct=True),
-    Kernel(tile=(128, 64, 64), stages=8, load_by="pointers", direct=True),
     Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True),
     Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True),
     # fmt: on

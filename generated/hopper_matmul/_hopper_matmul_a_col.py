@@ -36,6 +36,10 @@ KERNELS = (
     # fmt: off
     (Kernel(tile=(64, 192, 64), stages=5, consumers=1), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(64, 128, 64), stages=6, consumers=1, tail="last"), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_m1_split_last_subtiles4", 0),
+    (Kernel(tile=(64, 64, 64), stages=9, consumers=1, cluster=(1, 1, 4)), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 0),
+    (Kernel(tile=(64, 128, 64), stages=5, consumers=1, cluster=(1, 1, 4)), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 1),
+    (Kernel(tile=(64, 128, 64), stages=6, consumers=1, cluster=(1, 1, 4)), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 2),
+    (Kernel(tile=(64, 128, 64), stages=6, consumers=1, cluster=(1, 1, 8)), "hopper_matmul_col_row_tma_cooperative_replicate1_no_exchange_k8_whole_after_subtiles1", 0),
     (Kernel(tile=(128, 32, 64), stages=10, consumers=1, swap=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_m1_whole_after_subtiles1", 0),
     (Kernel(tile=(128, 64, 64), stages=8, consumers=1, swap=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_m1_whole_after_subtiles1", 1),
     (Kernel(tile=(64, 16, 128), stages=10, consumers=1, tail="last", swap=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_m1_split_last_narrow_subtiles1", 0),
@@ -53,6 +57,7 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, tail="last"), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(256, 128, 64), stages=4, tail="last"), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 1),
     (Kernel(tile=(128, 160, 64), stages=5, cluster=(2, 1, 1)), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_m2_whole_after_fifths_subtiles4", 0),
+    (Kernel(tile=(128, 64, 64), stages=6, cluster=(1, 1, 4)), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_k4_whole_after_subtiles1", 0),
     (Kernel(tile=(192, 192, 64), stages=4, consumers=3), "hopper_matmul_col_row_tma_cooperative_replicate3_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(192, 128, 64), stages=4, consumers=3, tail="last"), "hopper_matmul_col_row_tma_cooperative_replicate3_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(192, 128, 64), stages=5, consumers=3, cluster=(1, 4, 1)), "hopper_matmul_col_row_tma_cooperative_replicate3_no_exchange_n4_whole_after_subtiles4", 0),

@@ -83,7 +83,8 @@ class Signal:
 
     A word must be zero when a kernel starts, so the kernel resets it: the only waiter subtracts the arrival, or the
     last of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no
-    role waits: the CTA that arrives last continues with what all have stored, and resets the word.
+    role waits: the CTA that arrives last continues with what all have stored, and resets the word. If `all`, each CTA
+    that arrives waits for all others, after its last arrival at any word, so that none waits for one that waits itself.
 
     Of a role that signals itself without a last one, CTAs take turns: each waits for the arrivals of all before it. The
     kernel before makes the words zero.
@@ -99,6 +100,7 @@ class Signal:
     scope: Literal["gpu"] = "gpu"
     count_limit: int = 256
     last: bool = False
+    all: bool = False
 
     @property
     def counted(self) -> bool:
@@ -108,7 +110,7 @@ class Signal:
     @property
     def turns(self) -> bool:
         """Whether CTAs take turns, in an order of their own."""
-        return self.by == self.to and not self.last
+        return self.by == self.to and not self.last and not self.all
 
     @property
     def means(self) -> str:

@@ -211,5 +211,5 @@ def _signals(call: ast.Call, plan: Plan, role: Role) -> Iterator[Step]:
     for signal in plan.signals if isinstance(call.func, ast.Name) else ():
         names = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
         if signal.pointer in names:
-            waits = _named(call).startswith("await") if signal.turns else role.name != signal.by
+            waits = _named(call).startswith("await") if signal.by == signal.to else role.name != signal.by
             yield Step("await" if waits else "signal", signal.name)

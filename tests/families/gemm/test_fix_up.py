@@ -1,4 +1,4 @@
-"""Tiles cut along K that the last CTA of each adds up, and operands that are exchanged: run, also with faults."""
+"""Tiles cut along K that CTAs with a part add up, and operands that are exchanged: run, also with faults."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tlxgen.sim import RUNS, Limits, Report, Way, load_module, verify_case  # no
 from .matrix import kernels_of, spec_of  # noqa: E402
 
 LAST = {"schedule": {"tail": "split", "fix_up": "last"}, "rings": {"ab": {"stages": 3, "empty": "warp"}}}
+EACH = {**LAST, "schedule": {"tail": "split", "fix_up": "each"}}
 PAIR = {**LAST, "tile": {"m": 128, "n": 64, "k": 32}}
 FORMS: dict[str, dict[str, Any]] = {
     "pair": {**PAIR, "epilogue.ops": ["bias", "relu"]},
@@ -40,6 +41,10 @@ FORMS: dict[str, dict[str, Any]] = {
     },
     "few": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True},
     "few_fp32": {**LAST, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True, "problem.c.dtype": "fp32"},
+    "each_pair": {**EACH, "tile": {"m": 128, "n": 64, "k": 32}, "epilogue.ops": ["bias", "relu"]},
+    "each_alone": {**EACH, "tile": {"m": 64, "n": 128, "k": 32}, "tasks.mma.replicate": 1},
+    "each_three": {**EACH, "tile": {"m": 192, "n": 64, "k": 32}, "tasks.mma.replicate": 3},
+    "each_few": {**EACH, "tile": {"m": 32, "n": 64, "k": 32}, "tasks.mma.exchange": True},
     "few_narrow": {**LAST, "tile": {"m": 16, "n": 64, "k": 32}, "tasks.mma.exchange": True},
     "few_narrow_whole": {
         "tile": {"m": 8, "n": 64, "k": 64},
@@ -121,6 +126,13 @@ CASES = [
     ("few", (33, 200, 512), 16),
     ("few_fp32", (5, 72, 200), 4),
     ("few_narrow", (21, 136, 328), 3),
+    ("each_pair", (200, 72, 200), 3),
+    ("each_pair", (1, 64, 320), 8),
+    ("each_pair", (300, 120, 330), 6),
+    ("each_alone", (70, 136, 328), 10),
+    ("each_alone", (60, 120, 512), 16),
+    ("each_three", (200, 72, 328), 4),
+    ("each_few", (17, 136, 328), 6),
     ("few_narrow_whole", (5, 520, 200), 0),
     ("few_whole", (65, 264, 200), 0),
     ("few_pipelined", (40, 72, 200), 0),
@@ -134,9 +146,16 @@ def test_numbers_and_protocol(form: str, shape: tuple[int, int, int], parts: int
     assert not report.seen, str(report)
 
 
-def test_some_tiles_stay_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["pair", "each_pair"])
+def test_some_tiles_stay_whole(form: str, tmp_path: Path) -> None:
     """The first items are tiles of their own, those that follow parts of the others."""
-    report = Form("pair", FORMS["pair"], tmp_path).run((384, 128, 328), 4, whole=4)
+    report = Form(form, FORMS[form], tmp_path).run((384, 128, 328), 4, whole=4)
+    assert not report.seen, str(report)
+
+
+def test_ctas_that_wait_for_each_other_may_take_a_tile_before_their_first_part(tmp_path: Path) -> None:
+    """Of whole tiles that are no multiple of the CTAs, the parts begin at another CTA."""
+    report = Form("each_pair", FORMS["each_pair"], tmp_path).run((384, 128, 328), 3, whole=3)
     assert not report.seen, str(report)
 
 
@@ -179,6 +198,13 @@ FAULTS = [
     ("a slot released before its product is done", "few", "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
     ("staging buffer not awaited", "few", "tlx.async_descriptor_store_wait(C_STAGES - 1)", "pass"),
     ("sums not fenced", "few", 'tlx.fence("async_shared")', "pass"),
+    ("a share added up before all parts are there", "each_pair", "% 256 < tail_parts", "% 256 < tail_parts - 1"),
+    ("waits for more parts than there are", "each_pair", "% 256 < tail_parts", "% 256 < tail_parts + 1"),
+    ("waits without an acquire", "each_pair", 'sem="acquire"', 'sem="relaxed"'),
+    ("arrives without a release", "each_pair", 'sem="release"', 'sem="relaxed"'),
+    ("count reset by the first that comes", "each_pair", "// 256 == tail_parts - 1", "// 256 == 0"),
+    ("count not reset", "each_pair", "// 256 == tail_parts - 1", "// 256 == tail_parts"),
+    ("a share left out", "each_pair", "start = part * stripes_in_c", "start = (part + 1) * stripes_in_c"),
 ]
 
 

@@ -39,7 +39,11 @@ def wanted(
 
 
 def asks(
-    structure: Structure, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, sms: int = SMS
+    structure: Structure,
+    shape: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    sms: int = SMS,
+    name: str = NAME,
 ) -> list[list[int]]:
     """Of A and of B, the elements at which the lines begin that a run asks for."""
     asked: dict[tuple[int, int], list[int]] = {}  # by where the operand lies
@@ -51,7 +55,7 @@ def asks(
         return at, kept
 
     monkeypatch.setattr(ops_tma, "addresses", noted)
-    at = f"{NAME}/{structure.name}"
+    at = f"{name}/{structure.name}"
     report = run_case(at, source(at), 0, shape, (("random", 0),), sms=sms)
     assert not report.seen
     m, n, _ = shape
@@ -92,6 +96,28 @@ def test_first_tiles_that_reach_into_a_second_group_are_asked_for_and_at_most_th
     found = {start // stride for start in starts}
     assert len(starts) == len(set(starts)) and rows < found
     assert found <= set(range(2 * constants["GROUP_M"] * constants["BLOCK_M"]))
+
+
+@pytest.mark.parametrize("shape", [(70, 130, 1100), (1, 72, 260)], ids=str)
+def test_ctas_of_a_cluster_along_k_ask_for_the_beginning_of_their_parts(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, name = 4, "hopper_matmul"
+    wants = {"problem.a.layout": "row", "problem.b.layout": "col", "cluster.k": parts, "tasks.mma.replicate": 1}
+    structure = next(s for s in kernels(name).structures if wants.items() <= s.values.items())
+    variant = structure.variants[0]
+    assert variant.plan
+    constants = dict(variant.plan.launches[0].constants)
+    rows, columns, _ = wanted(constants, 1, shape, 2)  # two clusters
+    block = constants["BLOCK_K"]
+    part = -(-shape[2] // (block * parts)) * block
+    depths = {k for begin in range(0, shape[2], part) for k in range(begin, min(begin + 2 * block, shape[2]))}
+    asked = asks(structure, shape, monkeypatch, 2 * parts, name)
+    assert len(asked) == 2
+    for along, starts in zip((rows, columns), asked, strict=True):
+        assert len(starts) == len(set(starts)), "asked for twice"
+        stride = row_stride(shape, "a", True)
+        assert {divmod(start, stride) for start in starts} == {(row, k // LINE * LINE) for row in along for k in depths}
 
 
 def row_stride(shape: tuple[int, ...], operand: str, k_major: bool) -> int:

@@ -109,7 +109,7 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     else:
         yield _count("group_reciprocal", "reciprocal(group_m * tiles_n)")
         yield _count("last_reciprocal", "reciprocal((tiles_m - 1) % group_m + 1)")
-    if facts.last_adds:
+    if facts.mma_adds:
         yield from (_count(n, n) for n in (*("num_whole", "tail_parts") * (not facts.groups), "part_tiles"))
     elif facts.tail:
         yield from (_count(n, n) for n in ("num_whole", "tail_parts", "num_workers", "part_tiles"))

@@ -163,6 +163,6 @@ def beside() -> dict[str, str]:
 def _tail(facts: GemmFacts) -> str:
     if facts.helped:
         return "helped"
-    if facts.last_adds:
-        return "last"
+    if facts.mma_adds:
+        return facts.fix_up
     return "split" if facts.tail else "whole"

@@ -105,7 +105,7 @@ class GemmFacts:
     protocol: Literal["leader", "rendezvous"] | None = None  # of two CTAs that multiply together
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
-    fix_up: Literal["after", "last"] = "after"  # which CTAs add up the parts of a tile
+    fix_up: Literal["after", "last", "each"] = "after"  # which CTAs add up the parts of a tile
     exchange: bool = False  # the accumulator is C's tile, turned: its rows are C's columns
     groups: Groups | None = None  # of a grouped GEMM
     block_scales: bool = False  # of 1 x 128 of A and 128 x 128 of B, in fp32
@@ -228,13 +228,23 @@ class GemmFacts:
         return self.tail and self.fix_up == "last"
 
     @property
+    def each_adds(self) -> bool:
+        """Whether all CTAs that have a part of a tile add up a share of its rows, when they have stored their parts."""
+        return self.tail and self.fix_up == "each"
+
+    @property
+    def mma_adds(self) -> bool:
+        """Whether consumers add up the parts of tiles, of which the host then cuts any."""
+        return self.last_adds or self.each_adds
+
+    @property
     def most_parts(self) -> int:
-        """Into how many parts a tile is cut at most whose last CTA adds them up: it has them all on their way."""
+        """Into how many parts a tile is cut at most that a consumer adds up: it has them all on their way."""
         return min(MOST_PARTS, self.ahead)
 
     @property
     def parts_at_once(self) -> tuple[int, ...]:
-        """Of how many parts at most the last CTA adds up several stripes at a time, `ahead` blocks in all."""
+        """Of how many parts at most a consumer adds up several stripes at a time, `ahead` blocks in all."""
         return tuple(parts for parts in (4, 8) if parts < self.most_parts) + (self.most_parts,)
 
     @property

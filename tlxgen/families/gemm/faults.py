@@ -112,6 +112,9 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found.append((("schedule", "fix_up"), "only tiles that are cut have parts: schedule.tail must be split"))
     if tail == "helped" and spec.schedule.fix_up != "after":
         found.append((("schedule", "fix_up"), "whom a helper helps adds up its sums: schedule.tail must be split"))
+    if spec.schedule.fix_up == "each" and mma.split == "pingpong":
+        text = "consumers of a CTA have a share of the same tiles, and wait together: cooperative"
+        found.append((("tasks", "mma", "split"), f"schedule.fix_up is each: {text}"))
     if mma.exchange:
         found += [(tuple(path.split(".")), f"tasks.mma.exchange: {why}") for path, why in _beside_an_exchange(spec)]
     if spec.schedule.prefetch:
@@ -184,8 +187,8 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
         yield "CTAs that come later would ask for what has been read long since: schedule.kind must be persistent"
     if not spec.tasks.specialized:
         yield "consumers ask while the producer waits: tasks.specialized must be true"
-    if spec.schedule.split_k > 1 or spec.cluster.k > 1:
-        yield "tiles begin at the first slot of K only where K is whole: split_k and cluster.k must be 1"
+    if spec.schedule.split_k > 1:
+        yield "a CTA that is early has any part of K: split_k must be 1"
 
 
 def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:

@@ -183,7 +183,7 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
 def reasons(spec: GemmSpec, facts: GemmFacts) -> Iterator[Reason]:
     """What the tasks ask of each other beside."""
     if facts.tail and facts.adder_registers < ADDING:
-        who = "mma" if facts.last_adds else "load"
+        who = "mma" if facts.mma_adds else "load"
         text = f"{who} adds up parts of tiles and needs {ADDING} registers a thread; it gets {facts.adder_registers}"
         text += f", as mma asks for {spec.tasks.mma.registers}"
         yield Reason("registers", text)

@@ -286,7 +286,7 @@ class Schedule(SpecModel):
             "a row of a subtile, in fp32, then has the bytes of K in a slot.",
         ),
     )
-    fix_up: Literal["after", "last"] = Field(
+    fix_up: Literal["after", "last", "each"] = Field(
         "after",
         description="sm90 with tail split: which CTAs add up the parts of a cut tile, in a fixed order.",
         json_schema_extra=choices(
@@ -295,6 +295,9 @@ class Schedule(SpecModel):
             last="The CTA that is the last to end its part of a tile, with the registers of its accumulator: nobody "
             "waits. The host cuts any tiles into as many parts as its estimate says, all of them where they are few. "
             "Choose it for small tiles, few tiles and a long K.",
+            each="All CTAs that have a part of a tile, a share of its rows each: a CTA stores its parts and then waits "
+            "for those of the others. Tiles are cut as with last, and are added up in less time. All CTAs must "
+            "be on the GPU at once, so a launch has no more than there are SMs.",
         ),
     )
     pdl: bool = Field(

@@ -104,6 +104,8 @@ def _signals(facts: GemmFacts) -> tuple[Signal, ...]:
     if facts.last_adds:  # a replica adds up its own rows
         parts = "num_parts" if facts.groups else "tail_parts"
         return (Signal("counts", "counts_ptr", "mma", "mma", parts, words=facts.row_groups, last=True),)
+    if facts.each_adds:
+        return (Signal("counts", "counts_ptr", "mma", "mma", "tail_parts", facts.row_groups, "tail_parts", all=True),)
     parts = "tail_parts" + (f" * {facts.row_groups}" if facts.row_groups > 1 else "")
     return (Signal("counts", "counts_ptr", "mma", "load", parts, waiters="fix_up_ctas"),) if facts.tail else ()
 
@@ -163,9 +165,9 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
 
 
 def _adder_registers(spec: GemmSpec, replicas: int) -> int:
-    """Those of a consumer where the last CTA of a tile adds up, of a producer elsewhere."""
+    """Those of a consumer where consumers add up the parts of a tile, of a producer elsewhere."""
     split = split_registers(spec.tasks.load.warps, [(spec.tasks.mma.warps, spec.tasks.mma.registers)] * replicas)
-    if spec.schedule.fix_up == "last":
+    if spec.schedule.fix_up != "after":
         return spec.tasks.mma.registers or split.maxnreg
     return split.default or split.maxnreg
 
@@ -257,7 +259,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
         scratch.append(_rest_bytes(facts))
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
     captures += MARK_BYTES * (facts.cut_tail + facts.drawn)
-    captures += LAST_BYTES * (facts.replicas - 1) if facts.last_adds else 0
+    captures += LAST_BYTES * (facts.replicas - 1) if facts.mma_adds else 0
     if facts.tensor_memory:
         captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)

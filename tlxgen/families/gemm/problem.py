@@ -79,7 +79,7 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
     share = min(parts, 2) * spec.cluster.k  # of K, that a CTA has, so many times its own
     around = stages + 1 if spec.tasks.specialized else 2 * stages  # loads before the first product are others
     yield runnable(spec, (m + 1, columns * n - 16, share * around * k - 8))
-    if spec.schedule.fix_up == "last":
+    if spec.schedule.fix_up != "after":
         yield from (runnable(spec, shape) for shape in _cut_shapes(spec, m, n, k, sms))
     elif spec.schedule.tail == "split":  # one tile more than CTAs get; and fewer than there are CTAs, K ending early
         slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
@@ -101,7 +101,7 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
 
 
 def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Shape]:
-    """Problems some of whose tiles are cut, to be added up by the last CTA of each: one tile more than the CTAs get;
+    """Problems some of whose tiles are cut, to be added up by consumers: one tile more than the CTAs get;
     and one, two or three in all, for as many parts as are added up each way, of one row and of all rows of a tile; of
     the three a CTA may have several parts."""
     slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least

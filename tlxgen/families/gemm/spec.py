@@ -24,7 +24,7 @@ class GemmSpec(GemmKeys):
             return data
         if data.get("arch") == "sm100":
             return filled(data, SM100)
-        if _given(data, "schedule", "tail") == "split" and _given(data, "schedule", "fix_up") != "last":
+        if _given(data, "schedule", "tail") == "split" and _given(data, "schedule", "fix_up") not in ("last", "each"):
             data = filled(data, CUT_TAIL)
         tasks = data.get("tasks")
         if isinstance(tasks, Mapping) and _given(tasks, "mma", "exchange") is True:

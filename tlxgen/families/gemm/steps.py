@@ -41,7 +41,9 @@ def _copied(facts: GemmFacts) -> tuple[Step, ...]:
 
 
 def _tail(facts: GemmFacts) -> str:
-    return "helped" if facts.helped else "last" if facts.last_adds else "split" if facts.tail else "whole"
+    if facts.mma_adds:
+        return facts.fix_up
+    return "helped" if facts.helped else "split" if facts.tail else "whole"
 
 
 def _next(facts: GemmFacts) -> tuple[Step, ...]:
@@ -80,6 +82,7 @@ def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
         *(() if facts.in_flight else hand),
         *_output(facts),
         *_hear(facts),
+        *_shares(facts),
         *_last_stores(facts),
     )
 
@@ -119,7 +122,7 @@ def pipelined(facts: GemmFacts) -> tuple[Step, ...]:
 
 def _output(facts: GemmFacts) -> tuple[Step, ...]:
     """From sums in registers to C, or to where they are added up."""
-    if _tail(facts) == "split":
+    if _tail(facts) in ("split", "each"):
         return (*_store(facts), *_staged("sums"), *steps("signal counts"))
     if _tail(facts) == "last":
         added = steps(": the last of a tile adds up its parts", *(f": {OPS[op].meaning}" for op in facts.ops))
@@ -132,6 +135,14 @@ def _output(facts: GemmFacts) -> tuple[Step, ...]:
     goes_round = facts.persistent
     acquire, release = ("acquire part", "release part") if goes_round else ("", "")
     return (*steps(acquire, "expect part", "send part", "wait part", ": add up", release), *_store(facts))
+
+
+def _shares(facts: GemmFacts) -> tuple[Step, ...]:
+    """After all items: of each tile that this CTA has a part of, a share of the rows."""
+    if not facts.each_adds:
+        return ()
+    added = steps(": add up a share of the tile's rows", *(f": {OPS[op].meaning}" for op in facts.ops))
+    return (*steps("await counts"), *added, *steps(": store C from registers"))
 
 
 def _store(facts: GemmFacts) -> tuple[Step, ...]:
