@@ -288,7 +288,7 @@ def prepare(a, b, out, config, outputs=outputs):
     tiles_m = triton.cdiv(m, block_m)
     tiles_n = triton.cdiv(n, block_n)
     items = tiles_m * tiles_n
-    programs = min(items, max(1, sm_count(device.index) // 4)) * 4
+    programs = min(items, max(1, sm_count(device.index) * 15 // 16 // 4)) * 4
     group_m = config.kwargs["GROUP_M"]
     launches = [
         Launch(
