@@ -231,9 +231,9 @@ def _granted(plan: Plan, role: Role, split: RegisterSplit) -> int:
 def _aliases(plan: Plan) -> Iterator[Reason]:
     """Yields a reason for each ring that must not use another ring's buffers.
 
-    An alias is allowed under three conditions. Its buffers have the shape and type of the first of the other ring or, if
-    reshaped, their banks have the same bytes. The role that fills the ring is the last reader of the other ring's buffer. That
-    role releases the buffer only after the data that it stored there has been read.
+    An alias is allowed under three conditions. Its buffers have the shape and type of the first of the other ring; if
+    reshaped, their banks have the same bytes. The role that fills the ring is the last reader of the other ring's
+    buffer. That role releases the buffer only after the data that it stored there has been read.
     """
     for ring in (r for r in plan.rings if r.alias):
         parent = plan.ring(str(ring.alias))

@@ -79,7 +79,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Slice:
-    """The part of an operand's columns that one buffer of a slot holds: a group of a tile, from the column `begin` on."""
+    """The part of an operand's columns that one buffer of a slot holds: a group of a tile, from column `begin` on."""
 
     tile: Tile
     group: int

@@ -1,4 +1,4 @@
-"""Head dimensions that are no powers of two: operands lie in buffers of 64 and 32 columns, and products are added up."""
+"""Head dimensions that are no powers of two: operands in buffers of 64 and 32 columns, products that are added up."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: str
     ("lines", "shape"),
     [
         ("problem: {head_dim: 96, lengths: packed}\nmask: {kind: window}\nrings: {o: {reuse: q}}", (3, 2, 1, 150, 70)),
-        ("problem: {head_dim: 192, head_dim_v: 128}\nmask: {kind: causal}\nrings: {o: {reuse: q}}", (1, 3, 1, 200, 150)),
+        (
+            "problem: {head_dim: 192, head_dim_v: 128}\nmask: {kind: causal}\nrings: {o: {reuse: q}}",
+            (1, 3, 1, 200, 150),
+        ),
         (
             "problem: {head_dim: 192, head_dim_v: 128}\nrings: {o: {parts: 2}}\nschedule: {kind: grid}",
             (1, 2, 1, 130, 150),
@@ -113,7 +116,10 @@ def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: str
         ("problem: {head_dim: 160, head_dim_v: 96, lengths: keys}\ntile: {n: 64}", (2, 2, 1, 100, 130)),
         ("problem: {head_dim: 72}\nsoftmax: {bias: like_q, sink: true}\ntile: {n: 64}", (1, 2, 1, 100, 130)),
         ("problem: {head_dim: 200, head_dim_v: 192}\ntile: {n: 32}\nrings: {o: {reuse: q}}", (1, 3, 1, 200, 70)),
-        ("problem: {head_dim: 96}\nrings: {kv: {storage: shared, stages: 3}}\nmask: {kind: causal}", (1, 3, 1, 200, 300)),
+        (
+            "problem: {head_dim: 96}\nrings: {kv: {storage: shared, stages: 3}}\nmask: {kind: causal}",
+            (1, 3, 1, 200, 300),
+        ),
         ("problem: {head_dim: 96}\nmask: {kind: causal, blocks: {m: 128, n: 128}}", (1, 2, 1, 200, 300)),
     ],
 )
@@ -150,8 +156,14 @@ FAULTS = (
         0,
         SQUARE,
     ),
-    Mutant("a product without those before", D96, "tlx.local_trans(k_tail_tiles[k_slot]), scores)",
-           "tlx.local_trans(k_tail_tiles[k_slot]))", 0, SQUARE),  # fmt: skip
+    Mutant(
+        "a product without those before",
+        D96,
+        "tlx.local_trans(k_tail_tiles[k_slot]), scores)",
+        "tlx.local_trans(k_tail_tiles[k_slot]))",
+        0,
+        SQUARE,
+    ),  # fmt: skip
     Mutant("the tail of O not rescaled", D96, "acc_1 = acc_1 * alpha[:, None]", "pass", 0, SQUARE),
     Mutant("a sum not awaited", D96, "acc_1 = tlx.async_dot_wait(0, acc_1)", "pass", 0, SQUARE, 2),
     Mutant("the right half before the left has left", D192, "tlx.async_descriptor_store_wait(0)", "pass", 0, SQUARE, 2),

@@ -55,7 +55,7 @@ def roles(spec: ForwardSpec, facts: AttentionFacts) -> tuple[Role, ...]:
 
 def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> tuple[Ring, ...]:
     """Q: a bank a consumer, filled once in a grid. K and V: read by all consumers. O: filled and stored by one."""
-    dtype, kv, replicas = facts.dtype, spec.rings.kv, facts.replicas
+    kv, replicas = spec.rings.kv, facts.replicas
     aliased = _aliased(spec)
     q_slots = sizes.get("Q_STAGES", Size.literal(1))
     q_drains = (Drain("mma", until="o" if aliased else ""),) if facts.stays else ()

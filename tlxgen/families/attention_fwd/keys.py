@@ -350,7 +350,7 @@ class ForwardKeys(CommonSpec):
 
     @property
     def slices_o(self) -> tuple[int, ...]:
-        """Columns that leave at once of a tile of O: those of V, or halves, or cut like those of Q to take their place."""
+        """Columns that leave at once of a tile of O: those of V, or halves, or as those of Q, to take their place."""
         q, v = self.slices, self.slices_v
         if self.rings.o.parts > 1:
             return tuple(columns // self.rings.o.parts for columns in v for _ in range(self.rings.o.parts))

@@ -15,9 +15,7 @@ def _next(facts: AttentionFacts) -> tuple[Step, ...]:
 def load(facts: AttentionFacts) -> tuple[Step, ...]:
     """The producer: Q of an item, then K and V, K a tile ahead where its product runs under the softmax."""
     q = steps("acquire q" if facts.stays else "", "expect q", *_loads(facts, "q"))
-    k, v = (
-        steps(f"acquire {ring}", f"expect {ring}", *_loads(facts, name)) for name, ring in _rings(facts).items()
-    )
+    k, v = (steps(f"acquire {ring}", f"expect {ring}", *_loads(facts, name)) for name, ring in _rings(facts).items())
     bias = steps("acquire bias", "expect bias", "load bias") if facts.bias else ()
     tiles = (*k, *bias, *k, *v, *bias, *v) if facts.k_ahead else (*k, *bias, *v)
     return (*q, *tiles, *_next(facts))
@@ -53,7 +51,8 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     softmax = steps(": mask, softmax")
     alone = (*scores, *steps(hand, "wgmma_wait scores", taken), *softmax)
     if facts.overlap:
-        both = (*scores, *product, *steps(hand, f"wgmma_wait scores {len(sums)}", taken), *softmax, *added, *steps(": rescale"))
+        waited = steps(hand, f"wgmma_wait scores {len(sums)}", taken)
+        both = (*scores, *product, *waited, *softmax, *added, *steps(": rescale"))
         loop, last = (*alone, *both), (*product, *added)
     else:
         loop, last = (*alone, *steps(": rescale"), *product, *added), ()

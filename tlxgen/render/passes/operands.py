@@ -38,7 +38,7 @@ class PackOperands(Rewriter):
             return found
         functions = [i for i, node in enumerate(found.body) if isinstance(node, cst.FunctionDef)]
         helper = cst.parse_module(PACKED).body
-        leading = found.body[functions[0]].leading_lines  # type: ignore[union-attr]
+        leading = found.body[functions[0]].leading_lines
         body = [*found.body[: functions[0]], helper[0].with_changes(leading_lines=leading), *found.body[functions[0] :]]
         return found.with_changes(body=body)
 
@@ -74,10 +74,9 @@ def _carried(loop: cst.For) -> Iterator[str]:
 def _converted(node: cst.Assign) -> str:
     """What `NAME = VALUE.to(...)` assigns to; empty for any other assignment."""
     target, value = node.targets[0].target, node.value
-    is_conversion = isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute)
-    if not (isinstance(target, cst.Name) and is_conversion and value.func.attr.value == "to"):  # type: ignore[union-attr]
+    if not (isinstance(target, cst.Name) and isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute)):
         return ""
-    return target.value
+    return target.value if value.func.attr.value == "to" else ""
 
 
 def _in_order(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
