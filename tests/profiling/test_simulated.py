@@ -124,7 +124,7 @@ def test_a_buffer_that_32_bits_do_not_count_is_refused(folder: Folder) -> None:
     kernel = module.hopper_gemm_cooperative_kernel
     with (
         sys.modules[module.stamped.__module__].collect(1 << 20) as launches,
-        pytest.raises(ValueError, match="1048576 records for each of 3000 tasks of CTAs are too many"),
+        pytest.raises(ValueError, match="2097152 words for each of 3000 tasks of CTAs are too many for one buffer"),
     ):
         kernel[(10, 10, 10)]()
     assert launches == []

@@ -15,6 +15,7 @@ TEMPLATE = "{kernel}/module.py.j2"  # default of a family
 _USED = re.compile(r'{%-?\s*(?:import|from|include|extends)\s+"([^"]+)"')
 _PROSE = re.compile(r'{#.*?#}|""".*?"""|#[^\n{]*$', re.DOTALL | re.MULTILINE)
 _DEFINED = re.compile(r"^\s*(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)
+_OUTERMOST = re.compile(r"^(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)  # in code that no template indents
 _IMPORTED = re.compile(r"^(?:import|from\s+[\w.]+\s+import)\s+(.+)$", re.MULTILINE)
 _MORE = re.compile(r"\bimports\(([^)]*)\)")  # arguments of the macro that prints imports
 _ASSIGNED = re.compile(r"^([a-z]\w*)(?:, ([a-z]\w*))* =", re.MULTILINE)
@@ -45,7 +46,7 @@ def of_modules(templates: Path, name: str) -> frozenset[str]:
 def _shared() -> set[str]:
     """The names that modules may import from files that a generated folder shares."""
     text = (stamp.templates() / HOST).read_text(encoding="utf-8")
-    return {*_DEFINED.findall(text), *(n for names in _ASSIGNED.findall(text) for n in names if n)}
+    return {*_OUTERMOST.findall(text), *(n for names in _ASSIGNED.findall(text) for n in names if n)}
 
 
 @functools.cache
