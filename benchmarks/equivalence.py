@@ -18,11 +18,12 @@ what is compared.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -77,8 +78,8 @@ class Family:
 class Row:
     """A schedule, by ours and by theirs. `why` explains what differs.
 
-    In the SASS of one replica, a tile has so many MMAs (`products`) and TMA loads (`loads`); in attention also MUFU
-    (`exponentials`) and, of all groups in ours and in theirs, stores of O to TMEM (`rescales`), which differ in width.
+    In the SASS of one replica, a tile has so many MMAs (`products`) and TMA loads (`loads`); in attention also, in ours
+    and in theirs, MUFU (`exponentials`) and, of all groups, stores of O to TMEM (`rescales`), which differ in width.
     """
 
     name: str
@@ -89,14 +90,14 @@ class Row:
     loads: int
     why: str
     family: Family
-    exponentials: int = 0
+    exponentials: tuple[int, int] = (0, 0)
     rescales: tuple[int, int] = (0, 0)
 
     def work(self, ours: bool) -> dict[str, int]:
         """Instructions of WORK that a tile has, for each role that goes from tile to tile."""
-        rescales = self.rescales[0 if ours else 1]
+        exponentials, rescales = (pair[0 if ours else 1] for pair in (self.exponentials, self.rescales))
         work = {"multiply": self.products, "load": self.loads}
-        return work | {"softmax": self.exponentials, "correction": rescales} if self.exponentials else work
+        return work | {"softmax": exponentials, "correction": rescales} if exponentials else work
 
 
 def tutorials() -> Path:
@@ -112,9 +113,10 @@ def _spec(row: Row) -> dict[str, Any]:
 
 def our_job(row: Row, folder: Path) -> Job:
     """Builds the row's spec under `folder`. Raises SpecErrors; ValueError if it is rejected."""
-    path = folder / f"{row.name.replace(' ', '_').replace(',', '')}.yaml"
+    path = folder / row.name.replace(" ", "_").replace(",", "") / "ours.yaml"
+    path.parent.mkdir()
     path.write_text(json.dumps(_spec(row)))
-    built, kernels = build(path, out=folder / "generated"), kernels_of(path)
+    built, kernels = build(path, out=path.parent / "generated"), kernels_of(path)
     if len(kernels.kept) != 1:
         raise ValueError(f"{row.name}: {[v.reasons for v in kernels.rejected]}")
     (structure,) = kernels.structures
@@ -195,6 +197,10 @@ MX = Family({"kernel": "gemm", "problem": FP8}, "K")
 ATTENTION = Family(
     {"kernel": "attention_fwd", "problem": {"dtype": "fp16"}}, "keys", {"softmax": 2, "correction": 1}, may_spill=True
 )
+MXFP8 = Family(
+    {"kernel": "attention_fwd", "problem": {"dtype": "e4m3", "scaling": "mx"}},
+    "keys", {"softmax": 2, "correction": 1}, may_spill=True,
+)  # fmt: skip
 HINTS = {"a": "evict_last", "b": "evict_last", "c": "evict_first"}
 WS: Mapping[str, int | bool] = {
     "BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "NUM_SMEM_BUFFERS": 4,
@@ -251,7 +257,28 @@ def _attention(name: str, kind: str, overlap: bool, theirs: Theirs, why: str, **
         "mask": {"kind": "causal" if theirs.constants.get("STAGE") == 3 else "none"}, "schedule": {"kind": kind},
         "tile": {"m": 256, "n": 128}, "tasks": tasks, "rings": {"q": {"stages": 1}, "kv": {"stages": 3}, "s": scores},
     }  # fmt: skip
-    return Row(name, "sm100", spec, theirs, 32, 4, why, ATTENTION, exponentials=129, rescales=(8, 4))
+    return Row(name, "sm100", spec, theirs, 32, 4, why, ATTENTION, exponentials=(129, 129), rescales=(8, 4))
+
+
+def _mxfp8(name: str, why: str, stage: int) -> Row:
+    """The wheel's forward in MXFP8, with its config; `stage` as in `_fa`."""
+    constants: dict[str, int | bool] = {
+        **TILE_OF_KEYS, "NUM_BUFFERS_KV": 4, "NUM_BUFFERS_Q": 1, "NUM_Q_SCALE_TMEM_BUFFERS": 1,
+        "NUM_KV_SCALE_TMEM_BUFFERS": 2, "GROUP_SIZE_N": 1, "RESCALE_OPT": True, "UNROLL_KV": True, "STAGE": stage,
+    }  # fmt: skip
+    arguments = {"sm_scale": "fp32", "desc_m": "tensordesc<fp32[128]>", "Z": "i32", "H": "i32"}
+    arguments |= {f"desc_{name}": "tensordesc<fp8e4nv[128, 128]>" for name in "qkv"}
+    arguments |= {"desc_o": "tensordesc<bf16[128, 128]>"}
+    arguments |= {f"desc_{name}_scale": "tensordesc<u8[1, 1, 1, 2, 256]>" for name in "qkv"} | {"N_CTX": "i32"}
+    theirs = Theirs(
+        "blackwell_fa_ws_pipelined_persistent_mxfp8", "_attn_fwd_mxf8_ws", arguments, constants, divisible=("N_CTX",)
+    )
+    spec = {
+        "mask": {"kind": "causal" if stage == 3 else "none"}, "schedule": {"kind": "persistent"},
+        "tile": {"m": 256, "n": 128}, "tasks": {"mma": {"overlap": True}, "store": {}},
+        "rings": {"q": {"stages": 1}, "kv": {"stages": 4}},
+    }  # fmt: skip
+    return Row(name, "sm100", spec, theirs, 16, 4, why, MXFP8, exponentials=(129, 133), rescales=(8, 4))
 
 
 WHY_WS = (
@@ -289,6 +316,13 @@ WHY_SLICED = (
 WHY_PERSISTENT = (
     "In fbtriton 3.7.4 this tutorial takes its tiles by cluster launch control, too (UGETNEXTWORKID), and has as "
     "many instructions of each class as blackwell_fa_clc. Ours goes round its tiles in strides of the grid. "
+)
+WHY_MXFP8 = (
+    "P has one scale in ours; the tutorial finds one for each 32 keys (four MUFU in a tile's 133, 129 in ours). "
+    + WHY_FACTOR
+    + "That its columns of scores have been read, a named barrier tells the products' warp in the tutorial (two BAR), "
+    "an mbarrier in ours. It rescales O only where a maximum has risen by more than a factor of 256. What ours spills "
+    "are values that the compiler computes before the tasks begin; each task reads them back once, none in a loop. "
 )
 ROWS: tuple[Row, ...] = (
     Row(
@@ -423,12 +457,27 @@ ROWS: tuple[Row, ...] = (
         _fa("blackwell_fa_clc", {**SLICED, **CLC, "GROUP_SIZE_N": 4, "STAGE": 3}, "_attn_fwd_clc"),
         WHY_CAUSAL, slices=2, store=True,
     ),
+    _mxfp8("attention in MXFP8", WHY_MXFP8, 1),
+    _mxfp8("attention in MXFP8, causal", WHY_CAUSAL, 3),
 )  # fmt: skip
+
+
+@contextlib.contextmanager
+def torchao_at(folder: Path) -> Iterator[None]:
+    """While it lasts, processes that start find those names of torchao in `folder` that a tutorial imports."""
+    module = folder / "torchao" / "prototype" / "mx_formats" / "mx_tensor.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("from benchmarks.tutorials.quantize import MXTensor, ScaleCalculationMode\n")
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 def compare(rows: Sequence[Row], workers: int) -> list[dict[str, Any]]:
     """The table, a dictionary for each row. Raises ValueError for what does not compile."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, torchao_at(Path(folder) / "stand_in"):
         jobs = [our_job(row, Path(folder)) for row in rows]
         jobs += [row.theirs.job(f"{row.name}, theirs", row.arch) for row in rows if row.theirs]
         outcomes = {o.job: o for o in compile_all(jobs, workers=workers, timeout_s=300)}

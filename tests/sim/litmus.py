@@ -85,6 +85,30 @@ def load_and_leave(source, out, WAIT: tl.constexpr):
 
 
 @triton.jit
+def copied(source, APART: tl.constexpr, FENCE: tl.constexpr):
+    # A wgmma reads what cp.async has copied, by the same task or by another one.
+    tile = tlx.local_alloc((64, 64), tl.bfloat16, 1)
+    full = tlx.alloc_barriers(1, arrive_count=1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            at = source + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+            tlx.async_load(at, tile[0])
+            tlx.async_load_commit_group()
+            if FENCE == "before":
+                tlx.fence("async_shared")
+            tlx.async_load_wait_group(0)
+            if FENCE == "after":
+                tlx.fence("async_shared")
+            tlx.barrier_arrive(full[0])
+            if not APART:
+                tlx.async_dot_wait(0, tlx.async_dot(tile[0], tile[0]))
+        with tlx.async_task(num_warps=4):
+            if APART:
+                tlx.barrier_wait(full[0], 0)
+                tlx.async_dot_wait(0, tlx.async_dot(tile[0], tile[0]))
+
+
+@triton.jit
 def unsupported(out):
     tl.cumsum(out, 0)
 

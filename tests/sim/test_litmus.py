@@ -76,6 +76,22 @@ def test_a_copy_into_shared_memory_is_waited_for_before_the_end(schedule: tuple[
     assert not verify(_of_a_source(litmus.load_and_leave, WAIT=True), (schedule,)).seen
 
 
+@pytest.mark.parametrize(
+    ("apart", "fence", "found"),
+    [(True, "", {"missing-fence"}), (True, "before", {"missing-fence"}), (True, "after", set()), (False, "", set())],
+)
+def test_what_cp_async_has_copied_is_fenced_for_the_products_of_another_task(
+    apart: bool, fence: str, found: set[str]
+) -> None:
+    """Between a task's own copies and products the compiler puts a fence; one before the wait is for earlier copies."""
+
+    def program(session: Session) -> None:
+        source = torch.ones(64, 64, dtype=torch.bfloat16, device=DEVICE)
+        litmus.copied[(1,)](source, APART=apart, FENCE=fence)
+
+    assert verify(program).ids == found
+
+
 @pytest.mark.parametrize(("row", "column"), [(-16, 0), (0, -8), (-1, 20)])
 def test_a_store_may_not_begin_before_its_tensor_and_a_load_may(row: int, column: int) -> None:
     def program(load: bool) -> Any:

@@ -31,7 +31,8 @@ COLUMN_ALIGNMENT = 4  # the compiler's alignment of an allocation
 class Access:
     """A read or a write: the `bit` of its segment or event, whether an engine does it, and whether the async proxy sees
     it without a fence (it does for a TMA write, but not for a generic write to shared memory). An engine's access uses
-    that proxy, except for `generic` ones, of cp.async and st.async."""
+    that proxy, except for `generic` ones, of cp.async and st.async. `task`: whose own copy or MMA it is, where that
+    counts: between the two the compiler puts a fence."""
 
     bit: int
     place: Place
@@ -39,6 +40,7 @@ class Access:
     engine: bool
     fenced: bool
     generic: bool = False
+    task: object = None
 
 
 class Ring(NamedTuple):
@@ -220,7 +222,7 @@ class View:
             if not write.bit & clock and write.bit != access.bit:
                 text = f"{access.what} reads {self}{self._shared(view)}, which {write.what} may still write"
                 findings.add("race-read-write", text, (access.place, write.place))
-            elif access.engine and not write.fenced and not self._fenced(write.bit, clock):
+            elif access.engine and self._unseen(access, write, clock):
                 text = f"{access.what} reads {self} through the async proxy; the stores to it were not fenced"
                 findings.add("missing-fence", text, (access.place, write.place))
         if not written:
@@ -237,6 +239,11 @@ class View:
         if not access.engine or access.generic or read.engine or self.buffer.storage.kind != "smem":
             return False
         return bool(read.bit & clock) and not self._fenced(read.bit, clock)
+
+    def _unseen(self, access: Access, write: Access, clock: int) -> bool:
+        """Whether the async proxy may not see a write that is ordered before an engine's access."""
+        own = write.task is not None and write.task is access.task
+        return not (write.fenced or own or self._fenced(write.bit, clock))
 
     def _fenced(self, write: int, clock: int) -> bool:
         """Whether a fence of a task of the cluster is between a write and an access with that clock."""

@@ -82,8 +82,7 @@ def _copy(pointer: Any, result: View, mask: Any, other: Any) -> None:
         result.put(torch.where(kept, values, fill))
 
     event = m.prepare("cp.async", run)
-    # The compiler inserts a fence between a task's own copies and a wgmma that reads them.
-    access = Access(event.bit, place, "a cp.async", engine=True, fenced=True, generic=True)
+    access = Access(event.bit, place, "a cp.async", engine=True, fenced=False, generic=True, task=worker)
     result.write(access, event.clock, m.findings)
     worker.copies.append(event)
     m.hub.issue(event)

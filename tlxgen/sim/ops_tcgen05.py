@@ -52,7 +52,7 @@ def mma(
             target.put((value + target.get().float() if start else value).to(target.dtype))
 
     event = _prepare("tcgen05.mma", run)
-    access = Access(event.bit, place, "a tcgen05.mma", engine=True, fenced=True)
+    access = Access(event.bit, place, "a tcgen05.mma", engine=True, fenced=True, task=worker)
     for cta in ctas:
         if cta is not worker.cta:
             m.reach(cta, event.bit, place, "a tcgen05.mma of two CTAs")

@@ -101,7 +101,7 @@ def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
     event = m.prepare("wgmma", run, m.worker.dots)
     for operand in (a, b):
         if isinstance(operand, View):
-            access = Access(event.bit, place, "a wgmma", engine=True, fenced=True)
+            access = Access(event.bit, place, "a wgmma", engine=True, fenced=True, task=m.worker)
             operand.read(access, event.clock, m.findings)
     result.event = event
     m.worker.undotted.append(event)
