@@ -45,7 +45,7 @@ def prepare(
     structure = kernels.structure(name)
     with importing(path):  # it may have been edited, so its import may fail
         problem, arch = kernels.family.problem(), structure.plan.arch.name
-        modules = {SMS: load_module(path, arch)}  # by SMs, since host code asks for them once
+        modules = {SMS: loaded(path, arch, SMS)}  # by SMs, since host code asks for them once
     configs = rows_of(modules[SMS], path)
     count = len(configs)
     if config is not None and config >= count:
@@ -59,7 +59,7 @@ def prepare(
     def run_one(way: Way, number: int, sms: int) -> Report:
         if sms not in modules:
             with importing(path):
-                modules[sms] = load_module(path, arch, sms)
+                modules[sms] = loaded(path, arch, sms)
         used.add(sms)
         i, shape = cases[number]
         case = (problem, modules[sms], variants[i], shape, modules[sms].CONFIGS[i], numerics.compare)
@@ -80,6 +80,20 @@ def prepare(
         return report
 
     return Prepared(cases, used, run), list(dict.fromkeys(w for v in variants for w in waivers_of(problem, v)))
+
+
+def loaded(path: Path, arch: str, sms: int) -> ModuleType:
+    """The module on a simulated GPU of so many SMs.
+
+    A GPU of fewer than SMS has a small L2, too: where the host lets as many heads go together as have room there, it is
+    as few as for the longest sequences. Else heads of problems that can be simulated would never come in more than one
+    group.
+    """
+    module = load_module(path, arch, sms)
+    together = getattr(module, "heads_together", None)
+    if together is not None and sms < SMS:
+        module.heads_together = lambda _, *heads: together(1 << 40, *heads)  # type: ignore[attr-defined]
+    return module
 
 
 def cluster_of(variant: Variant) -> int:

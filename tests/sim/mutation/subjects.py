@@ -21,7 +21,7 @@ from tlxgen.check import numerics
 from tlxgen.coverage import Coverage
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
 from tlxgen.verify.sms import counts_for, turn_of
-from tlxgen.verify.structures import cases_of, cluster_of
+from tlxgen.verify.structures import cases_of, cluster_of, loaded
 from tlxgen.verify.varied import Varied
 
 LIMITS = Limits(steps=100_000)
@@ -150,7 +150,7 @@ def generated(at: str) -> Subject:
         for way in runs:
             turn = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
             count = sms * cluster if sms else turn
-            module = load_module(path, arch, count)
+            module = loaded(path, arch, count)
             arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config], numerics.compare)
             report.add(verify_case(problem, module, *arguments, (way,), sms=count, limits=LIMITS, arch=arch))
         return report
