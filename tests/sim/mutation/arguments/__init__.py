@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from . import anywhere, attention, gemm, norms, wheel
+from . import anywhere, attention, gemm, norms, quantize, wheel
 from .argued import Equivalent
 
-ARGUED: tuple[Equivalent, ...] = (*anywhere.ARGUED, *gemm.ARGUED, *attention.ARGUED, *norms.ARGUED, *wheel.ARGUED)
+ARGUED: tuple[Equivalent, ...] = (
+    *anywhere.ARGUED,
+    *gemm.ARGUED,
+    *attention.ARGUED,
+    *norms.ARGUED,
+    *quantize.ARGUED,
+    *wheel.ARGUED,
+)

@@ -23,8 +23,8 @@ ARGUED = (
         "Waits for this task's own wgmmas or stores earlier than it must: they end whatever others do, and every "
         "release still comes after the operation that it is for. It costs overlap alone.",
         (
-            ("pendings", r"\w+ = tlx\.async_dot_wait: 1 -> 0"),
-            ("pendings", r"tlx\.async_descriptor_store_wait: 1 -> 0"),
+            ("pendings", r"\w+ = tlx\.async_dot_wait: (1 -> 0|2 -> 1)"),
+            ("pendings", r"tlx\.async_descriptor_store_wait: (1 -> 0|2 -> 1)"),
         ),
     ),
     Equivalent(
@@ -101,7 +101,10 @@ ARGUED = (
         "The condition spares tiles that no boundary cuts the mask, which hides nothing in them.",
         (
             ("condition", r"if part == 0: scores = visible: part == 0 -> True"),
-            ("condition", r"if : \(row < key \+ 63\) .* -> True"),
+            ("condition", r"if : \(row( \+ n_k - n_q)? < key \+ (63|127)\) .* -> True"),
+            ("condition", r"if : \(key \+ 63 >= min\(.* -> True"),
+            ("condition", r"if row \+ 64 > n_q: seen = visible: .* -> True"),
+            ("condition", r"if key \+ 128 > N_K: keys = key \+ tl\.arange: .* -> True"),
             ("condition", r"if key \+ scores\.shape\[1\] > N_K: .* -> True"),
         ),
     ),

@@ -9,7 +9,7 @@ ARGUED = (
     Equivalent(
         "The other replica's turn is the first: it passes by its own arrival, and lets this one in, as it does later.",
         (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),),
-        at=r"attention_fwd",
+        at=r"attention_fwd|^hopper_(gdpa|hstu)/",
     ),
     Equivalent(
         "Turns say which replica multiplies first, and nothing depends on that: who comes late has its turn later.",
@@ -122,7 +122,7 @@ ARGUED = (
             ("sooner", r"tlx\.barrier_arrive\(do_empty\[do_slot\]\) before dv = tlx\.async_dot_wait\(.*"),
             ("later", r"dv = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(do_empty\[do_slot\]\)"),
         ),
-        at=r"attention_bwd_(none|causal)",
+        at=r"attention_bwd_(none|causal)|^hopper_(gdpa|hstu)_bwd/",
     ),
     Equivalent(
         "Q, dO and dS have 2 slots each in every config of the module, and one use a step: one number.",
@@ -221,5 +221,21 @@ ARGUED = (
         (("operands", r"batch <-> head"),),
         at=r"^blackwell_attention_fwd",
         role=r"^# MMA:",
+    ),
+    Equivalent(
+        "Of an item's first K: the only slot of Q, acquired just before, is released after all scores of the item "
+        "before, so that its K has come.",
+        (
+            ("sooner", r"tlx\.barrier_expect_bytes\(k_full\[k_slot\], .* before tlx\.barrier_wait\(k_empty\[k_slot.*"),
+            ("later", r"tlx\.barrier_wait\(k_empty\[k_slot\], .* after tlx\.barrier_expect_bytes\(k_full\[k_slot.*"),
+        ),
+        at=r"^hopper_hstu/",
+        loop=r"^for index ",
+    ),
+    Equivalent(
+        "Both barriers of a step are of the same warps, one after the other: under one number they meet as often.",
+        (("named barrier", r"tlx\.named_barrier_wait: [678] -> [678]"),),
+        at=r"^blackwell_attention_bwd",
+        role=r"# Compute:",
     ),
 )

@@ -128,4 +128,41 @@ ARGUED = (
         at=r"^hopper_grouped_gemm_weights/",
         function=r"^group_of$",
     ),
+    Equivalent(
+        "Before the loop the ring of items is empty and the counts are 0: whatever slot and phase it asks for, the "
+        "first acquire passes at once.",
+        (
+            ("drop", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("index", r"barrier_wait item_empty: item_slot -> .*"),
+            ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*\) after tlx\.local_store\(item_tiles.*"),
+            ("sooner", r"tlx\.local_store\(item_tiles.* before tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("operands", r"item_slot <-> item_phase"),
+            ("counter", r"item_slot, item_phase = ring_slot: items -> count"),
+        ),
+        at=r"^hopper_grouped_gemm_(dynamic|weights_split)/",
+        loop=r"^$",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "A tile past the last one of its group, or of the problem, lies outside of what is loaded and stored.",
+        (
+            ("assignment", r"across = tl\.cdiv: (.*) -> \1 \+ 1"),
+            ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
+        ),
+        at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k)/",
+    ),
+    Equivalent(
+        "Elements held over for a loader that does not hold any; addresses, in registers.",
+        (
+            ("condition", r"if VEC_[AB] == 1: [ab]_held(_[01])? = tl\.zeros: .* -> True"),
+            ("later", r"tlx\.barrier_wait\(ab_empty\[slot\], .*\) after [ab]_ptrs, inside = .*"),
+        ),
+        at=r"^hopper_gemm_any_rows/",
+    ),
+    Equivalent(
+        "What is asked for ahead of its load is in L2 then, or is not: no result depends on that.",
+        (("slots", r"k = line % LINES \* LINE: LINES -> \(LINES - 1\)"),),
+        at=r"^hopper_matmul/",
+        function=r"^prefetch_a(long|cross)_k$",
+    ),
 )
