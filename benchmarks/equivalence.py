@@ -278,7 +278,7 @@ def _mxfp8(name: str, why: str, stage: int) -> Row:
         "tile": {"m": 256, "n": 128}, "tasks": {"mma": {"overlap": True}, "store": {}},
         "rings": {"q": {"stages": 1}, "kv": {"stages": 4}},
     }  # fmt: skip
-    return Row(name, "sm100", spec, theirs, 16, 4, why, MXFP8, exponentials=(129, 133), rescales=(8, 4))
+    return Row(name, "sm100", spec, theirs, 16, 4, why, MXFP8, exponentials=(129, 133), rescales=(8, 8))
 
 
 WHY_WS = (
