@@ -112,7 +112,7 @@ def test_ctas_of_a_cluster_along_k_ask_for_the_beginning_of_their_parts(
     block = constants["BLOCK_K"]
     part = -(-shape[2] // (block * parts)) * block
     depths = {k for begin in range(0, shape[2], part) for k in range(begin, min(begin + 2 * block, shape[2]))}
-    asked = asks(structure, shape, monkeypatch, 2 * parts, name)
+    asked = asks(structure, shape, monkeypatch, 2 * parts + 1, name)  # some SMs make no whole cluster
     assert len(asked) == 2
     for along, starts in zip((rows, columns), asked, strict=True):
         assert len(starts) == len(set(starts)), "asked for twice"
