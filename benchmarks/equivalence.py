@@ -18,16 +18,16 @@ what is compared.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.tutorials.quantize import torchao_at
 from tlxgen import __version__
 from tlxgen.build import build
 from tlxgen.compile import Argument, Job, Resources, check_triton, compile_all
@@ -460,19 +460,6 @@ ROWS: tuple[Row, ...] = (
     _mxfp8("attention in MXFP8", WHY_MXFP8, 1),
     _mxfp8("attention in MXFP8, causal", WHY_CAUSAL, 3),
 )  # fmt: skip
-
-
-@contextlib.contextmanager
-def torchao_at(folder: Path) -> Iterator[None]:
-    """While it lasts, processes that start find those names of torchao in `folder` that a tutorial imports."""
-    module = folder / "torchao" / "prototype" / "mx_formats" / "mx_tensor.py"
-    module.parent.mkdir(parents=True)
-    module.write_text("from benchmarks.tutorials.quantize import MXTensor, ScaleCalculationMode\n")
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
 
 
 def compare(rows: Sequence[Row], workers: int) -> list[dict[str, Any]]:

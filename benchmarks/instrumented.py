@@ -44,7 +44,7 @@ COMPILED = [
     ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
     ("hopper_attention_bwd", "hopper_attention_bwd_none_together"),
     ("hopper_attention_bwd", "hopper_attention_bwd_causal_together"),
-    ("hopper_rms_norm", "hopper_rms_norm_persistent"),
+    ("hopper_rms_norm", "hopper_rms_norm_grid"),
     ("hopper_grouped_gemm", "hopper_grouped_gemm_row_pingpong"),
     ("blackwell_gemm", "blackwell_gemm_persistent"),
 ]

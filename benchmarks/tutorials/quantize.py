@@ -7,12 +7,15 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
 from types import ModuleType
 
 import torch
 
 from tlxgen.sim.mx import BLOCK, scale_bytes, scale_values, unpack_scales
 
+TORCHAO = "torchao.prototype.mx_formats.mx_tensor"
 _LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 
@@ -59,7 +62,7 @@ def dequantized(values: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
 @contextlib.contextmanager
 def as_torchao() -> Iterator[None]:
     """While it lasts, what is imported finds these classes as torchao's."""
-    names = ["torchao", "torchao.prototype", "torchao.prototype.mx_formats", "torchao.prototype.mx_formats.mx_tensor"]
+    names = list(accumulate(TORCHAO.split("."), "{}.{}".format))
     before = {name: sys.modules[name] for name in names if name in sys.modules}
     modules = {name: ModuleType(name) for name in names}
     last = modules[names[-1]]
@@ -71,3 +74,16 @@ def as_torchao() -> Iterator[None]:
         for name in names:
             del sys.modules[name]
         sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def torchao_at(folder: Path) -> Iterator[None]:
+    """While it lasts, child processes, which take over this one's path, find these classes in `folder` as torchao's."""
+    module = folder / f"{TORCHAO.replace('.', '/')}.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(f"from {__name__} import MXTensor, ScaleCalculationMode\n")
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))

@@ -31,8 +31,8 @@ COLUMN_ALIGNMENT = 4  # the compiler's alignment of an allocation
 class Access:
     """A read or a write: the `bit` of its segment or event, whether an engine does it, and whether the async proxy sees
     it without a fence (it does for a TMA write, but not for a generic write to shared memory). An engine's access uses
-    that proxy, except for `generic` ones, of cp.async and st.async. `task`: whose own copy or MMA it is, where that
-    counts: between the two the compiler puts a fence."""
+    that proxy, except for `generic` ones, of cp.async and st.async. `task` is set for a cp.async and an MMA: the
+    compiler puts a fence between those of one task."""
 
     bit: int
     place: Place

@@ -85,9 +85,8 @@ def prepare(
 def loaded(path: Path, arch: str, sms: int) -> ModuleType:
     """The module on a simulated GPU of so many SMs.
 
-    A GPU of fewer than SMS has a small L2, too: where the host lets as many heads go together as have room there, it is
-    as few as for the longest sequences. Else heads of problems that can be simulated would never come in more than one
-    group.
+    On fewer than SMS, L2 counts as small, too: attention works on as few heads at a time as with the longest sequences.
+    Otherwise no problem small enough to be simulated has more than one group of heads.
     """
     module = load_module(path, arch, sms)
     together = getattr(module, "heads_together", None)
