@@ -445,7 +445,7 @@ def structure_key(family: Family, spec: CommonSpec) -> str:
             node = data
             for parent in parents:
                 node = node[parent]
-            node[last] = forms[path](node[last])
+            node[last] = forms[path](node[last], spec)
     return json.dumps(data, sort_keys=True)
 
 
@@ -462,7 +462,8 @@ def _apart(point: Any, family: Family) -> dict[str, Any]:
     """The values of the axes that change the program, key by key; of some constants, the form (`plan.pieces.form`)."""
     given = dict(leaf for item in point.values.items() for leaf in leaves(*item))
     forms = {axis.path: axis.form for axis in family.axes if axis.path in family.config_axes}
-    constant = {p: forms[p](v) for p, v in given.items() if p in forms and p not in point.spec.bake}
+    spec = point.spec
+    constant = {p: forms[p](v, spec) for p, v in given.items() if p in forms and p not in spec.bake}
     return {p: constant.get(p, v) for p, v in given.items() if constant.get(p) != ""}
 
 

@@ -62,7 +62,7 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         view = facts.groups.packed(s.name) if facts.groups else "t"
         yield descriptor(f"{s.name}_desc", s.tile.dtype.signature, s.tile.shape, s.name, view=view)
     if facts.tma_store:
-        describe, box, view = "describe", (facts.rows, facts.c_columns), "t"
+        describe, box, view = "describe", (facts.stored_rows, facts.c_columns), "t"
         if facts.groups:
             describe, box, view = facts.groups.descriptor("c", box)
         yield descriptor("c_desc", out_type, box, out, view=view, describe=describe)

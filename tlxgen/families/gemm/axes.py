@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tlxgen.families.kit import Axis
 from tlxgen.plan.pieces import form, narrow
 
+
+def _of_rows(value: int, spec: Any) -> str:
+    """The form of tile.m: products share rows where these are the columns of an instruction, which may be narrow."""
+    word = form(value) if spec.tasks.mma.exchange else ""
+    return f"{word}_of_rows" if word else narrow(value)
+
+
+def _of_columns(value: int, spec: Any) -> str:
+    return form(value)
+
+
 AXES = (
-    Axis("tile.m", "BLOCK_M", "rows of a tile of C", blame=("wgmma-m", "tcgen05-m"), form=narrow),
+    Axis("tile.m", "BLOCK_M", "rows of a tile of C", blame=("wgmma-m", "tcgen05-m"), form=_of_rows),
     Axis(
         *("tile.n", "BLOCK_N", "columns of a tile of C"),
         blame=("accumulator", "instruction", "wgmma-n", "tcgen05-n"),
-        form=form,
+        form=_of_columns,
     ),
     Axis(
         *("tile.k", "BLOCK_K", "extent of K in a ring slot"),

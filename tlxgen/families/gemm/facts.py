@@ -33,7 +33,7 @@ class Operand:
     ring: str
     eviction: str
     multicast: int  # CTAs of a cluster that it is loaded for at once; 0 for none
-    pieces: tuple[Tile, ...] = field(default=(), repr=False)  # of the tile, where several products share its columns
+    pieces: tuple[Tile, ...] = field(default=(), repr=False)  # of the tile, where each is for a product of its own
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
@@ -81,8 +81,8 @@ class GemmFacts:
     row_groups: int  # slices of a tile's rows, one a cooperating replica
     rows: Size  # rows of C a replica holds
     columns: Size  # columns of C a subtile holds
-    subtiles: int  # column slices in which a tile of C is stored
-    pieces: tuple[Piece, ...] = field(repr=False)  # of a tile's columns: a product and an accumulator each
+    subtiles: int  # slices in which a tile of C is stored: of its columns, or of its rows if these come in pieces
+    pieces: tuple[Piece, ...] = field(repr=False)  # of an instruction's columns: a product and an accumulator each
     tma_store: bool
     store_guard: str | None
     source: Literal["grid", "persistent", "clc", "dynamic"]  # where the tiles of a CTA come from
@@ -260,11 +260,16 @@ class GemmFacts:
     @property
     def narrow(self) -> bool:
         """Whether A's rows are the columns of an instruction, and so few that `tlx.async_dot` does not take them."""
-        return self.exchange and bool(narrow(self.rows.value))
+        return self.exchange and bool(narrow(self.pieces[-1].extent.value))
+
+    @property
+    def stored_rows(self) -> Size:
+        """Rows of C a subtile holds: those of a replica, or a slice of its accumulators' columns, if these are rows."""
+        return self.pieces[-1].extent // self.pieces[-1].slices if self.exchange else self.rows
 
     @property
     def accumulators(self) -> tuple[str, ...]:
-        """What a consumer calls its sums, those of each piece of the columns."""
+        """What a consumer calls its sums, those of each piece."""
         return tuple(f"acc{piece.suffix}" for piece in self.pieces)
 
     @property

@@ -14,7 +14,7 @@ from .facts import SCALE_BLOCK
 from .keys import GemmKeys
 from .ops import OPS
 
-PIECED = (96, 160, 192, 224)  # columns that are shared by products of 32 or more
+PIECED = (96, 160, 192, 224)  # columns of an instruction that are shared by products of 32 or more
 ONLY_SM100 = "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs"
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 
@@ -38,33 +38,47 @@ def _shared(spec: GemmKeys) -> Iterator[Fault]:
 
 
 def _rows(spec: GemmKeys) -> Iterator[Fault]:
-    """Blocks of Triton are powers of two: a tile of three consumers is put together from three of them."""
+    """Blocks of Triton are powers of two: a tile of three consumers is put together from three of them.
+
+    Where rows are the columns of an instruction, products share those that are no power of two.
+    """
     shared = spec.tasks.specialized and spec.tasks.mma.split == "cooperative" and spec.tasks.mma.replicate == 3
-    if not shared:
+    if spec.arch == "sm90" and spec.tasks.mma.exchange:
+        if form(spec.tile.m):
+            yield from _shared_by_products(spec, "m", "rows")
+    elif not shared:
         yield from faults.powers_of_two(spec, ("tile.m",), "a tile extent")
     elif spec.tile.m != 192:
         yield ("tile", "m"), f"three consumers have 64 rows each: a tile of 192, not of {spec.tile.m}"
 
 
 def _columns(spec: GemmKeys) -> Iterator[Fault]:
-    """On sm90 products share the columns of a tile that are no power of two; what they do not go with."""
+    """On sm90 products share the columns of a tile that are no power of two."""
     if not form(spec.tile.n):
         return
     if spec.arch != "sm90":
         yield from faults.powers_of_two(spec, ("tile.n",), "a tile extent")
-    elif spec.tile.n not in PIECED:
+    else:
+        if spec.tasks.mma.exchange:
+            why = "columns of C are rows of the instruction, of which each product has all: false"
+            yield ("tasks", "mma", "exchange"), f"tile.n is {spec.tile.n}: {why}"
+        yield from _shared_by_products(spec, "n", "columns")
+
+
+def _shared_by_products(spec: GemmKeys, axis: str, what: str) -> Iterator[Fault]:
+    """Rows or columns of a tile that are no power of two: which there are, and what they do not go with."""
+    extent = getattr(spec.tile, axis)
+    if extent not in PIECED:
         some = ", ".join(map(str, PIECED))
-        yield ("tile", "n"), f"columns of a tile are a power of two, or shared by products: {some}, not {spec.tile.n}"
+        yield ("tile", axis), f"{what} of a tile are a power of two, or shared by products: {some}, not {extent}"
     else:
         yield from faults.where(
-            *((path, broken, f"tile.n is {spec.tile.n}: {why}") for path, broken, why in _beside_pieces(spec))
+            *((path, broken, f"tile.{axis} is {extent}: {why}") for path, broken, why in _beside_pieces(spec))
         )
 
 
 def _beside_pieces(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     """What does not go with several accumulators."""
-    one = "by an accumulator each"
-    yield "tasks.mma.exchange", spec.tasks.mma.exchange, f"columns are shared {one}, not rows: false"
     yield "tasks.mma.promote", spec.tasks.mma.promote, "products are promoted into one accumulator: false"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "a copy is of one block, which is a power of two: tma"
     yield "schedule.tail", spec.schedule.tail != "whole", "sums over a part of K are those of one accumulator: whole"

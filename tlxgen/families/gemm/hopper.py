@@ -29,9 +29,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec, facts),
-        "instruction_registers": Sm90.wgmma_registers(
-            (sizes["BLOCK_M"] if facts.exchange else facts.pieces[0].extent).value
-        ),
+        "instruction_registers": Sm90.wgmma_registers(facts.pieces[0].extent.value),
         "expected_opcodes": _opcodes(facts),
     }
 
@@ -47,7 +45,7 @@ def _epilogue_registers(spec: GemmSpec, facts: GemmFacts) -> float:
     """About how many registers a thread needs for a subtile on its way from the accumulator to C, beside its own."""
     warpgroups = spec.tasks.mma.warps // Sm90.warpgroup_warps
     threads = spec.tasks.mma.warps * Sm90.warp_threads
-    rows, columns = facts.rows.value, facts.columns.value
+    rows, columns = facts.stored_rows.value, facts.columns.value
     blocks = max(rows // (Sm90.wgmma_m * warpgroups), 1)
     held = Held(rows * columns // threads, columns, blocks)
     ops = facts.ops if spec.schedule.split_k == 1 else ()  # else the reduction applies them
@@ -146,9 +144,9 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
     arch, warps, rows = Sm90, spec.tasks.mma.warps, facts.rows
     n, k, stages = facts.pieces[-1].extent, sizes["BLOCK_K"], sizes["STAGES"]
     least = arch.wgmma_m * warps // arch.warpgroup_warps
-    kind = "rows"
+    kind, shared = "rows", "BLOCK_N"
     if facts.exchange:
-        rows, n, kind = n, rows, "columns"
+        rows, kind, shared = sizes["BLOCK_N"], "columns", "BLOCK_M"
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
     least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min
@@ -159,14 +157,10 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         f"wgmma takes {least} to {arch.wgmma_n_max}",
     )
     if len(facts.pieces) > 1:
-        units = sizes["BLOCK_N"].value // n.value
-        whole = multiple_of(sizes["BLOCK_N"], units)
-        yield Rule(
-            "wgmma-n",
-            whole,
-            f"BLOCK_N = {sizes['BLOCK_N'].value}, ",
-            f"products share the columns by {form(sizes['BLOCK_N'].value)}",
-        )
+        extent = sizes[shared].value
+        whole = multiple_of(sizes[shared], extent // n.value)
+        kind = "rows" if facts.exchange else "columns"
+        yield Rule("wgmma-n", whole, f"{shared} = {extent}, ", f"products share the {kind} by {form(extent)}")
     deep = at_least(k, arch.wgmma_k_bytes // facts.a.tile.dtype.bytes)
     yield Rule("wgmma-k", deep, f"BLOCK_K = {k.value}, ", f"one wgmma takes {arch.wgmma_k_bytes} B of K")
     if facts.in_flight:

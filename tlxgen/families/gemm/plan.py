@@ -116,8 +116,10 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     replicas = mma.replicate if tasks.specialized else 1
     groups = 1 if pingpong else replicas
     a, b = _operands(spec, sizes, groups)
-    parts = pieces(sizes["BLOCK_N"], spec.epilogue.subtiles)
-    rows, columns = sizes["BLOCK_M"] // groups, parts[-1].extent // (parts[-1].slices * spec.cluster.k)
+    rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"]
+    parts = pieces(rows if mma.exchange else columns, spec.epilogue.subtiles)
+    last = parts[-1].extent // (parts[-1].slices * spec.cluster.k)
+    high, columns = (last, columns) if mma.exchange else (rows, last)
     c_dtype = DTYPES[spec.problem.c.dtype]
     stored = columns // 2 if any(OPS[op].halves for op in spec.epilogue.ops) else columns
     tensor_memory = spec.arch == "sm100"
@@ -125,7 +127,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         a=a,
         b=b,
         c_dtype=c_dtype,
-        staged=Tile("c", (rows, stored), DTYPES["fp32"] if spec.schedule.split_k > 1 else c_dtype),
+        staged=Tile("c", (high, stored), DTYPES["fp32"] if spec.schedule.split_k > 1 else c_dtype),
         c_eviction=_hint(spec.cache.c),
         pingpong=pingpong,
         in_flight=0 if mma.promote else mma.in_flight,
@@ -198,19 +200,31 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     block_m, block_n = sizes["BLOCK_M"], sizes["BLOCK_N"]
     a_k, b_k = (sizes["BLOCK_K"] // t.values for t in (a_type, b_type))
     a_row, b_row = spec.problem.a.layout == "row", spec.problem.b.layout == "row"
+    exchange = spec.tasks.mma.exchange
+    a_parts = pieces(block_m) if exchange else ()
+    a_shapes = [(part.extent, a_k) if a_row else (a_k, part.extent) for part in a_parts]
     a_shape = (block_m, a_k) if a_row else (a_k, block_m)
     # Two CTAs that multiply together load half of B's tile each; else a shared operand is loaded whole, by multicast.
     pair = spec.arch == "sm100" and spec.cluster.m == 2
     block_n = block_n // 2 if pair else block_n
-    parts = pieces(block_n)
-    b_shapes = [(b_k, part.extent) if b_row else (part.extent, b_k) for part in parts]
+    b_parts = () if exchange else pieces(block_n)
+    b_shapes = [(b_k, part.extent) if b_row else (part.extent, b_k) for part in b_parts]
     b_shape = (b_k, block_n) if b_row else (block_n, b_k)
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
     a = Tile("a", a_shape, a_type, groups, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
     b = Tile("b", b_shape, b_type, padded=mixed and b_type.values > 1)
-    cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(parts, b_shapes, strict=True))
+    a_cut = tuple(Tile(f"a{part.suffix}", shape, a_type) for part, shape in zip(a_parts, a_shapes, strict=True))
+    b_cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(b_parts, b_shapes, strict=True))
     return (
-        Operand("a", a, a_row, "a" if separate else "ab", _hint(spec.cache.a), _shared_by(spec.cluster.n)),
+        Operand(
+            "a",
+            a,
+            a_row,
+            "a" if separate else "ab",
+            _hint(spec.cache.a),
+            _shared_by(spec.cluster.n),
+            a_cut[1:] and a_cut,
+        ),
         Operand(
             "b",
             b,
@@ -218,7 +232,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             "b" if separate else "ab",
             _hint(spec.cache.b),
             0 if pair else _shared_by(spec.cluster.m),
-            cut[1:] and cut,
+            b_cut[1:] and b_cut,
         ),
     )
 
@@ -250,7 +264,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     Specialised tasks pass their captured values through SMEM; a block that is loaded or stored through pointers is
     brought to or from wgmma's register layout there, each replica in a place of its own.
     """
-    block = facts.rows.value * facts.columns.value
+    block = facts.stored_rows.value * facts.columns.value
     c_bytes = 4 if spec.schedule.split_k > 1 else facts.c_dtype.bytes
     scratch = [0 if facts.tma_store else block * c_bytes]
     if spec.schedule.split_k == 1:  # else the reduction applies the operations

@@ -17,6 +17,7 @@ import torch
 from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.coverage import Waiver
 from tlxgen.families.kit.unseen import GRID, SPIN
+from tlxgen.plan.pieces import form
 
 from .facts import POINTERS, SCALE_BLOCK
 from .ops import OPS
@@ -137,7 +138,7 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
         for step in (step for step in (2, 4) if stripes <= step):
             why = "a tile so small is fixed up in one round"
             yield Waiver(("second-round",), rf"for stripe in range\(0, end, {step}\)", why)
-    if spec.tasks.mma.exchange and tail == "whole":
+    if spec.tasks.mma.exchange and tail == "whole" and not form(tile.m):
         yield Waiver(("empty",), "", "a tile is stored in one piece, of which some element is in C")
     if tail == "helped":
         yield Waiver(("ring",), "rest", "a CTA lends or borrows in the last round only: once a launch")

@@ -14,7 +14,7 @@ def _always(spec: Any) -> bool:
     return True
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, spec: Any) -> str:
     return ""
 
 
@@ -26,7 +26,8 @@ class Axis:
     it only changes that option of a launch. With neither it changes the program. `blame` lists the rules of the plan
     (`Reason.rule`) that a variant most likely breaks by this key. `has` says whether the kernels of a spec have the
     parameter. Where every variant of a structure has the value `default`, it is a constant of the source unless the
-    spec says `keep`. `form` gives a word for what a value changes in the program; values of one form share a source.
+    spec says `keep`. `form` gives a word for what a value changes in the program of a spec; values of one form share a
+    source.
     """
 
     path: str
@@ -36,7 +37,7 @@ class Axis:
     has: Callable[[Any], bool] = _always
     default: int | None = None
     option: str = ""
-    form: Callable[[Any], str] = _plain
+    form: Callable[[Any, Any], str] = _plain
 
     def of(self, spec: Any) -> Any:
         """The key's value in a spec."""
