@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 from benchmarks.gemm_random import PACKAGE, function
 from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, drawn, group, operands, write
 from tlxgen.families.gemm.model import CUT, Gpu, Kernel, Types
+from tlxgen.plan.pieces import form
 
 TURNS = 5
 SHOWN = 6  # designs of a shape that are printed
@@ -69,6 +70,11 @@ EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
 SINGLE = ((64, 128, 64, 6), (64, 256, 64, 4))
 TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4))
 FEW_TILES = ((32, 64, 128, 8), (32, 128, 64, 8), (64, 64, 128, 6), (128, 64, 64, 8))
+TALL = {**FEW, "rings.c.stages": 2}
+SWAPPED = (
+    *((96, 64, 128, 5), (128, 64, 64, 8), (160, 64, 64, 7), (192, 64, 64, 6), (224, 64, 64, 5), (256, 64, 64, 4)),
+    *((96, 128, 64, 6), (128, 128, 64, 5), (160, 128, 64, 5), (192, 128, 64, 4)),
+)
 PLAIN = {
     **FEW,
     "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
@@ -185,6 +191,22 @@ DESIGNS: dict[str, Design] = {
     "depth8_one": Design({**deep(8), "tasks.mma.replicate": 1}, ((64, 128, 64, 6),), rows(1, 2000)),
 }
 
+
+def swapped() -> Iterator[tuple[str, Design]]:
+    """Tall tiles of one consumer, whose instructions have A's rows as columns, each for rows that fill it well."""
+    for tile in SWAPPED:
+        values = TALL if form(tile[0]) else FEW
+        for axis, ctas in (("", 1), ("m", 2), ("n", 2), ("n", 4))[: 4 if tile[1] == 64 else 3]:
+            high = tile[0] * (ctas if axis == "m" else 1)
+
+            def filled(m: int, n: int, k: int, a: str, high: int = high) -> bool:
+                return 65 <= m <= 1100 and -(-m // high) * high <= max(1.25 * m, 96)
+
+            more = along(axis, ctas) if axis else {}
+            yield f"swap_{tile[0]}x{tile[1]}{axis}{ctas if axis else ''}", Design({**values, **more}, (tile,), filled)
+
+
+DESIGNS |= swapped()
 
 def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
     """The spec of a design for some layouts of A and B."""

@@ -274,7 +274,7 @@ class GemmFacts:
 
     @property
     def sum_slices(self) -> int:
-        """Slices of the accumulator's columns in which the sums over a part of K are stored."""
+        """Slices of the accumulators' columns in which the sums over a part of K are stored."""
         if not self.sums:
             return 1
         if self.exchange:
@@ -289,8 +289,13 @@ class GemmFacts:
     @property
     def slices(self) -> int:
         """Column slices that an accumulator in registers is cut into: to store it, or to send it to the CTAs."""
-        widest = max(piece.slices for piece in self.pieces)
-        return 1 if self.tensor_memory else max(widest, self.cluster_k, self.sum_slices)
+        widest = max(piece.slices for piece in self.pieces) * self.sums_a_subtile
+        return 1 if self.tensor_memory else max(widest, self.cluster_k)
+
+    @property
+    def sums_a_subtile(self) -> int:
+        """Slices of sums that have the columns of a subtile of C."""
+        return max(self.sum_slices // self.subtiles, 1)
 
     @property
     def operands(self) -> tuple[Operand, Operand]:

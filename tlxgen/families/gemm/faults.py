@@ -81,7 +81,8 @@ def _beside_pieces(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     """What does not go with several accumulators."""
     yield "tasks.mma.promote", spec.tasks.mma.promote, "products are promoted into one accumulator: false"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "a copy is of one block, which is a power of two: tma"
-    yield "schedule.tail", spec.schedule.tail != "whole", "sums over a part of K are those of one accumulator: whole"
+    cut = spec.schedule.tail != "whole" and not spec.tasks.mma.exchange
+    yield "schedule.tail", cut, "sums over a part of K are those of one accumulator: whole"
     yield "cluster.k", spec.cluster.k > 1, "CTAs send each other slices of one accumulator: 1"
 
 

@@ -142,7 +142,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
-        sums=_sums(spec, sizes, rows) if spec.schedule.tail != "whole" else None,
+        sums=_sums(spec, sizes, high) if spec.schedule.tail != "whole" else None,
         rest=_rest(a, sizes) if spec.schedule.tail == "helped" else None,
         fix_up=spec.schedule.fix_up,
         exchange=mma.exchange,
@@ -175,7 +175,7 @@ def _adder_registers(spec: GemmSpec, replicas: int) -> int:
 
 
 def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:
-    """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C."""
+    """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C, of so many rows."""
     fp32 = DTYPES["fp32"]
     slices = spec.epilogue.subtiles * fp32.bytes // DTYPES[spec.problem.c.dtype].bytes
     if spec.tasks.mma.exchange:  # slices of the accumulator's columns are rows of C
