@@ -196,17 +196,19 @@ def swapped() -> Iterator[tuple[str, Design]]:
     """Tall tiles of one consumer, whose instructions have A's rows as columns, each for rows that fill it well."""
     for tile in SWAPPED:
         values = TALL if form(tile[0]) else FEW
-        for axis, ctas in (("", 1), ("m", 2), ("n", 2), ("n", 4))[: 4 if tile[1] == 64 else 3]:
-            high = tile[0] * (ctas if axis == "m" else 1)
+        made: dict[str, dict[str, Any]] = {"": {}, "_last": LAST, "_m2": along("m", 2), "_n2": along("n", 2)}
+        made |= {"_n4": along("n", 4)} if tile[1] == 64 else {}
+        for name, more in made.items():
+            high = tile[0] * (2 if name == "_m2" else 1)
 
             def filled(m: int, n: int, k: int, a: str, high: int = high) -> bool:
                 return 65 <= m <= 1100 and -(-m // high) * high <= max(1.25 * m, 96)
 
-            more = along(axis, ctas) if axis else {}
-            yield f"swap_{tile[0]}x{tile[1]}{axis}{ctas if axis else ''}", Design({**values, **more}, (tile,), filled)
+            yield f"swap_{tile[0]}x{tile[1]}{name}", Design({**values, **more}, (tile,), filled)
 
 
 DESIGNS |= swapped()
+
 
 def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
     """The spec of a design for some layouts of A and B."""
