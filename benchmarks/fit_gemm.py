@@ -56,7 +56,7 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "helped": (2500, 500, 6000),
     "mark": (2000, 300, 6000),
     "stripe": (900, 300, 2500),
-    "beyond": (2.0, 0.2, 8.0),
+    "beyond": (20.0, 8.0, 80.0),
     "remote": (1000, 100, 6000),
     "exchange": (16, 2, 64),
 }
@@ -71,6 +71,7 @@ ASSUMED = {
     "second": 3.0,
     "pointers": 4.5,
     "copied": 24,
+    "box": 33,  # of boxes of 8 to 128 rows that 132 CTAs load from L2, by a kernel that does nothing else
     "hot": 2.2,  # by three shapes of gemm_random.py, whose A is column-major and has 8 rows; files to fit to have few
 }
 DEVICES = {  # that groups were measured on
@@ -124,6 +125,7 @@ def read(path: Path) -> list[Group]:
 def _group(entry: Mapping[str, Any], space: tuple[Kernel, ...], gpu: Gpu) -> Group:
     types, shape = Types(**entry["types"]), tuple(entry["shape"])
     rows = [row for row in entry["kernels"] if row.get("specialized", True)]  # the model has no others
+    rows = [row for row in rows if entry.get("fits") or _fits(_kernel(row)[0], shape, gpu)]
     made = [_kernel(row) for row in rows]
     pitches = tuple(entry.get("pitches") or contiguous(types, *shape))
     kernels, us = tuple(k for k, _ in made), tuple(us for _, us in made)
@@ -131,6 +133,14 @@ def _group(entry: Mapping[str, Any], space: tuple[Kernel, ...], gpu: Gpu) -> Gro
     known = any("cut" in row for row in rows)
     cuts = tuple(Cut(*row["cut"]) if "cut" in row else None for row in rows) if known else ()
     return Group(entry["from"], types, shape, pitches, kernels, us, bool(entry.get("chain")), beaten, cuts, gpu)  # type: ignore[arg-type]
+
+
+def _fits(kernel: Kernel, shape: tuple[int, ...], gpu: Gpu) -> bool:
+    """Whether a launch that has as many clusters as SMs have room for has all of them at once."""
+    ctas = math.prod(kernel.cluster)
+    rows, columns = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
+    along_m, along_n = (-(-extent // (tile * n)) for extent, tile, n in zip(shape, (rows, columns), kernel.cluster))
+    return ctas <= 2 or along_m * along_n * kernel.split <= gpu.sms * 15 // 16 // ctas
 
 
 def _kernel(row: Mapping[str, Any]) -> tuple[Kernel, float]:

@@ -60,6 +60,7 @@ COMMON: dict[str, Any] = {
     "rings.ab.empty": "warp",
     "rings.c.stages": 2,
     "schedule": {"pdl": True, "prefetch": 2},
+    "tasks.load.edge_rows": 32,
     "tasks.mma.registers": None,
     "epilogue.subtiles": 4,
 }

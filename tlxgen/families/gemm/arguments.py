@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter
+from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
 
 from .facts import COUNTER, GemmFacts, Operand
@@ -58,6 +58,9 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
                 describe, box, view = facts.groups.descriptor(o.name, box, o.row_major)
                 remedy = remedy.replace(".T", ".mT") if o.name in facts.groups.stacked else remedy
             yield descriptor(f"{tile.name}_desc", element, box, o.name, view=view, describe=describe, remedy=remedy)
+        if o.edge:
+            box = Size.literal(o.edge), o.along_k
+            yield descriptor(f"{o.name}_edge_desc", element, box, o.name, view=view, remedy=remedy)
     for s in facts.scales:
         view = facts.groups.packed(s.name) if facts.groups else "t"
         yield descriptor(f"{s.name}_desc", s.tile.dtype.signature, s.tile.shape, s.name, view=view)

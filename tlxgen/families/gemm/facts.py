@@ -34,6 +34,7 @@ class Operand:
     eviction: str
     multicast: int  # CTAs of a cluster that it is loaded for at once; 0 for none
     pieces: tuple[Tile, ...] = field(default=(), repr=False)  # of the tile, where each is for a product of its own
+    edge: int = 0  # rows of the boxes that load a tile which the operand ends in; 0 where a whole box is filled up
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
@@ -44,6 +45,11 @@ class Operand:
     def along_k(self) -> Size:
         """How far a slot's tile reaches along K, in stored elements."""
         return self.tile.shape[1 if self.k_major else 0]
+
+    @property
+    def end(self) -> tuple[str, str, str]:
+        """Of what is not K: where a tile begins and how far it reaches, and where the operand ends."""
+        return ("row", "BLOCK_M", "M") if self.name == "a" else ("column", "BLOCK_N", "N")
 
     @property
     def packed(self) -> bool:

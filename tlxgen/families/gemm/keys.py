@@ -97,6 +97,12 @@ class LoadTask(SpecModel):
     warps: Literal[4, 8] = Field(
         4, description="Warps of the producer: 4, or 8 where the producer copies by pointers and all of them do."
     )
+    edge_rows: Literal[8, 16, 32] | None = Field(
+        None,
+        description="sm90: rows of the boxes by which TMA loads a tile that A's rows or B's columns end in, of an "
+        "operand along whose rows K lies. A box beyond the end brings the first rows instead, whose products are not "
+        "stored: TMA takes longer to fill a row with zeros than to load one. null: one box, filled with zeros.",
+    )
 
 
 class MmaTask(SpecModel):

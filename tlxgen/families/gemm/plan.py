@@ -8,7 +8,7 @@ from dataclasses import replace
 from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
-from tlxgen.plan.pieces import pieces
+from tlxgen.plan.pieces import narrow, pieces
 from tlxgen.plan.registers import split_registers
 from tlxgen.plan.rule import at_least, equal
 
@@ -200,7 +200,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     block_m, block_n = sizes["BLOCK_M"], sizes["BLOCK_N"]
     a_k, b_k = (sizes["BLOCK_K"] // t.values for t in (a_type, b_type))
     a_row, b_row = spec.problem.a.layout == "row", spec.problem.b.layout == "row"
-    exchange = spec.tasks.mma.exchange
+    exchange, edge, pointers = spec.tasks.mma.exchange, spec.tasks.load.edge_rows or 0, POINTERS[spec.tasks.load.by]
     a_parts = pieces(block_m) if exchange else ()
     a_shapes = [(part.extent, a_k) if a_row else (a_k, part.extent) for part in a_parts]
     a_shape = (block_m, a_k) if a_row else (a_k, block_m)
@@ -224,6 +224,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             _hint(spec.cache.a),
             _shared_by(spec.cluster.n),
             a_cut[1:] and a_cut,
+            0 if not a_row or "a" in pointers or narrow(block_m.value) else edge,
         ),
         Operand(
             "b",
@@ -233,6 +234,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             _hint(spec.cache.b),
             0 if pair else _shared_by(spec.cluster.m),
             b_cut[1:] and b_cut,
+            0 if b_row or "b" in pointers else edge,
         ),
     )
 

@@ -50,12 +50,17 @@ def _next(facts: GemmFacts) -> tuple[Step, ...]:
     return steps("next" if facts.clc else "")
 
 
+def _loaded(operand: Operand) -> tuple[str, ...]:
+    """Its tiles, or boxes of the one that it ends in."""
+    return (*(tile.name for tile in operand.tiles), *(f"{operand.name}_edge",) * bool(operand.edge))
+
+
 def _fill(facts: GemmFacts, operands: Sequence[Operand] | None = None) -> tuple[Step, ...]:
     """The loads by TMA, of all or of some operands."""
     asked = facts.loads if operands is None else operands
     found: tuple[Step, ...] = ()
     for ring in dict.fromkeys(o.ring for o in asked):
-        loads = (f"load {tile.name}" for o in asked if o.ring == ring for tile in o.tiles)
+        loads = (f"load {name}" for o in asked if o.ring == ring for name in _loaded(o))
         found += steps(f"acquire {ring}", f"expect {ring}", *loads)
     return found
 
