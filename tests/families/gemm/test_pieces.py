@@ -43,6 +43,7 @@ FORMS: dict[str, dict[str, Any]] = {
 # Of exchanged operands, rows are the columns of an instruction.
 ROWS = {"tile": {"m": 96, "n": 64, "k": 32}, "rings.ab.stages": 3, "tasks.mma.exchange": True}
 CUT = {"schedule.tail": "split", "rings.ab.empty": "warp"}
+OF_TWO = {**ROWS, "tile.n": 128, "tasks.mma.replicate": 2}
 OF_ROWS: dict[str, dict[str, Any]] = {
     "rows": {**ROWS, "rings.c.stages": 2},
     "rows_fifths": {**ROWS, "tile.m": 160, "epilogue.ops": ["bias", "gelu", "residual"]},
@@ -56,6 +57,11 @@ OF_ROWS: dict[str, dict[str, Any]] = {
     "rows_direct": {**ROWS, "epilogue.store": "direct"},
     "rows_store_task": {**ROWS, "tasks.epilogue": {}},
     "rows_pipelined": {**ROWS, "tasks.specialized": False},
+    "rows_of_two": {**OF_TWO, "tile.m": 160, "epilogue.ops": ["bias", "relu"]},
+    "rows_of_two_cut": {**OF_TWO, "schedule.split_k": 3},
+    "rows_of_two_share_a": {**OF_TWO, "cluster.n": 2},
+    "rows_of_two_share_b": {**OF_TWO, "cluster.m": 2},
+    "one_piece_of_two": {**OF_TWO, "tile.m": 32, "schedule.kind": "dynamic"},
     "rows_halved": {**ROWS, "epilogue.ops": ["scale", "swiglu"]},
     "rows_fp8": {
         **ROWS,
@@ -84,7 +90,7 @@ def test_numbers_and_protocol_of_rows(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
-@pytest.mark.parametrize("values", [PAIR, ROWS], ids=["columns", "rows"])
+@pytest.mark.parametrize("values", [PAIR, ROWS, OF_TWO], ids=["columns", "rows", "rows_of_two"])
 def test_every_layout(values: dict[str, Any], layouts: tuple[str, str], tmp_path: Path) -> None:
     a, b = layouts
     form = Form("pair", {**values, "problem": {"a": {"layout": a}, "b": {"layout": b}}}, tmp_path)
@@ -105,6 +111,20 @@ FAULTS = [
 @pytest.mark.parametrize(("name", "old", "new"), FAULTS, ids=[f[0].replace(" ", "_") for f in FAULTS])
 def test_a_fault_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
     form = Form("pair", PAIR, tmp_path)
+    form.mutated(old, new)
+    assert form.run((200, 200, 136)).seen, name
+
+
+FAULTS_OF_TWO = [
+    ("columns of the other replica", "b_tiles[slot * 2 + replica]", "b_tiles[slot * 2 + 1 - replica]"),
+    ("both halves loaded from the first columns", "column + BLOCK_N // 2]", "column]"),
+    ("both replicas store the first columns", "column += replica * (BLOCK_N // 2)", "column += 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), FAULTS_OF_TWO, ids=[f[0].replace(" ", "_") for f in FAULTS_OF_TWO])
+def test_a_fault_of_two_consumers_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
+    form = Form("rows_of_two", OF_TWO, tmp_path)
     form.mutated(old, new)
     assert form.run((200, 200, 136)).seen, name
 

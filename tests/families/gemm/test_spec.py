@@ -26,6 +26,7 @@ FEW = {"tasks.mma.exchange": True}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 2}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
 COLUMNS = {"tile.n": 192}
+TWO = {"tasks.mma.replicate": 2}
 TALL = {**FEW, "tile.m": 192}
 
 
@@ -60,7 +61,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
     ({**HELPED, "schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
     ({**SM100, "schedule.fix_up": "after"}, "schedule.fix_up", "on sm100 no tile is cut along K"),
-    ({**FEW, "tasks.mma.replicate": 2}, "tasks.mma.replicate", "one consumer has the columns of a tile: 1, not 2"),
+    ({**FEW, **TWO, "tasks.mma.split": "pingpong"}, "tasks.mma.replicate", "1, or 2 that cooperate"),
     ({**FEW, "cluster.k": 2}, "cluster.k", "slices of columns, which are rows of the accumulator"),
     ({**FEW, **HELPED}, "schedule.tail", "turned in A's place"),
     ({**FEW, "epilogue.subtiles": 2}, "epilogue.subtiles", "rows of the accumulator"),
@@ -152,6 +153,9 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
         "rows of a tile are a power of two, or shared by products: 96, 160, 192, 224, not 144",
     ),
     ({**TALL, "tasks.load.by": "pointers_a"}, "tasks.load.by", "tile.m is 192: a copy is of one block"),
+    ({**FEW, "tasks.mma.replicate": 3, "tile.m": 192}, "tasks.mma.replicate", "1, or 2 that cooperate"),
+    ({**FEW, **TWO, "schedule": {"tail": "split", "fix_up": "last"}}, "schedule.tail", "each of two consumers"),
+    ({**FEW, **TWO, "tasks.epilogue": {}}, "tasks.epilogue", "no store task"),
     ({**TALL, **HELPED}, "schedule.tail", "turned in A's place"),
     ({**TALL, **FP8, "tasks.mma.promote": True}, "tasks.mma.promote", "promoted into one accumulator"),
     ({**SM100, "tile.m": 192}, "tile.m", "a tile extent is a power of two, not 192"),

@@ -157,8 +157,8 @@ class MmaTask(SpecModel):
                 False: "A's rows do: a tile has at least 64 rows of C.",
                 True: "B's columns do, and A's rows are the columns of the instruction (CUTLASS says swap AB): "
                 "C^T = B^T A^T, turned when it is stored. Choose it for few rows, whose tile is then 8 to 32 high, so "
-                "that the ring holds weights, and for rows that fill a tile of 96, 160, 192 or 224. One consumer, "
-                "subtiles 1.",
+                "that the ring holds weights, and for rows that fill a tile of 96, 160, 192 or 224. One consumer, or "
+                "two with half of the columns each; subtiles 1.",
             }
         ),
     )
