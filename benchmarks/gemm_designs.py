@@ -76,6 +76,9 @@ SWAPPED = (
     *((96, 64, 128, 5), (128, 64, 64, 8), (160, 64, 64, 7), (192, 64, 64, 6), (224, 64, 64, 5), (256, 64, 64, 4)),
     *((96, 128, 64, 6), (128, 128, 64, 5), (160, 128, 64, 5), (192, 128, 64, 4)),
 )
+SHARED = (  # by two consumers, which have half of the columns each
+    *((96, 128, 64, 6), (160, 128, 64, 5), (192, 128, 64, 4), (96, 256, 64, 4), (160, 256, 64, 4), (192, 256, 64, 3)),
+)
 PLAIN = {
     **FEW,
     "tasks": {"specialized": False, "mma": {"exchange": True, "warps": 4}},
@@ -195,17 +198,22 @@ DESIGNS: dict[str, Design] = {
 
 def swapped() -> Iterator[tuple[str, Design]]:
     """Tall tiles of one consumer, whose instructions have A's rows as columns, each for rows that fill it well."""
-    for tile in SWAPPED:
+    for tile in dict.fromkeys((*SWAPPED, *SHARED)):
         values = TALL if form(tile[0]) else FEW
         made: dict[str, dict[str, Any]] = {"": {}, "_last": LAST, "_m2": along("m", 2), "_n2": along("n", 2)}
-        made |= {"_n4": along("n", 4)} if tile[1] == 64 else {}
+        made |= {"_n4": along("n", 4)}
         for name, more in made.items():
             high = tile[0] * (2 if name == "_m2" else 1)
 
             def filled(m: int, n: int, k: int, a: str, high: int = high) -> bool:
                 return 65 <= m <= 1100 and -(-m // high) * high <= max(1.25 * m, 96)
 
-            yield f"swap_{tile[0]}x{tile[1]}{name}", Design({**values, **more}, (tile,), filled)
+            if tile in SWAPPED:
+                yield f"swap_{tile[0]}x{tile[1]}{name}", Design({**values, **more}, (tile,), filled)
+            if tile in SHARED and name != "_last":
+                registers = 232 if tile[0] * tile[1] > 128 * 128 * 2 else None
+                two = {"tasks.mma.replicate": 2, "tasks.mma.registers": registers, "rings.c.stages": 1}
+                yield f"swap2_{tile[0]}x{tile[1]}{name}", Design({**values, **more, **two}, (tile,), filled)
 
 
 DESIGNS |= swapped()

@@ -66,6 +66,8 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "few": {**FEW, "tile": {"m": 32, "n": 64, "k": 64}},
     "few_cluster": {**FEW, "cluster": {"n": 4}, "schedule.split_k": 1, "tile": {"m": 32, "n": 64, "k": 64}},
     "few_last": {**FEW, **LAST, "tile": {"m": 64, "n": 128, "k": 64}},
+    "tall_thirds": {**FEW, "tile": {"m": 96, "n": 64, "k": 64}},
+    "tall_fifths_last": {**FEW, **LAST, "tile": {"m": 160, "n": 64, "k": 64}},
     "helped": {**HELPED, "tile.n": 64, "epilogue.subtiles": 2},
     "helped_turns": {**HELPED, **TURNS, "epilogue.subtiles": 4},
     "thirds": {"tile.n": 192},

@@ -220,6 +220,8 @@ def test_a_plan_is_priced_by_what_it_declares() -> None:
     few = plan_of(tile={"m": 32, "n": 64, "k": 128}, tasks={"mma": {"replicate": 1, "exchange": True}})
     made = cost.kernel_of(few)
     assert (made.tile, made.swap, made.consumers) == ((64, 32, 128), True, 1)
+    tall = plan_of(tile={"m": 192, "n": 64, "k": 64}, tasks={"mma": {"replicate": 1, "exchange": True}})
+    assert cost.kernel_of(tall).tile == (64, 192, 64)
     assert cost.kernel_of(plan_of(tasks={"load": {"by": "pointers"}})).load_by == "pointers"
 
 

@@ -26,6 +26,8 @@ FEW = {"tasks.mma.exchange": True}
 AHEAD = {"schedule.pdl": True, "schedule.prefetch": 2}
 STORE_TASK = {"tasks.epilogue": {}, "tile.n": 128}
 COLUMNS = {"tile.n": 192}
+TWO = {"tasks.mma.replicate": 2}
+TALL = {**FEW, "tile.m": 192}
 
 
 def faults(folder: Path, values: dict[str, Any]) -> list[SpecError]:
@@ -59,7 +61,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
     ({**HELPED, "schedule.fix_up": "last"}, "schedule.fix_up", "schedule.tail must be split"),
     ({**SM100, "schedule.fix_up": "after"}, "schedule.fix_up", "on sm100 no tile is cut along K"),
-    ({**FEW, "tasks.mma.replicate": 2}, "tasks.mma.replicate", "one consumer has the columns of a tile: 1, not 2"),
+    ({**FEW, **TWO, "tasks.mma.split": "pingpong"}, "tasks.mma.replicate", "1, or 2 that cooperate"),
     ({**FEW, "cluster.k": 2}, "cluster.k", "slices of columns, which are rows of the accumulator"),
     ({**FEW, **HELPED}, "schedule.tail", "turned in A's place"),
     ({**FEW, "epilogue.subtiles": 2}, "epilogue.subtiles", "rows of the accumulator"),
@@ -144,7 +146,19 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({"epilogue.subtiles": 3}, "epilogue.subtiles", "1, 2, 4 or 8"),
     ({"tile.n": 144}, "tile.n", "a power of two, or shared by products: 96, 160, 192, 224, not 144"),
     ({**SM100, "tile.n": 192}, "tile.n", "a tile extent is a power of two, not 192"),
-    ({**COLUMNS, "tasks.mma.exchange": True, "tasks.mma.replicate": 1}, "tasks.mma.exchange", "columns are shared"),
+    ({**COLUMNS, **FEW}, "tasks.mma.exchange", "columns of C are rows of the instruction"),
+    (
+        {**FEW, "tile.m": 144},
+        "tile.m",
+        "rows of a tile are a power of two, or shared by products: 96, 160, 192, 224, not 144",
+    ),
+    ({**TALL, "tasks.load.by": "pointers_a"}, "tasks.load.by", "tile.m is 192: a copy is of one block"),
+    ({**FEW, "tasks.mma.replicate": 3, "tile.m": 192}, "tasks.mma.replicate", "1, or 2 that cooperate"),
+    ({**FEW, **TWO, "schedule": {"tail": "split", "fix_up": "last"}}, "schedule.tail", "each of two consumers"),
+    ({**FEW, **TWO, "tasks.epilogue": {}}, "tasks.epilogue", "no store task"),
+    ({**TALL, **HELPED}, "schedule.tail", "turned in A's place"),
+    ({**TALL, **FP8, "tasks.mma.promote": True}, "tasks.mma.promote", "promoted into one accumulator"),
+    ({**SM100, "tile.m": 192}, "tile.m", "a tile extent is a power of two, not 192"),
     ({**COLUMNS, **FP8, "tasks.mma.promote": True}, "tasks.mma.promote", "promoted into one accumulator"),
     ({**COLUMNS, "tasks.load.by": "pointers"}, "tasks.load.by", "a copy is of one block"),
     ({**COLUMNS, "schedule.tail": "split"}, "schedule.tail", "those of one accumulator"),

@@ -84,7 +84,7 @@ class GemmFacts:
     pingpong: bool
     in_flight: int
     replicas: int
-    row_groups: int  # slices of a tile's rows, one a cooperating replica
+    row_groups: int  # slices of a tile's rows or, if exchanged, columns, one a cooperating replica
     rows: Size  # rows of C a replica holds
     columns: Size  # columns of C a subtile holds
     subtiles: int  # slices in which a tile of C is stored: of its columns, or of its rows if these come in pieces

@@ -208,8 +208,17 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
 
 def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
     """What does not go with an accumulator that is a turned tile of C."""
-    if spec.tasks.mma.replicate != 1 and spec.tasks.specialized:
-        yield "tasks.mma.replicate", f"one consumer has the columns of a tile: 1, not {spec.tasks.mma.replicate}"
+    mma = spec.tasks.mma
+    if spec.tasks.specialized and (mma.replicate > 2 or mma.split == "pingpong"):
+        yield "tasks.mma.replicate", "consumers have the columns of a tile, or half of them: 1, or 2 that cooperate"
+    elif spec.tasks.specialized and mma.replicate == 2:
+        two = "each of two consumers has columns of a tile, and of its sums"
+        if spec.schedule.tail != "whole":
+            yield "schedule.tail", f"{two}: whole"
+        if spec.tasks.load.by != "tma":
+            yield "tasks.load.by", "copies are of tiles of one consumer: tma"
+        if spec.tasks.epilogue:
+            yield "tasks.epilogue", "consumers have columns of a tile, and store them: no store task"
     if spec.cluster.k > 1:
         yield "cluster.k", "CTAs send each other slices of columns, which are rows of the accumulator: 1"
     if spec.schedule.tail == "helped":

@@ -36,7 +36,8 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
 
 def _holds(spec: GemmSpec, facts: GemmFacts) -> Holds:
     """The registers of who multiplies: all sums of its rows (twice if promoted), and what the epilogue works with."""
-    sums = (1 + facts.promote) * facts.rows.value * spec.tile.n
+    columns = spec.tile.n // facts.row_groups if facts.exchange else spec.tile.n
+    sums = (1 + facts.promote) * facts.rows.value * columns
     working = math.ceil(MAIN_LOOP + _epilogue_registers(spec, facts))
     return Holds(sums // (spec.tasks.mma.warps * Sm90.warp_threads), working)
 
@@ -146,7 +147,7 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
     least = arch.wgmma_m * warps // arch.warpgroup_warps
     kind, shared = "rows", "BLOCK_N"
     if facts.exchange:
-        rows, kind, shared = sizes["BLOCK_N"], "columns", "BLOCK_M"
+        rows, kind, shared = facts.columns, "columns", "BLOCK_M"
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
     least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min

@@ -66,7 +66,8 @@ class TileShape(SpecModel):
         ge=8,
         le=256,
         description="Rows of C a tile (a pingpong replica owns a whole tile). Elements. 64 or more, unless "
-        "tasks.mma.exchange makes them the columns of an instruction: 8 or more, 32 by default then.",
+        "tasks.mma.exchange makes them the columns of an instruction: 8 or more, 32 by default then, and also 96, 160, "
+        "192 and 224, by products of powers of two (128 and 64 of 192) with an accumulator each.",
     )
     n: int = Field(
         256,
@@ -162,7 +163,8 @@ class MmaTask(SpecModel):
                 False: "A's rows do: a tile has at least 64 rows of C.",
                 True: "B's columns do, and A's rows are the columns of the instruction (CUTLASS says swap AB): "
                 "C^T = B^T A^T, turned when it is stored. Choose it for few rows, whose tile is then 8 to 32 high, so "
-                "that the ring holds weights. One consumer, subtiles 1.",
+                "that the ring holds weights, and for rows that fill a tile of 96, 160, 192 or 224. One consumer, or "
+                "two with half of the columns each; subtiles 1.",
             }
         ),
     )

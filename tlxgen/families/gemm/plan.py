@@ -116,7 +116,8 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     replicas = mma.replicate if tasks.specialized else 1
     groups = 1 if pingpong else replicas
     a, b = _operands(spec, sizes, groups)
-    rows, columns = sizes["BLOCK_M"] // groups, sizes["BLOCK_N"]
+    down, across = (1, groups) if mma.exchange else (groups, 1)
+    rows, columns = sizes["BLOCK_M"] // down, sizes["BLOCK_N"] // across
     parts = pieces(rows if mma.exchange else columns, spec.epilogue.subtiles)
     last = parts[-1].extent // (parts[-1].slices * spec.cluster.k)
     high, columns = (last, columns) if mma.exchange else (rows, last)
@@ -211,8 +212,9 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     b_shapes = [(b_k, part.extent) if b_row else (part.extent, b_k) for part in b_parts]
     b_shape = (b_k, block_n) if b_row else (block_n, b_k)
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
-    a = Tile("a", a_shape, a_type, groups, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
-    b = Tile("b", b_shape, b_type, padded=mixed and b_type.values > 1)
+    down, across = (1, groups) if exchange else (groups, 1)
+    a = Tile("a", a_shape, a_type, down, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
+    b = Tile("b", b_shape, b_type, across, axis=1 if b_row else 0, padded=mixed and b_type.values > 1)
     a_cut = tuple(Tile(f"a{part.suffix}", shape, a_type) for part, shape in zip(a_parts, a_shapes, strict=True))
     b_cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(b_parts, b_shapes, strict=True))
     return (
