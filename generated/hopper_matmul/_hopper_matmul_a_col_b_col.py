@@ -50,6 +50,8 @@ KERNELS = (
     (Kernel(tile=(64, 128, 64), stages=6, consumers=1, cluster=(1, 1, 8), edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_k8_whole_after_subtiles1", 0),
     (Kernel(tile=(128, 32, 64), stages=10, consumers=1, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_whole_after_subtiles1", 0),
     (Kernel(tile=(128, 64, 64), stages=8, consumers=1, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_whole_after_subtiles1", 1),
+    (Kernel(tile=(128, 96, 64), stages=6, consumers=1, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_whole_after_thirds_of_rows_subtiles1", 0),
+    (Kernel(tile=(128, 160, 64), stages=5, consumers=1, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_whole_after_fifths_of_rows_subtiles1", 0),
     (Kernel(tile=(64, 16, 128), stages=10, consumers=1, tail="last", swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_split_last_narrow_subtiles1", 0),
     (Kernel(tile=(64, 32, 128), stages=8, consumers=1, tail="last", swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_split_last_subtiles1", 0),
     (Kernel(tile=(128, 32, 64), stages=8, consumers=1, tail="last", swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_split_last_subtiles1", 1),

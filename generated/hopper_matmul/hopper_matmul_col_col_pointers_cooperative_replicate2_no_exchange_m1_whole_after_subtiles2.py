@@ -7,7 +7,7 @@ spec      specs/hopper_matmul.yaml
 template  gemm/module.py.j2
 variant   problem.a.layout=col, problem.b.layout=col, tasks.load.by=pointers, tasks.mma.registers=None,
           tasks.mma.split=cooperative, tasks.mma.replicate=2, tasks.mma.exchange=False, cluster.m=1,
-          schedule.tail=whole, schedule.fix_up=after, epilogue.subtiles=2
+          schedule.pdl=True, schedule.prefetch=2, schedule.tail=whole, schedule.fix_up=after, epilogue.subtiles=2
 roles     load: 8 warps; mma: 2 x 4 warps
 """
 

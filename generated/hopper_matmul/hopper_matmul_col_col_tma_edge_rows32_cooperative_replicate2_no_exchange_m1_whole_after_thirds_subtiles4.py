@@ -7,7 +7,8 @@ spec      specs/hopper_matmul.yaml
 template  gemm/module.py.j2
 variant   problem.a.layout=col, problem.b.layout=col, tasks.load.by=tma, tasks.load.edge_rows=32,
           tasks.mma.registers=None, tasks.mma.split=cooperative, tasks.mma.replicate=2, tasks.mma.exchange=False,
-          cluster.m=1, schedule.tail=whole, schedule.fix_up=after, tile.n=thirds, epilogue.subtiles=4
+          cluster.m=1, schedule.pdl=True, schedule.prefetch=2, schedule.tail=whole, schedule.fix_up=after,
+          tile.n=thirds, epilogue.subtiles=4
 roles     load: 4 warps; mma: 2 x 4 warps
 """
 

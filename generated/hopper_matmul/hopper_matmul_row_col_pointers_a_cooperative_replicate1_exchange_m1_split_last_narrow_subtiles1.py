@@ -7,7 +7,8 @@ spec      specs/hopper_matmul.yaml
 template  gemm/module.py.j2
 variant   problem.a.layout=row, problem.b.layout=col, tasks.load.by=pointers_a, tasks.mma.registers=None,
           tasks.mma.split=cooperative, tasks.mma.replicate=1, tasks.mma.exchange=True, cluster.m=1,
-          schedule.tail=split, schedule.fix_up=last, tile.m=narrow, epilogue.subtiles=1
+          schedule.pdl=True, schedule.prefetch=2, schedule.tail=split, schedule.fix_up=last, tile.m=narrow,
+          epilogue.subtiles=1
 roles     load: 8 warps; mma: 4 warps
 """
 

@@ -7,7 +7,8 @@ spec      specs/hopper_matmul.yaml
 template  gemm/module.py.j2
 variant   problem.a.layout=row, problem.b.layout=row, tasks.load.by=tma, tasks.load.edge_rows=32,
           tasks.mma.registers=None, tasks.mma.split=cooperative, tasks.mma.replicate=1, tasks.mma.exchange=False,
-          cluster.k=4, schedule.tail=whole, schedule.fix_up=after, epilogue.subtiles=1
+          cluster.k=4, schedule.pdl=True, schedule.prefetch=2, schedule.tail=whole, schedule.fix_up=after,
+          epilogue.subtiles=1
 roles     load: 4 warps; mma: 4 warps
 """
 
