@@ -84,6 +84,13 @@ def widths_of(spec: GemmSpec) -> list[int]:
     return [width for width in (256, 128, 64, 32, 16) if spec.tile.n & width]
 
 
+def heights_of(spec: GemmSpec) -> list[int]:
+    """Rows of A's boxes: of each consumer or, where operands are exchanged, of each of the products that share them."""
+    if spec.tasks.mma.exchange:
+        return [height for height in (256, 128, 64, 32, 16) if spec.tile.m & height]
+    return [spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)]
+
+
 def columns_of(spec: GemmSpec) -> int:
     """Columns of a subtile."""
     width = widths_of(spec)[-1]
@@ -107,15 +114,15 @@ def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) 
 
 def test_the_boxes_of_a_ring_are_cut_where_replicas_divide_the_rows(cases: list[Case]) -> None:
     for spec, plan in cases:
-        groups = replicas(spec) if spec.tasks.mma.split == "cooperative" else 1
         boxes = {t.name: tuple(s.value for s in t.shape) for r in plan.rings for t in r.tiles}
-        a = (spec.tile.m // groups, spec.tile.k)
+        a = [(height, spec.tile.k) for height in heights_of(spec)]
         b = [(spec.tile.k, width) for width in widths_of(spec)]
-        assert boxes["a"] == (a if spec.problem.a.layout == "row" else a[::-1]), spec.name
+        found = [box for name, box in boxes.items() if name.startswith("a") and name != "acc"]
+        assert found == (a if spec.problem.a.layout == "row" else [box[::-1] for box in a]), spec.name
         found = [box for name, box in boxes.items() if name.startswith("b")]
         assert found == (b if spec.problem.b.layout == "row" else [box[::-1] for box in b]), spec.name
         if spec.epilogue.store == "tma":
-            assert boxes["c"] == (spec.tile.m // groups, columns_of(spec)), spec.name
+            assert boxes["c"] == (heights_of(spec)[-1], columns_of(spec)), spec.name
 
 
 def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
@@ -124,7 +131,8 @@ def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
         operands = (spec.tile.m + spec.tile.n) * spec.tile.k * size * spec.rings.ab.stages
         rows = spec.tile.m * (replicas(spec) if spec.tasks.mma.split == "pingpong" else 1)
         c_bytes = 4 if spec.schedule.split_k > 1 else BYTES[spec.problem.c.dtype]
-        staging = rows * columns_of(spec) * c_bytes * spec.rings.c.stages
+        staged = heights_of(spec)[-1] if spec.tasks.mma.exchange else rows
+        staging = staged * columns_of(spec) * c_bytes * spec.rings.c.stages
         parts = rows * spec.tile.n * 4 if spec.cluster.k > 1 else 0
         rings = operands + parts + (staging if spec.epilogue.store == "tma" else 0)
         uses = plan.budgets[0].uses
@@ -204,17 +212,18 @@ def test_a_launch_names_the_constants_that_the_source_keeps(cases: list[Case]) -
     for spec, plan in cases:
         kept = {p.name for p in plan.parameters if not p.baked}
         assert {name for name, _ in plan.launches[0].constants} == kept, spec.name
-        boxes = [a.type for a in plan.launches[0].arguments if a.name == "a_desc"]
-        assert boxes == [f"tensordesc<{_signature(spec)}[{', '.join(map(str, _a_box(spec)))}]>"], spec.name
+        boxes = [a.type for a in plan.launches[0].arguments if a.name.startswith("a_") and a.name.endswith("_desc")]
+        wanted = [", ".join(map(str, box)) for box in _a_boxes(spec)]
+        assert boxes == [f"tensordesc<{_signature(spec)}[{box}]>" for box in wanted], spec.name
 
 
 def _signature(spec: GemmSpec) -> str:
     return {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}.get(spec.problem.a.dtype, spec.problem.a.dtype)
 
 
-def _a_box(spec: GemmSpec) -> tuple[int, ...]:
-    rows = spec.tile.m // (replicas(spec) if spec.tasks.mma.split == "cooperative" else 1)
-    return (rows, spec.tile.k) if spec.problem.a.layout == "row" else (spec.tile.k, rows)
+def _a_boxes(spec: GemmSpec) -> list[tuple[int, ...]]:
+    k, row_major = spec.tile.k, spec.problem.a.layout == "row"
+    return [(rows, k) if row_major else (k, rows) for rows in heights_of(spec)]
 
 
 @pytest.mark.parametrize(

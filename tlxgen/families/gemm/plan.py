@@ -214,7 +214,8 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
     down, across = (1, groups) if exchange else (groups, 1)
     a = Tile("a", a_shape, a_type, down, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
-    b = Tile("b", b_shape, b_type, across, axis=1 if b_row else 0, padded=mixed and b_type.values > 1)
+    b_axis = 1 if across > 1 and b_row else 0
+    b = Tile("b", b_shape, b_type, across, axis=b_axis, padded=mixed and b_type.values > 1)
     a_cut = tuple(Tile(f"a{part.suffix}", shape, a_type) for part, shape in zip(a_parts, a_shapes, strict=True))
     b_cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(b_parts, b_shapes, strict=True))
     return (
