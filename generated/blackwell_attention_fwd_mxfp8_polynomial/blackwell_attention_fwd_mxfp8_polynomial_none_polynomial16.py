@@ -47,6 +47,12 @@ CONFIGS = [
 
 
 @triton.jit
+def own(x):
+    """x, which the compiler does not know: each task computes what follows by itself, and none is kept for all."""
+    return tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1)
+
+
+@triton.jit
 def item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
     """Batch entry, head and first query of a work item; HEADS are those of all batch entries.
 
@@ -197,9 +203,10 @@ def blackwell_attention_fwd_mxfp8_polynomial_none_polynomial16_kernel(
         with tlx.async_task("default"):
             use = 0
             item_count = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
-                end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
+            for index in range(own(tl.program_id(0)), num_items, step):
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
+                n_k = own(N_K)
+                end = n_k // BLOCK_N + (n_k % BLOCK_N > 0)
                 for _ in range(end - 1):
                     factor_slot, factor_phase = ring_slot(use, 2)
                     use += 1
@@ -240,9 +247,10 @@ def blackwell_attention_fwd_mxfp8_polynomial_none_polynomial16_kernel(
         with tlx.async_task(num_warps=4, registers=184, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
             use = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
-                end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
+            for index in range(own(tl.program_id(0)), num_items, step):
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
+                n_k = own(N_K)
+                end = n_k // BLOCK_N + (n_k % BLOCK_N > 0)
                 row += replica * (BLOCK_M // 2)  # this replica's rows
                 m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
                 l = tl.zeros((BLOCK_M // 2,), tl.float32)
@@ -313,9 +321,10 @@ def blackwell_attention_fwd_mxfp8_polynomial_none_polynomial16_kernel(
             q_count = 0
             count = 0
             use = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
-                end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
+            for index in range(own(tl.program_id(0)), num_items, step):
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
+                n_k = own(N_K)
+                end = n_k // BLOCK_N + (n_k % BLOCK_N > 0)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)
                 q_count += 1
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
@@ -466,9 +475,10 @@ def blackwell_attention_fwd_mxfp8_polynomial_none_polynomial16_kernel(
         with tlx.async_task(num_warps=1, registers=40):
             q_count = 0
             count = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
-                end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
+            for index in range(own(tl.program_id(0)), num_items, step):
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
+                n_k = own(N_K)
+                end = n_k // BLOCK_N + (n_k % BLOCK_N > 0)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)
                 q_count += 1
                 for replica in tl.static_range(2):
