@@ -56,6 +56,7 @@ class Kernel(NamedTuple):
     in_flight: bool = True  # a wgmma is issued before the one before it has ended
     direct: bool = False  # C is stored from registers
     ahead: int = 16  # blocks of sums on their way, where a tail is cut
+    edge: int = 0  # rows of the boxes that load the last tiles of an operand along whose rows K lies, and no zeros
 
 
 class Rates(NamedTuple):
@@ -102,7 +103,9 @@ class Rates(NamedTuple):
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
-    beyond: float  # more, of a line of a row beyond the end of an operand, which TMA fills with zeros
+    needless: float  # times that a kernel takes longer which copies rows along K that TMA could load
+    beyond: float  # lines of rows beyond the end of an operand that all SMs fill with zeros, a clock
+    box: float  # of a TMA load, beside what it brings
     hot: float  # of a request for a line of L2 that all CTAs ask for, once for each row of a box that lies in it
 
 
@@ -170,10 +173,13 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
     clocks = Clocks(kernel, types, gpu, rates, a_bytes, b_bytes)
     mhz, throttle = (gpu.ghz or rates.ghz) * 1e3, rates.throttle
     fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
+    along_k, widths = (types.a_along_k, types.b_along_k), (a_bytes, b_bytes)
+    needless = any(x and along and width >= 16 for x, along, width in zip(copies(kernel), along_k, widths, strict=True))
+    longer = rates.needless if needless else 1.0
 
     def microseconds(m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
         total, busy = clocks(m, n, k, a_cost, b_cost)
-        return total / (mhz * (1 - throttle * busy / total)) + fixed
+        return total * longer / (mhz * (1 - throttle * busy / total)) + fixed
 
     return microseconds
 
@@ -231,7 +237,7 @@ class Clocks:
         # Rows of a tile beyond the end of an operand whose rows lie along K: TMA fills lines of them with zeros.
         lines = (block_k * self.a / cluster_n / LINE, block_k * self.b / cluster_m / LINE)
         self.a_beyond, self.b_beyond = (
-            rates.beyond * x if rows_of and not any(widths) else 0.0 for x, rows_of in zip(lines, along_k, strict=True)
+            x / rates.beyond if rows_of and not any(widths) else 0.0 for x, rows_of in zip(lines, along_k, strict=True)
         )
         # Bytes of what lies along a line of L2 beside: rows of an operand along which K does not lie share lines of it.
         self.a_lines, self.b_lines = (
@@ -296,15 +302,16 @@ class Clocks:
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
         # Rows beyond M and columns beyond N: of the last tile where the launch waits for it, else of a tile on average.
         some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)
-        below, beside = (tiles_m * block_m - m) / some_m, (tiles_n * block_n - n) / some_n
-        zeros = self.a_beyond * min(below, block_m) + self.b_beyond * min(beside, block_n)
+        a_zeros, a_boxes = self.edge(tiles_m * block_m - m, m, block_m, self.a_beyond)
+        b_zeros, b_boxes = self.edge(tiles_n * block_n - n, n, block_n, self.b_beyond)
+        boxes = a_boxes / some_m + b_boxes / some_n
+        zeros = a_zeros / (some_m * tiles_m) + b_zeros / (some_n * tiles_n)  # times the CTAs at work, a share of which fill
         loaded = self.a_slot * high + self.b_slot * wide
         delivered = self.a_slot * high * a_cost / self.cluster_n + self.b_slot * wide * b_cost / self.cluster_m
         delivered /= self.rates.all
         operands = (self.a * m + self.b * n) * k
         read = (self.a_read * m + self.b_read * n) * k
         down_most = self.group if self.group < tiles_m else tiles_m
-        inner = ((self.multiply + fill**self.blend) ** self.root + self.barriers) ** self.mix
         # Requests for each line of an operand by each cluster that reads it: one of each row that lies in the line.
         a_asked, b_asked = max(1.0, self.a_lines / m) / self.cluster_n, max(1.0, self.b_lines / n) / self.cluster_m
         a_asked, b_asked = a_asked * self.rates.hot, b_asked * self.rates.hot
@@ -323,10 +330,21 @@ class Clocks:
             latency = self.latency + self.cold * unique / (at_work * loaded)
             asked = max(across * a_asked, down * b_asked)
             mix = self.mix
+            loads = (fill + boxes + zeros * at_work) ** self.blend
+            inner = ((self.multiply + loads) ** self.root + self.barriers) ** mix
             waits = (unique / self.memory) ** mix + latency**mix + asked**mix + (delivered * at_work) ** mix
-            return float((inner + waits) ** self.mix_root) + zeros
+            return float((inner + waits) ** self.mix_root)
 
         return m, n, tiles_m * tiles_n, slots, slot_of
+
+    def edge(self, beyond: int, extent: int, block: int, line: float) -> tuple[float, float]:
+        """Of a tile that an operand ends in: clocks for its rows of zeros if all SMs fill them, and for more boxes."""
+        if not beyond or not line:
+            return 0.0, 0.0
+        edge = self.kernel.edge
+        if edge and extent >= edge:
+            return -extent % edge * line, (block // edge - 1) * self.rates.box
+        return min(beyond, block) * line, 0.0
 
     def shared_out(
         self, rows: int, tiles: int, slots: int, slot_of: Callable[[int, int], float], given: Cut | None = None
@@ -447,31 +465,31 @@ RATES = Rates(
     l2_bytes=4.1943e+07,
     throttle=0.3353,
     launch=2.401,
-    start=1269,
+    start=794.3,
     gap=1500,
-    tile=556.2,
+    tile=389.2,
     store=25.82,
     hidden=0.08513,
     alone=1,
-    issue=27.43,
+    issue=27.14,
     blunt=4.21,
-    slot=2.611,
-    narrow=4.98,
+    slot=4.147,
+    narrow=7.829,
     wait=60,
     adding=85.4,
     adding_alone=144.3,
     added=128,
-    l2=129.8,
-    all=11480,
+    l2=130,
+    all=10990,
     line=1.168,
     sector=1.33,
-    blend=6.261,
-    mix=3.636,
+    blend=9.189,
+    mix=4.087,
     page=9.673,
-    latency=1143,
-    cold=730.5,
-    meeting=775.3,
-    pair=39.49,
+    latency=1279,
+    cold=1177,
+    meeting=502.7,
+    pair=99.96,
     parts=16430,
     few=17000,
     helped=725.1,
@@ -482,6 +500,8 @@ RATES = Rates(
     exchange=13.48,
     pointers=4.5,
     copied=24,
-    beyond=0.3002,
+    needless=1.5,
+    beyond=10.7,
+    box=33,
     hot=2.2,
 )

@@ -103,6 +103,7 @@ class Rates(NamedTuple):
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
     copied: float  # bytes a clock of such copies, at most
+    needless: float  # times that a kernel takes longer which copies rows along K that TMA could load
     beyond: float  # lines of rows beyond the end of an operand that all SMs fill with zeros, a clock
     box: float  # of a TMA load, beside what it brings
     hot: float  # of a request for a line of L2 that all CTAs ask for, once for each row of a box that lies in it
@@ -172,10 +173,13 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
     clocks = Clocks(kernel, types, gpu, rates, a_bytes, b_bytes)
     mhz, throttle = (gpu.ghz or rates.ghz) * 1e3, rates.throttle
     fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
+    along_k, widths = (types.a_along_k, types.b_along_k), (a_bytes, b_bytes)
+    needless = any(x and along and width >= 16 for x, along, width in zip(copies(kernel), along_k, widths, strict=True))
+    longer = rates.needless if needless else 1.0
 
     def microseconds(m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
         total, busy = clocks(m, n, k, a_cost, b_cost)
-        return total / (mhz * (1 - throttle * busy / total)) + fixed
+        return total * longer / (mhz * (1 - throttle * busy / total)) + fixed
 
     return microseconds
 
@@ -496,6 +500,7 @@ RATES = Rates(
     exchange=13.48,
     pointers=4.5,
     copied=24,
+    needless=1.5,
     beyond=10.7,
     box=33,
     hot=2.2,

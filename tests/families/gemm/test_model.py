@@ -104,6 +104,7 @@ kernel = st.builds(
     in_flight=st.booleans(),
     direct=st.booleans(),
     ahead=st.sampled_from((4, 8, 16)),
+    edge=st.sampled_from((0, 16, 32)),
 ).map(lambda k: k._replace(cluster=(1, 1, 1), split=1) if k.tail in CUT else k)  # others are refused
 pitch = st.integers(0, 7).map(lambda x: 16 * x)
 
@@ -238,9 +239,27 @@ def test_rows_that_tma_cannot_address_are_for_kernels_that_do_without_it() -> No
 def test_narrow_copies_take_longer_and_single_elements_have_to_fit_into_registers() -> None:
     small, large = (Kernel((128, 128, k), 6, load_by="pointers_a") for k in (32, 64))
     times = Times([small, large], ROWS, RATES)
-    by_width = [times((512, 4096, 4096), H200, (pitch, 0)) for pitch in (16, 8, 4, 2)]
+    by_width = [times((512, 4096, 4096), H200, (pitch, 0)) for pitch in (8, 4, 2)]
     assert [small for small, _ in by_width] == sorted(small for small, _ in by_width)
-    assert by_width[3][1] == math.inf > by_width[3][0]
+    assert by_width[2][1] == math.inf > by_width[2][0]
+
+
+def test_rows_along_k_that_tma_can_load_are_not_copied() -> None:
+    by_tma = Kernel((128, 32, 64), 8, consumers=1, swap=True, tail="last")
+    kernels = [by_tma, by_tma._replace(load_by="pointers_a")]
+    loaded, copied = Times(kernels, ROWS, RATES)((20, 12648, 440), H200)
+    assert copied > 1.3 * loaded
+    few_rows = ROWS._replace(a_along_k=False)  # neighbours of A are its rows, 8 of them: boxes of TMA are mostly empty
+    loaded, copied = Times(kernels, few_rows, RATES)((8, 6512, 1712), H200)
+    assert copied < 1.3 * loaded
+
+
+def test_rows_beyond_the_end_cost_little_by_small_boxes_or_in_few_ctas() -> None:
+    whole = Kernel((64, 128, 64), 8, consumers=1, swap=True)
+    times = Times([whole, whole._replace(edge=32)], ROWS, RATES)
+    (all_filled, all_boxed), (filled, boxed) = times((71, 7168, 2048), H200), times((8 * 128 + 71, 768, 2048), H200)
+    assert all_filled > 1.08 * all_boxed  # each CTA has 57 rows of zeros, which all SMs fill together
+    assert filled < 1.03 * boxed  # one CTA in nine has
 
 
 # --- the scripts ----------------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
     yield "schedule.pdl", schedule.pdl, "every task reads the groups' sizes, which the kernel before may write: false"
     yield "tasks.specialized", not spec.tasks.specialized, "tiles of groups have a producer: true"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "operands of groups come by TMA: tma"
+    text = "beyond the end of a group lie rows of the next; remove the key"
+    yield "tasks.load.edge_rows", spec.tasks.load.edge_rows is not None, text
     if problem.scaling == "block":
         text = "a group's columns, or its K, may begin within a block that one number scales: m or none"
         yield "problem.vary", vary not in ("m", "none"), text
