@@ -8,6 +8,7 @@ is given: without gradients the host function, with inputs that require grad the
 second figure of each is of bursts that begin right after a wait for the GPU: of their 40 calls the first finds the
 thread asleep and its caches cold, whoever is called. Meta's tutorial is called with one config of its own, since its
 autotuner would be timed with it otherwise.
+norms: the same of norms alone; an RMSNorm that returns rstd is built first.
 packages: the same of packages without Triton beside the modules that they stand for; `python benchmarks/package_gpu.py
 --make` makes them, with no GPU.
 compile: torch.compile(fullgraph=True), static, dynamic and mode="reduce-overhead", against eager results.
@@ -25,6 +26,7 @@ import os
 import random
 import statistics
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -37,6 +39,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its workers find 
 import torch
 
 from tlxgen.bench.gpu import Gpu
+from tlxgen.build import build
 from tlxgen.families.gemm.benchmark import tutorial
 from tlxgen.loading import load_file
 
@@ -138,6 +141,48 @@ def with_gradients() -> dict[str, tuple[Run, Run]]:
         "attention operator, forward": (lambda: attend(q, k, v, is_causal=True), lambda: sdpa(q, k, v, is_causal=True)),
         "attention operator, backward": (gradients(mine, (q, k, v), dout), gradients(theirs, (q, k, v), dout)),
     }
+
+
+def rms_norm_with_stats() -> Any:
+    """A forward for hopper_rms_norm_bwd; what ships without a residual returns y alone."""
+    folder, name = Path(tempfile.mkdtemp()), "rms_norm_with_stats"
+    spec = {
+        "extends": str(GENERATED.parent / "specs" / "hopper_rms_norm.yaml"),
+        "name": name,
+        "problem": {"stats": True},
+    }
+    (folder / f"{name}.yaml").write_text(json.dumps(spec))
+    build(folder / f"{name}.yaml", out=folder)
+    return getattr(load_file(folder / name / f"{name}_grid.py"), name)
+
+
+def of_norms() -> dict[str, tuple[Run, Run]]:
+    """Layer norm and RMSNorm with inputs that require grad, forward and backward: (ours, torch's)."""
+    found: dict[str, tuple[Run, Run]] = {}
+    x, w, bias = tensor(1024, 1024, grad=True), tensor(1024, grad=True), tensor(1024, grad=True)
+    for name, rest in (("layer_norm", (w, bias)), ("rms_norm", (w,))):
+        spec = f"hopper_{name}_bwd"
+        forward = layer_norm() if name == "layer_norm" else rms_norm_with_stats()
+        ours = function(spec, spec, "norm")(forward)
+        theirs = getattr(torch.nn.functional, name)
+        dy = torch.randn_like(x)
+
+        def calls(norm: Any, rest: Any = rest, dy: torch.Tensor = dy) -> tuple[Run, Run]:
+            out = norm(x, (1024,), *rest)
+            return lambda: norm(x, (1024,), *rest), lambda: torch.autograd.grad(out, (x, *rest), dy, retain_graph=True)
+
+        for way, *both in zip(("forward", "backward"), calls(ours), calls(theirs), strict=True):
+            found[f"{name}, {way}"] = both[0], both[1]
+    return found
+
+
+def norms() -> Iterator[tuple[str, bool, dict[str, Any]]]:
+    x, w, bias = tensor(1024, 1024), tensor(1024), tensor(1024)
+    norm, of_torch = layer_norm(), torch.nn.functional.layer_norm
+    yield from compared(
+        "no gradients", {"layer_norm": (lambda: norm(x, w, bias), lambda: of_torch(x, (1024,), w, bias))}
+    )
+    yield from compared("require grad", of_norms())
 
 
 def of_packages() -> dict[str, tuple[Run, Run]]:
@@ -395,6 +440,7 @@ SECTIONS = {
     "threads": threads,
     "compile": compiled,
     "times": times,
+    "norms": norms,
     "packages": packages,
     "devices": devices,
     "profile": profile,
