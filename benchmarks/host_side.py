@@ -183,6 +183,36 @@ def norms() -> Iterator[tuple[str, bool, dict[str, Any]]]:
         "no gradients", {"layer_norm": (lambda: norm(x, w, bias), lambda: of_torch(x, (1024,), w, bias))}
     )
     yield from compared("require grad", of_norms())
+    yield guarded("norms: gradients beside torch's, eager and by a graph", _gradients_of_norms)
+
+
+def _gradients_of_norms() -> dict[str, Any]:
+    """Relative errors, of rows whose number no 16 bytes divide; a graph has the forward and the backward."""
+    norm, of_torch, worst = layer_norm_operator(), torch.nn.functional.layer_norm, 0.0
+    leaves = tensor(1021, 1000, grad=True), tensor(1000, grad=True), tensor(1000, grad=True)
+    dy = torch.randn_like(leaves[0])
+
+    def results(norm: Any) -> tuple[torch.Tensor, ...]:
+        out = norm(leaves[0], (1000,), *leaves[1:])
+        return out.detach(), *torch.autograd.grad(out, leaves, dy)
+
+    side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        eager = [results(norm) for _ in range(5)]
+    side.synchronize()
+    with torch.cuda.graph(graph):
+        captured = results(norm)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            leaves[0].normal_()
+        graph.replay()
+        eager.append(results(norm))
+        for found in (eager[-1], captured):
+            for a, b in zip(found, results(of_torch), strict=True):
+                worst = max(worst, float((a.float() - b.float()).norm() / b.float().norm()))
+    assert worst < 1e-2, worst
+    return {"worst": worst}
 
 
 def of_packages() -> dict[str, tuple[Run, Run]]:
@@ -235,12 +265,17 @@ def compared(kind: str, pairs: dict[str, tuple[Run, Run]]) -> Iterator[tuple[str
 
 
 def compiled() -> Iterator[tuple[str, bool, dict[str, Any]]]:
-    multiply, attend, norm = gemm(), attention(), layer_norm()
+    multiply, attend, norm, normed = gemm(), attention(), layer_norm(), layer_norm_operator()
     forward = function("hopper_attention_fwd", "hopper_attention_fwd_causal")
     cases: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[torch.Tensor, ...]], bool]] = {
         "gemm": (lambda a, b: multiply(a + 1, b) * 2, lambda n: (tensor(n, 256), tensor(256, 512)), False),
         "attention forward": (lambda q, k, v: forward(q, k, v)[0] + 1, lambda n: _qkv(n), False),
         "layer norm": (lambda x, w, b: norm(x * 2, w, b)[0] + 1, lambda n: (tensor(n, 512), *_weights()), False),
+        "layer norm both ways": (
+            lambda x, w, b: normed(x * 2, (512,), w, b) + 1,
+            lambda n: (tensor(n, 512, grad=True), tensor(512, grad=True), tensor(512, grad=True)),
+            True,
+        ),
         "attention both ways": (lambda q, k, v: attend(q, k, v, is_causal=True) * 2, lambda n: _qkv(n, True), True),
     }
     modes: dict[str, dict[str, Any]] = {
