@@ -39,7 +39,7 @@ TIMING_S = 20  # seconds that the timing of one problem may take
 
 @dataclass(frozen=True)
 class Module:
-    """A shipped spec, or the one structure that it is with some keys changed; `edits` of its source say what no key says."""
+    """A shipped spec, or its one structure with some keys changed; `edits` of its source are for what no key says."""
 
     spec: str
     name: str
