@@ -8,6 +8,7 @@ is given: without gradients the host function, with inputs that require grad the
 second figure of each is of bursts that begin right after a wait for the GPU: of their 40 calls the first finds the
 thread asleep and its caches cold, whoever is called. Meta's tutorial is called with one config of its own, since its
 autotuner would be timed with it otherwise.
+norms: the same of norms alone; an RMSNorm that returns rstd is built first.
 packages: the same of packages without Triton beside the modules that they stand for; `python benchmarks/package_gpu.py
 --make` makes them, with no GPU.
 compile: torch.compile(fullgraph=True), static, dynamic and mode="reduce-overhead", against eager results.
@@ -25,6 +26,7 @@ import os
 import random
 import statistics
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -37,6 +39,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its workers find 
 import torch
 
 from tlxgen.bench.gpu import Gpu
+from tlxgen.build import build
 from tlxgen.families.gemm.benchmark import tutorial
 from tlxgen.loading import load_file
 
@@ -140,6 +143,78 @@ def with_gradients() -> dict[str, tuple[Run, Run]]:
     }
 
 
+def rms_norm_with_stats() -> Any:
+    """A forward for hopper_rms_norm_bwd; what ships without a residual returns y alone."""
+    folder, name = Path(tempfile.mkdtemp()), "rms_norm_with_stats"
+    spec = {
+        "extends": str(GENERATED.parent / "specs" / "hopper_rms_norm.yaml"),
+        "name": name,
+        "problem": {"stats": True},
+    }
+    (folder / f"{name}.yaml").write_text(json.dumps(spec))
+    build(folder / f"{name}.yaml", out=folder)
+    return getattr(load_file(folder / name / f"{name}_grid.py"), name)
+
+
+def of_norms() -> dict[str, tuple[Run, Run]]:
+    """Layer norm and RMSNorm with inputs that require grad, forward and backward: (ours, torch's)."""
+    found: dict[str, tuple[Run, Run]] = {}
+    x, w, bias = tensor(1024, 1024, grad=True), tensor(1024, grad=True), tensor(1024, grad=True)
+    for name, rest in (("layer_norm", (w, bias)), ("rms_norm", (w,))):
+        spec = f"hopper_{name}_bwd"
+        forward = layer_norm() if name == "layer_norm" else rms_norm_with_stats()
+        ours = function(spec, spec, "norm")(forward)
+        theirs = getattr(torch.nn.functional, name)
+        dy = torch.randn_like(x)
+
+        def calls(norm: Any, rest: Any = rest, dy: torch.Tensor = dy) -> tuple[Run, Run]:
+            out = norm(x, (1024,), *rest)
+            return lambda: norm(x, (1024,), *rest), lambda: torch.autograd.grad(out, (x, *rest), dy, retain_graph=True)
+
+        for way, *both in zip(("forward", "backward"), calls(ours), calls(theirs), strict=True):
+            found[f"{name}, {way}"] = both[0], both[1]
+    return found
+
+
+def norms() -> Iterator[tuple[str, bool, dict[str, Any]]]:
+    x, w, bias = tensor(1024, 1024), tensor(1024), tensor(1024)
+    norm, of_torch = layer_norm(), torch.nn.functional.layer_norm
+    yield from compared(
+        "no gradients", {"layer_norm": (lambda: norm(x, w, bias), lambda: of_torch(x, (1024,), w, bias))}
+    )
+    yield from compared("require grad", of_norms())
+    yield guarded("norms: gradients beside torch's, eager and by a graph", _gradients_of_norms)
+
+
+def _gradients_of_norms() -> dict[str, Any]:
+    """Relative errors, of rows whose number no 16 bytes divide; a graph has the forward and the backward."""
+    norm, of_torch, worst = layer_norm_operator(), torch.nn.functional.layer_norm, 0.0
+    leaves = tensor(1021, 1000, grad=True), tensor(1000, grad=True), tensor(1000, grad=True)
+    dy = torch.randn_like(leaves[0])
+
+    def results(norm: Any) -> tuple[torch.Tensor, ...]:
+        out = norm(leaves[0], (1000,), *leaves[1:])
+        return out.detach(), *torch.autograd.grad(out, leaves, dy)
+
+    side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        eager = [results(norm) for _ in range(5)]
+    side.synchronize()
+    with torch.cuda.graph(graph):
+        captured = results(norm)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            leaves[0].normal_()
+        graph.replay()
+        eager.append(results(norm))
+        for found in (eager[-1], captured):
+            for a, b in zip(found, results(of_torch), strict=True):
+                worst = max(worst, float((a.float() - b.float()).norm() / b.float().norm()))
+    assert worst < 1e-2, worst
+    return {"worst": worst}
+
+
 def of_packages() -> dict[str, tuple[Run, Run]]:
     """Of those that were made, without gradients: (the package's, the module's)."""
     x, w, bias = tensor(1024, 1024), tensor(1024), tensor(1024)
@@ -190,12 +265,17 @@ def compared(kind: str, pairs: dict[str, tuple[Run, Run]]) -> Iterator[tuple[str
 
 
 def compiled() -> Iterator[tuple[str, bool, dict[str, Any]]]:
-    multiply, attend, norm = gemm(), attention(), layer_norm()
+    multiply, attend, norm, normed = gemm(), attention(), layer_norm(), layer_norm_operator()
     forward = function("hopper_attention_fwd", "hopper_attention_fwd_causal")
     cases: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[torch.Tensor, ...]], bool]] = {
         "gemm": (lambda a, b: multiply(a + 1, b) * 2, lambda n: (tensor(n, 256), tensor(256, 512)), False),
         "attention forward": (lambda q, k, v: forward(q, k, v)[0] + 1, lambda n: _qkv(n), False),
         "layer norm": (lambda x, w, b: norm(x * 2, w, b)[0] + 1, lambda n: (tensor(n, 512), *_weights()), False),
+        "layer norm both ways": (
+            lambda x, w, b: normed(x * 2, (512,), w, b) + 1,
+            lambda n: (tensor(n, 512, grad=True), tensor(512, grad=True), tensor(512, grad=True)),
+            True,
+        ),
         "attention both ways": (lambda q, k, v: attend(q, k, v, is_causal=True) * 2, lambda n: _qkv(n, True), True),
     }
     modes: dict[str, dict[str, Any]] = {
@@ -395,6 +475,7 @@ SECTIONS = {
     "threads": threads,
     "compile": compiled,
     "times": times,
+    "norms": norms,
     "packages": packages,
     "devices": devices,
     "profile": profile,

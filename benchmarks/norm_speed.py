@@ -39,11 +39,12 @@ TIMING_S = 20  # seconds that the timing of one problem may take
 
 @dataclass(frozen=True)
 class Module:
-    """A shipped spec, or the one structure that it is with some keys changed."""
+    """A shipped spec, or its one structure with some keys changed; `edits` of its source are for what no key says."""
 
     spec: str
     name: str
     keys: tuple[tuple[str, Any], ...] = ()
+    edits: tuple[tuple[str, str], ...] = ()
 
     def text(self) -> str:
         """Its spec, which is YAML."""
@@ -77,6 +78,13 @@ class Candidate:
         )
 
 
+FIRST = 'eviction_policy="evict_first")'
+HINTS = {
+    "loads": (("mask=inside, other=0.0)", f"mask=inside, other=0.0, {FIRST}"),),
+    "stores": (("y_ptr.dtype.element_ty), mask=inside)", f"y_ptr.dtype.element_ty), mask=inside, {FIRST}"),),
+}
+HINTS["both"] = HINTS["loads"] + HINTS["stores"]
+
 # --- candidates of the forward ----------------------------------------------------------------------------------------
 
 
@@ -85,9 +93,12 @@ def forward(norm: str, shape: Shape) -> Iterator[Candidate]:
     spec, n = f"hopper_{norm}_norm", shape[1]
     yield Candidate(Module(spec, spec))
 
-    def one(kind: str, m: int, part: int, cluster: int, warps: int, registers: int, pdl: bool = True) -> Candidate:
+    def one(
+        kind: str, m: int, part: int, cluster: int, warps: int, registers: int, pdl: bool = True, hint: str = ""
+    ) -> Candidate:
         keys = {"schedule.kind": kind, "schedule.pdl": pdl, "cluster.n": 8}  # other clusters are configs of the module
-        module = Module(spec, f"{norm}_{kind}{'' if pdl else '_alone'}", tuple(keys.items()))
+        name = f"{norm}_{kind}{'' if pdl else '_alone'}{'_' * bool(hint)}{hint}"
+        module = Module(spec, name, tuple(keys.items()), HINTS.get(hint, ()))
         return Candidate(module, (("BLOCK_M", m), ("BLOCK_N", part), ("CLUSTER", cluster)), warps, registers)
 
     two = norm == "layer"  # weight and bias
@@ -96,8 +107,11 @@ def forward(norm: str, shape: Shape) -> Iterator[Candidate]:
             yield from (one("grid", e * 32 * warps // n, n, 1, warps, r) for e, r in ((16, 64), (32, 80), (64, 128)))
         yield one("grid", 2048 // n, n, 1, 2, 80, False)
     elif n <= 8192:
-        yield from (one("grid", 1, 8192, 1, w, r) for w, r in ((4, 168 if two else 128), (8, 64), (8, 80), (16, 64)))
-        yield from (one("grid", 1, 8192, 1, 8, r, False) for r in (64, 80))
+        few = ((4, 168), (4, 128), (4, 96)) if two else ((4, 128), (4, 96), (4, 80))
+        yield from (one("grid", 1, 8192, 1, *of) for of in (*few, (8, 48), (8, 64), (8, 80), (16, 40), (16, 64)))
+        yield one("grid", 2, 8192, 1, 16, 64)
+        yield one("grid", 1, 8192, 1, 8, 64, False)
+        yield from (one("grid", 1, 8192, 1, 8, 64, hint=hint) for hint in HINTS)
         yield from (one("staged", 1, 4096, 2, 4, 80), one("grid", 1, 4096, 2, 8, 64))
     elif n <= 32768:
         yield from (one("staged", 1, 8192, 4, w, r) for w, r in ((4, 72), (4, 128), (8, 64), (8, 80)))
@@ -147,6 +161,13 @@ def build(modules: set[Module], work: Path) -> None:
     for one in modules:
         (folder / f"{one.name}.yaml").write_text(one.text())
     subprocess.run([sys.executable, "-m", "tlxgen", "build", str(folder), "--out", str(work / "made")], check=True)
+    for one in (one for one in modules if one.edits):
+        for path in (work / "made" / one.name).glob(f"{one.name}*.py"):
+            text = path.read_text()
+            for old, new in one.edits:
+                assert old in text, f"{path}: there is no {old}"
+                text = text.replace(old, new)
+            path.write_text(text)
 
 
 def loaded(candidate: Candidate, work: Path) -> tuple[Any, Any, Any]:

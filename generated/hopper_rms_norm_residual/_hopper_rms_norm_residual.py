@@ -112,6 +112,7 @@ OPERATOR = Operator(
     lambda x, residual, weight, eps: run(x, residual, weight, eps, None, None, None),
     lambda x, residual, weight, eps: outputs(x, residual, weight, eps),
     about=LEAD.about,
+    prepare=lambda x, residual, weight, eps: prepare(x, residual, weight, eps, None, None, None),
 )
 hopper_rms_norm_residual.operator = OPERATOR
 

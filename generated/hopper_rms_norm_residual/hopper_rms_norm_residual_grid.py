@@ -282,6 +282,7 @@ OPERATOR = Operator(
     ),
     lambda x, residual, weight, eps, config: outputs(x, residual, weight, eps),
     about={"norm": "rms", "dtype": "bf16", "weight": "same", "bias": False, "stats": True, "residual": True},
+    prepare=lambda x, residual, weight, eps: prepare(x, residual, weight, eps, None, None, None, None),
 )
 
 

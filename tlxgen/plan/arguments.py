@@ -119,7 +119,7 @@ class Host:
 
     `varying` scalars may change from launch to launch and do not affect the launch's layout. `variables` are local
     names of the host function that refer to one tensor or another, as the function decides. `companions` are other
-    public functions of the module.
+    public functions of the module. A `paired` one tells its backward, which is in another module, how it prepares calls.
     """
 
     arguments: tuple[HostArgument, ...] = ()
@@ -127,6 +127,7 @@ class Host:
     varying: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
+    paired: bool = False
 
     def among(self, others: Iterable[Host]) -> Host:
         """The host of a function that chooses among this module and `others`: it accepts what any of them accepts."""

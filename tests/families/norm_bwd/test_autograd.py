@@ -69,6 +69,41 @@ def test_gradients_are_those_of_torchs_norm(problem: str, name: str, summed: boo
         assert float((a.double().cpu() - b).norm()) < 1e-2 * max(float(b.norm()), 1.0)
 
 
+@pytest.mark.parametrize(("problem", "name"), [(LAYER, "layer_norm"), (RMS, "rms_norm")])
+def test_a_call_that_is_known_again_is_still_that_of_its_arguments(problem: str, name: str, tmp_path: Path) -> None:
+    forward, backward = pair(tmp_path, problem)
+    norm, layer = backward.norm(forward.some_norm), name == "layer_norm"
+    kinds, of_torch = (
+        (torch.bfloat16,) * 3 if layer else (torch.float16, torch.float32),
+        getattr(torch.nn.functional, name),
+    )
+    torch.manual_seed(0)
+    leaves = [torch.randn(s).to(k) for s, k in zip(((5, 72), (72,), (72,)), kinds, strict=False)]
+
+    def wanted(eps: float) -> Any:
+        return of_torch(leaves[0].double(), (72,), *(x.double() for x in leaves[1:]), eps=eps)
+
+    def agrees(found: Any, eps: float) -> bool:
+        return float((found.detach().double().cpu() - wanted(eps)).norm()) < 1e-2 * float(wanted(eps).norm())
+
+    with Session("random", 0).active():
+        given = [x.to(DEVICE).requires_grad_() for x in leaves]
+        for _ in range(4):
+            assert agrees(norm(given[0], (72,), *given[1:], eps=0.5), 0.5)
+        assert norm.operator.calls.latest[1] == ((72,), 0.5)
+        shape = [72]
+        for eps in (2.0, 0.5, 2.0, 2.0, 2.0):
+            assert agrees(norm(given[0], shape, *given[1:], eps=eps), eps)
+            assert agrees(norm(given[0], (72,), *given[1:], eps=eps), eps)
+        shape[0] = 71
+        for wrong in (shape, (71,), (5, 72)):
+            with pytest.raises(ValueError, match="normalized_shape"):
+                norm(given[0], wrong, *given[1:], eps=2.0)
+        with pytest.raises(TypeError, match="weight: NoneType"):
+            norm(given[0], (72,), None, *given[2:], eps=2.0)
+        assert not norm(given[0].detach(), (72,), *(x.detach() for x in given[1:]), eps=2.0).requires_grad
+
+
 @pytest.mark.parametrize("used", [(1.0, 0.5), (1.0, None), (None, 0.5)], ids=["both", "norm", "sum"])
 @pytest.mark.parametrize("name", ["rms_norm", "layer_norm"])
 def test_gradients_by_a_residual_have_those_of_the_sum(used: tuple[Any, Any], name: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def build(spec: NormSpec, *, guards: Mapping[str, bool], baked: Mapping[str, int
         (_role(spec),),
         tuple(make(spec, sizes) for make, there in ((_tiles, spec.staged), (_sums, clustered)) if there),
         _kernel(spec),
-        Host(tuple(_host(spec)), ("m", "n")),
+        Host(tuple(_host(spec)), ("m", "n"), paired=bool(spec.stats)),
         maxnreg=spec.registers,
         pdl=spec.schedule.pdl,
         specialized=False,
