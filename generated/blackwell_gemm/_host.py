@@ -14,6 +14,7 @@ import operator
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import torch
@@ -346,7 +347,7 @@ def workspace(device, elements, words):
     key = device.index, stream, elements, words
     kept = WORKSPACES.get(key)
     if kept is None:
-        kept = torch.empty(elements, dtype=torch.float32, device=device), zeros(device, words)
+        kept = lasting(torch.empty, elements, dtype=torch.float32, device=device), zeros(device, words)
         WORKSPACES[key] = kept
     return kept
 
@@ -367,13 +368,22 @@ def zeros(device, words):
     with FIRST:
         stock, used = ZEROS.get(device.index, (None, 0))
         if stock is None or used + words > len(stock):
-            capturing = torch.cuda.is_current_stream_capturing()
-            stock, used = torch.zeros(words if capturing else max(words, 1 << 18), dtype=torch.int32, device=device), 0
-            if capturing:
-                return stock
+            if torch.cuda.is_current_stream_capturing():
+                return torch.zeros(words, dtype=torch.int32, device=device)
+            stock, used = lasting(torch.zeros, max(words, 1 << 18), dtype=torch.int32, device=device), 0
             torch.cuda.synchronize(device.index)  # other streams will have of them
         ZEROS[device.index] = stock, used + words
         return stock[used : used + words]
+
+
+def lasting(make, *arguments, **options):
+    """What `make` allocates for good, in a thread of its own.
+
+    `torch.compile(mode="reduce-overhead")` takes all that its thread allocates from the memory of a graph, where nothing
+    may stay.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(make, *arguments, **options).result()
 
 
 # --- launches -------------------------------------------------------------------------------------------------------
@@ -431,6 +441,11 @@ def _whole(tensor):
     return tensor
 
 
+def _part_of(index, part):
+    """What takes a part of a tensor that is joined with others."""
+    return lambda joined: part(joined[index])
+
+
 class Calls(dict):
     """Calls by layout. `latest` has one that came twice in a row, for which no key is made: what tells whether tensors
     are like its own, the numbers that belong to it, and the call.
@@ -450,8 +465,7 @@ class Calls(dict):
             except (RuntimeError, SystemError, TypeError):
                 return  # they are not public, and another torch may have them made otherwise
             if alike(*tensors):  # not where one tensor comes twice
-                call = call.again if isinstance(call, Call) else call
-                self.latest, self.row = (alike, numbers, call), 0
+                self.latest, self.row = (alike, numbers, getattr(call, "again", call)), 0
 
 
 def _unlike(*tensors):
@@ -461,7 +475,7 @@ def _unlike(*tensors):
 def prepared(prepare, tensors, **others):
     """The call that `prepare` makes of arguments, tensors by name, and makes again of like ones aligned otherwise."""
     call = prepare(**tensors, **others)
-    if not isinstance(call, Call):  # a function that calls with other operands: for a K of 0, zeros
+    if not hasattr(call, "by_alignment"):  # no Call, but a function that calls with other operands: for a K of 0, zeros
         return call
     call.prepare, call.names = functools.partial(prepare, **others), [*tensors]
     call.by_alignment[call.alignment(tensors.values())] = call
@@ -481,7 +495,7 @@ class Call:
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
         self.tensors = [*tensors, *(name for name in made if name not in tensors)]
         self.likes = [(self.tensors.index(name), *_like(tensor)) for name, tensor in made.items()]
-        self.made = {*made}
+        self.made, self.returned = {*made}, [*results]
         self.results = operator.itemgetter(*map(self.tensors.index, results))
         self.given = [name for name in results if name not in made]  # written, and somebody else's memory
         self.launches, self.workspace, self.known = launches, workspace, {}
@@ -520,6 +534,27 @@ class Call:
         return self.results(tensors)
 
     again = __call__  # a method is called sooner than an object that can be
+
+    def join(self, names):
+        """Itself, with one tensor for those of its results that have these names: all are of one layout, and allocated
+        by it. Their rows begin at multiples of 16 bytes, as if each were a tensor; it comes back behind the others.
+        """
+        likes = {self.tensors[i]: (like, view) for i, like, view in self.likes}
+        (shape, stride, dtype), _ = likes[names[0]]
+        size = math.prod(shape)
+        joined, row = ", ".join(names), size + -size % (16 // dtype.itemsize)
+        likes[joined] = ((len(names), *shape), (row, *stride), dtype), None
+        self.tensors = [*(name for name in self.tensors if name not in names), joined]
+        self.returned = [*(name for name in self.returned if name not in names), joined]
+        self.likes = [(self.tensors.index(name), *like) for name, like in likes.items() if name not in names]
+        self.made = self.made.difference(names) | {joined}
+        self.results = operator.itemgetter(*map(self.tensors.index, self.returned))
+        for launch in self.launches:
+            launch.addressed = [
+                (joined, _part_of(names.index(name), part)) if name in names else (name, part)
+                for name, part in launch.addressed
+            ]
+        return self
 
     def refuse_unaddressable(self, tensors):
         """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
@@ -691,7 +726,8 @@ class Operator:
     `saved`, of the results those whose index that has, or all if it has "results"; by default everything. In eager mode
     a call gives the first `seen` of the results, by default all: nobody asks for gradients by the others, so autograd
     need not know of them. `constants` names those by which no gradient is known, `refusal` says why there is none at
-    all. `about` is what the host function computes, for those that go together with it.
+    all. `about` is what the host function computes, for those that go together with it, and `prepare` makes the call of
+    arguments, for what looks calls up itself.
     """
 
     def __init__(
@@ -707,8 +743,9 @@ class Operator:
         constants=(),
         refusal=NO_BACKWARD,
         picked=(),
+        prepare=None,
     ):
-        self.name, self.schema, self.about = name, schema, about or {}
+        self.name, self.schema, self.about, self.prepare = name, schema, about or {}, prepare
         self.constants, self.refusal = constants, refusal
         self.picks = (-1,) if ", int config)" in schema else ()  # the last argument, where it has the config picked
         self.run, self.fake, self.backward, self.picked = run, fake, backward, picked
@@ -739,7 +776,7 @@ class Operator:
         tensors = [i for i, is_tensor in enumerate(kinds) if is_tensor and keeps(called[i])]
         numbers = [i for i, is_tensor in enumerate(kinds) if not is_tensor]
         kept = [*tensors, *numbers]
-        self.tensors_of, self.numbers_of = _taker(tensors), _taker(numbers)
+        self.kept_tensors, self.tensors_of, self.numbers_of = tensors, _taker(tensors), _taker(numbers)
         self.given_of = _taker([kept.index(i) if i in kept else -1 for i in range(len(kinds))])
         self.seen = seen if seen is not None and seen < results else None
         self.unseen = () if self.seen is None else (None,) * (results - seen)
@@ -791,6 +828,9 @@ class Operator:
             given = given_of((*ctx.saved_tensors, *ctx.numbers, None))
             return backward("run", ctx.needs_input_grad, *given, *by, *unseen)
 
+        return self._entered(forward, gradients)
+
+    def _entered(self, forward, gradients):
         once = torch.autograd.function.once_differentiable(gradients)
 
         def backward_of(ctx, *by):
@@ -815,6 +855,80 @@ class Operator:
         return self.backward("node", ctx.needs_input_grad, *given, *gradients)
 
 
+class Paired(Operator):
+    """The operator of a forward that has a backward, with a table of calls of its own: who finds one there before autograd
+    is entered has all that a node must do. Its arguments are tensors, then numbers, of which the backward needs none.
+
+    `joined`: how many of the last results, which only the backward reads, are one tensor in eager mode.
+    """
+
+    def __init__(self, *arguments, joined, **options):
+        self.calls, self.joined = Calls(), joined
+        super().__init__(*arguments, **options)
+
+    def _eager(self):
+        """Of autograd's function the first argument is the call, the others are tensors."""
+        count = sum(argument.startswith(("(Tensor", " Tensor")) for argument in self.schema.partition(")")[0].split(","))
+        results, numbers, backward = len(self.node._schema.returns), len(self.names) - count, self.backward
+        seen, unseen, joined = results if self.seen is None else self.seen, self.unseen, self.joined
+        places = {i - numbers * (i >= count) for i in self.kept_tensors}
+        kept_of = _taker(sorted({min(i, count + results - max(joined, 1)) for i in places}))
+        order = [*self.kept_tensors]
+        given_of = _taker([order.index(i) if i in order else -1 for i in range(len(self.names) + results)])
+        self.tensor_count = count
+
+        def forward(ctx, call, *tensors):
+            results = call(*tensors)
+            ctx.save_for_backward(*kept_of(tensors + results))
+            if seen == 1:
+                return results[0]
+            ctx.set_materialize_grads(False)
+            return results[:seen]
+
+        def gradients(ctx, *by):
+            saved = ctx.saved_tensors
+            if joined:
+                saved = (*saved[:-1], *saved[-1].unbind())
+            made = backward("run", ctx.needs_input_grad[1:], *given_of((*saved, None)), *by, *unseen)
+            return None, *made[:count]
+
+        return self._entered(forward, gradients)
+
+    def _caller(self):
+        """What calls it, and gives what people see. `asked` is by what, besides tensors, `calls.latest` knows a call."""
+        node, transformed, count, seen = self.node, self.function.apply, self.tensor_count, self.seen
+        apply = self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
+
+        def call(*arguments, asked=None):
+            if is_compiling():
+                results = node(*arguments)
+                return results if seen is None else results[0] if seen == 1 else results[:seen]
+            tensors, numbers = arguments[:count], arguments[count:]
+            if transforms():
+                return transformed(lambda *given: self._found(given, numbers, None)(*given), *tensors)
+            return apply(self._found(tensors, numbers, asked), *tensors)
+
+        return call
+
+    def _found(self, tensors, numbers, asked):
+        """The call for arguments like these."""
+        try:
+            key = (*map(layout, tensors), *numbers)
+            call = self.calls.get(key)
+        except (AttributeError, RuntimeError, TypeError):  # of something that is no key
+            self.prepare(*tensors, *numbers)  # says what is wrong with it
+            raise
+        if call is None:
+            named = dict(zip(self.names, tensors, strict=False))
+            return keep(self.calls, key, prepared(functools.partial(self._prepared, numbers), named))
+        self.calls.found(call, asked, *tensors)
+        return call
+
+    def _prepared(self, numbers, **tensors):
+        call = self.prepare(*tensors.values(), *numbers)
+        return call.join(call.returned[-self.joined :]) if self.joined else call
+
+
 def _taker(places):
     """What takes the values at these places as a tuple."""
     if len(places) > 1:
@@ -836,9 +950,11 @@ def operator_of(function, name, schema, about):
     return operator
 
 
-def paired(forward, backward, gradients, saved=None, seen=1):
-    """The operator of a forward that has a backward; `gradients`, `saved` and `seen` are those of an `Operator`."""
-    return Operator(
+def paired(forward, backward, gradients, saved=None, seen=1, joined=0):
+    """The operator of a forward that has a backward; `gradients`, `saved` and `seen` are those of an `Operator`, `joined`
+    that of a `Paired`, which it is where the forward says how its calls are prepared."""
+    kind = functools.partial(Paired, joined=joined, prepare=forward.prepare) if forward.prepare else Operator
+    return kind(
         f"{forward.name}_{backward.name}",
         forward.schema.replace(", int config)", ")"),
         forward.run,

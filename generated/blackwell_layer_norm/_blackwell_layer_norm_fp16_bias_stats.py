@@ -101,6 +101,7 @@ OPERATOR = Operator(
     lambda x, weight, bias, eps: run(x, weight, bias, eps, None, None, None),
     lambda x, weight, bias, eps: outputs(x, weight, bias, eps),
     about=LEAD.about,
+    prepare=lambda x, weight, bias, eps: prepare(x, weight, bias, eps, None, None, None),
 )
 blackwell_layer_norm.operator = OPERATOR
 

@@ -87,6 +87,7 @@ OPERATOR = Operator(
     lambda x, weight, eps: run(x, weight, eps, None, None),
     lambda x, weight, eps: outputs(x, weight, eps),
     about=LEAD.about,
+    prepare=lambda x, weight, eps: prepare(x, weight, eps, None, None),
 )
 blackwell_layer_norm.operator = OPERATOR
 

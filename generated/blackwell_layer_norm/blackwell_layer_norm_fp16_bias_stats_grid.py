@@ -250,6 +250,7 @@ OPERATOR = Operator(
     ),
     lambda x, weight, bias, eps, config: outputs(x, weight, bias, eps),
     about={"norm": "layer", "dtype": "fp16", "weight": "same", "bias": True, "stats": True, "residual": False},
+    prepare=lambda x, weight, bias, eps: prepare(x, weight, bias, eps, None, None, None, None),
 )
 
 

@@ -217,6 +217,7 @@ OPERATOR = Operator(
     lambda x, weight, eps, config: run(x, weight, eps, None, None, CONFIGS[config] if config >= 0 else None),
     lambda x, weight, eps, config: outputs(x, weight, eps),
     about={"norm": "rms", "dtype": "bf16", "weight": "fp32", "bias": False, "stats": True, "residual": False},
+    prepare=lambda x, weight, eps: prepare(x, weight, eps, None, None, None),
 )
 
 

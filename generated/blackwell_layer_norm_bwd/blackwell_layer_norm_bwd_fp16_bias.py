@@ -461,12 +461,17 @@ def norm(forward):
         made = getattr(OPERATOR, how)(dy, x, weight, mean, rstd, *OPERATOR.picks)
         return *made, None
 
-    operator = paired(of, OPERATOR, gradients, saved=("x", "weight", 1, 2), seen=1)
-    call = operator.call
+    operator = paired(of, OPERATOR, gradients, saved=("x", "weight", 1, 2), seen=1, joined=2)
+    call, apply, calls = operator.call, operator.apply, operator.calls
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+        if not is_compiling():
+            alike, asked, known = calls.latest
+            if alike(input, weight, bias) and asked == (normalized_shape, eps):
+                return apply(known, input, weight, bias)
         if not isinstance(input, torch.Tensor) or input.layout is not torch.strided:
             tensor_of(input, "input")  # says what it is
+        asked = normalized_shape, eps
         if normalized_shape != input.shape[-1:]:  # a list, or wrong
             if not isinstance(normalized_shape, (tuple, list)):
                 raise TypeError(
@@ -476,7 +481,8 @@ def norm(forward):
                 raise ValueError(
                     f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
                 )
-        return call(input, weight, bias, eps)[0]
+            asked = None  # which may change
+        return call(input, weight, bias, eps, asked=asked)
 
     functional.operator = operator
     return functional

@@ -361,12 +361,17 @@ def norm(forward):
         made = getattr(OPERATOR, how)(dy, x, mean, rstd, *OPERATOR.picks)
         return made, None
 
-    operator = paired(of, OPERATOR, gradients, saved=("x", 1, 2), seen=1)
-    call = operator.call
+    operator = paired(of, OPERATOR, gradients, saved=("x", 1, 2), seen=1, joined=2)
+    call, apply, calls = operator.call, operator.apply, operator.calls
 
     def functional(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+        if not is_compiling():
+            alike, asked, known = calls.latest
+            if alike(input) and asked == (normalized_shape, eps) and weight is None and bias is None:
+                return apply(known, input)
         if not isinstance(input, torch.Tensor) or input.layout is not torch.strided:
             tensor_of(input, "input")  # says what it is
+        asked = normalized_shape, eps
         if normalized_shape != input.shape[-1:]:  # a list, or wrong
             if not isinstance(normalized_shape, (tuple, list)):
                 raise TypeError(
@@ -376,11 +381,12 @@ def norm(forward):
                 raise ValueError(
                     f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
                 )
+            asked = None  # which may change
         if weight is not None:
             raise ValueError("weight: expected None; these kernels have none")
         if bias is not None:
             raise ValueError("bias: expected None; these kernels have none")
-        return call(input, eps)[0]
+        return call(input, eps, asked=asked)
 
     functional.operator = operator
     return functional

@@ -418,11 +418,16 @@ def norm(forward):
         return *made, None
 
     operator = paired(of, OPERATOR, gradients, saved=("x", "weight", 1), seen=1)
-    call = operator.call
+    call, apply, calls = operator.call, operator.apply, operator.calls
 
     def functional(input, normalized_shape, weight=None, eps=None):
+        if not is_compiling():
+            alike, asked, known = calls.latest
+            if alike(input, weight) and asked == (normalized_shape, eps):
+                return apply(known, input, weight)
         if not isinstance(input, torch.Tensor) or input.layout is not torch.strided:
             tensor_of(input, "input")  # says what it is
+        asked = normalized_shape, eps
         if normalized_shape != input.shape[-1:]:  # a list, or wrong
             if not isinstance(normalized_shape, (tuple, list)):
                 raise TypeError(
@@ -432,8 +437,9 @@ def norm(forward):
                 raise ValueError(
                     f"normalized_shape: {tuple(normalized_shape)}; these kernels have the last dimension of {tuple(input.shape)}"
                 )
+            asked = None  # which may change
         eps = torch.finfo(input.dtype).eps if eps is None else eps
-        return call(input, weight, eps)[0]
+        return call(input, weight, eps, asked=asked)
 
     functional.operator = operator
     return functional
