@@ -14,6 +14,7 @@ import operator
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import torch
@@ -346,7 +347,7 @@ def workspace(device, elements, words):
     key = device.index, stream, elements, words
     kept = WORKSPACES.get(key)
     if kept is None:
-        kept = torch.empty(elements, dtype=torch.float32, device=device), zeros(device, words)
+        kept = lasting(torch.empty, elements, dtype=torch.float32, device=device), zeros(device, words)
         WORKSPACES[key] = kept
     return kept
 
@@ -367,13 +368,22 @@ def zeros(device, words):
     with FIRST:
         stock, used = ZEROS.get(device.index, (None, 0))
         if stock is None or used + words > len(stock):
-            capturing = torch.cuda.is_current_stream_capturing()
-            stock, used = torch.zeros(words if capturing else max(words, 1 << 18), dtype=torch.int32, device=device), 0
-            if capturing:
-                return stock
+            if torch.cuda.is_current_stream_capturing():
+                return torch.zeros(words, dtype=torch.int32, device=device)
+            stock, used = lasting(torch.zeros, max(words, 1 << 18), dtype=torch.int32, device=device), 0
             torch.cuda.synchronize(device.index)  # other streams will have of them
         ZEROS[device.index] = stock, used + words
         return stock[used : used + words]
+
+
+def lasting(make, *arguments, **options):
+    """What `make` allocates for good, in a thread of its own.
+
+    `torch.compile(mode="reduce-overhead")` takes all that its thread allocates from the memory of a graph, where nothing
+    may stay.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(make, *arguments, **options).result()
 
 
 # --- launches -------------------------------------------------------------------------------------------------------
