@@ -44,14 +44,15 @@ CONFIGS = [
 def scale_of(largest):
     """The e8m0 byte of blocks of 32, and what their elements are multiplied by, both exact powers of two.
 
-    `largest`: the bits of the largest magnitude in fp32. Where it is infinite or NaN the scale is NaN, and so is all that
-    is multiplied by it.
+    `largest`: the largest magnitude, in fp32. Where it is infinite or NaN the scale is NaN, and so is all that is
+    multiplied by it.
     The magnitude's own power of two, less that of 448, the largest number of e4m3 [OCP MX v1.0, 6.3].
     """
-    byte = tl.maximum((largest >> 23) - 8, 0)
-    byte = tl.where(largest >= 0x7F800000, 255, byte)
-    factor = tl.where(byte == 255, 0x7FC00000, (254 - byte) << 23)
-    return byte.to(tl.uint8), factor.to(tl.float32, bitcast=True)
+    bits = largest.to(tl.int32, bitcast=True)
+    power = (254 << 23) - tl.maximum((bits & 0x7F800000) - (8 << 23), 0)
+    factor = largest * 0.0 + power.to(tl.float32, bitcast=True)  # NaN if there is no largest number
+    byte = 254 - (factor.to(tl.int32, bitcast=True) >> 23)  # of NaN 255, or -1
+    return byte.to(tl.uint8), factor
 
 
 @triton.jit
@@ -89,7 +90,7 @@ def blackwell_mx_quantize_both_kernel(
 
     # Along rows.
     blocks = tl.reshape(magnitude, (BLOCK_M, BLOCK_N // 32, 32))
-    byte, factor = scale_of(tl.max(blocks, 2))
+    byte, factor = scale_of(tl.max(blocks, 2).to(tl.float32, bitcast=True))
     numbers = tl.reshape(tl.reshape(x, (BLOCK_M, BLOCK_N // 32, 32)) * factor[:, :, None], (BLOCK_M, BLOCK_N))
     tl.store(
         rows_ptr + rows.to(tl.int64)[:, None] * stride_rows + columns[None, :], numbers.to(tl.float8e4nv), mask=inside
@@ -100,7 +101,7 @@ def blackwell_mx_quantize_both_kernel(
 
     # Along columns.
     blocks = tl.reshape(magnitude, (BLOCK_M // 32, 32, BLOCK_N))
-    byte, factor = scale_of(tl.max(blocks, 1))
+    byte, factor = scale_of(tl.max(blocks, 1).to(tl.float32, bitcast=True))
     numbers = tl.reshape(tl.reshape(x, (BLOCK_M // 32, 32, BLOCK_N)) * factor[:, None, :], (BLOCK_M, BLOCK_N))
     there = (columns < N)[:, None] & (rows < M)[None, :]
     tl.store(

@@ -51,35 +51,61 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def larger(a, b):
-    """The larger of two numbers, or NaN where one is NaN."""
-    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+def widened(x):
+    """bf16 as fp32: the two of a register by one instruction each."""
+    asm: tl.constexpr = "shl.b32 $0, $2, 16; and.b32 $1, $2, 0xFFFF0000;"
+    bits = tl.inline_asm_elementwise(asm, "=r,=r,r", [x], dtype=tl.int32, is_pure=True, pack=2)
+    return bits.to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def halved(x, APART: tl.constexpr):
+    """The larger magnitude of each two that are so far apart, or NaN, with either sign: (R, B, C) as (R, B, C / 2)."""
+    pairs = tl.reshape(x, (x.shape[0], x.shape[1], x.shape[2] // (2 * APART), 2, APART))
+    a, b = tl.split(tl.permute(pairs, (0, 1, 2, 4, 3)))
+    asm: tl.constexpr = "max.NaN.xorsign.abs.bf16x2 $0, $1, $2;"
+    most = tl.inline_asm_elementwise(asm, "=r,r,r", [a, b], dtype=x.dtype, is_pure=True, pack=2)
+    return tl.reshape(most, (x.shape[0], x.shape[1], x.shape[2] // 2))
 
 
 @triton.jit
 def scale_of(largest):
     """The e8m0 byte of blocks of 32, and what their elements are multiplied by, both exact powers of two.
 
-    `largest`: the bits of the largest magnitude in fp32. Where it is infinite or NaN the scale is NaN, and so is all that
-    is multiplied by it.
+    `largest`: the largest magnitude, in fp32. Where it is infinite or NaN the scale is NaN, and so is all that is
+    multiplied by it.
     The least power of two by which the magnitude is at most 448, the largest number of e4m3 [cuBLAS, 1D block scaling].
     """
-    bits = (largest.to(tl.float32, bitcast=True) * (1 / 448)).to(tl.int32, bitcast=True)
-    above = tl.where(bits >> 23 == 0, 0x400000, 0)  # 2**-127, byte 0, is a denormal
-    byte = (bits >> 23) + tl.where((bits & 0x7FFFFF) > above, 1, 0)
-    byte = tl.where(largest >= 0x7F800000, 255, byte)
-    factor = tl.where(byte == 255, 0x7FC00000, (254 - byte) << 23)
-    return byte.to(tl.uint8), factor.to(tl.float32, bitcast=True)
+    bits = (largest * (1 / 448) * 256).to(tl.int32, bitcast=True) + 0x7FFFFF  # no denormal is near a scale
+    power = (254 << 23) - tl.maximum((bits & 0x7F800000) - (8 << 23), 0)
+    factor = largest * 0.0 + power.to(tl.float32, bitcast=True)  # NaN if there is no largest number
+    byte = 254 - (factor.to(tl.int32, bitcast=True) >> 23)  # of NaN 255, or -1
+    return byte.to(tl.uint8), factor
+
+
+@triton.jit
+def larger(a, b):
+    """The larger of two numbers, or NaN where one is NaN."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def product(a, b):
+    """a * b in bf16, two by one instruction."""
+    return tl.inline_asm_elementwise("mul.bf16x2 $0, $1, $2;", "=r,r,r", [a, b], dtype=a.dtype, is_pure=True, pack=2)
 
 
 @triton.jit
 def quantized(x):
-    """x as e4m3, with the e8m0 bytes of its blocks of 32 along the last dimension."""
-    blocks = tl.reshape(x.to(tl.float32), (x.shape[0], x.shape[1] // 32, 32))
-    # a NaN may have a sign again
-    largest = tl.reduce(tl.abs(blocks), 2, larger).to(tl.int32, bitcast=True) & 0x7FFFFFFF
-    byte, factor = scale_of(largest)
-    return tl.reshape(blocks * factor[:, :, None], x.shape).to(tl.float8e4nv), byte
+    """x as e4m3, with the e8m0 bytes of its blocks of 32 along the last dimension.
+
+    A thread has 8 neighbours, two in a register. A product by a power of two is exact in bf16, but far below e4m3's least.
+    """
+    blocks = tl.reshape(x, (x.shape[0], x.shape[1] // 32, 32))
+    most = widened(halved(halved(blocks, 4), 2))
+    byte, factor = scale_of(tl.reduce(tl.abs(most), 2, larger))
+    factors = tl.broadcast_to(factor.to(x.dtype)[:, :, None], blocks.shape)
+    return tl.reshape(widened(product(blocks, factors)), x.shape).to(tl.float8e4nv), byte
 
 
 @triton.jit

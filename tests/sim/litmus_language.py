@@ -117,6 +117,13 @@ def asm(values, out, TEXT: tl.constexpr, CONSTRAINTS: tl.constexpr, DTYPE: tl.co
 
 
 @triton.jit
+def asm_of_two(a, b, out, TEXT: tl.constexpr):
+    offsets = tl.arange(0, 64)
+    x, y = tl.load(a + offsets), tl.load(b + offsets)
+    tl.store(out + offsets, tl.inline_asm_elementwise(TEXT, "=r,r,r", [x, y], dtype=x.dtype, is_pure=True, pack=2))
+
+
+@triton.jit
 def scaled(values, exponents, inverses):
     offsets = tl.arange(0, 64)
     x = tl.load(values + offsets)

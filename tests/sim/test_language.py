@@ -130,6 +130,25 @@ def test_ptx_packs_four_fp8(name: str, dtype: torch.dtype) -> None:
     assert out.float().tolist() == values.clamp(-largest, largest).to(dtype).float().tolist()
 
 
+@pytest.mark.parametrize("name", ["mul.bf16x2", "mul.rn.bf16x2", "max.NaN.xorsign.abs.bf16x2"])
+def test_ptx_of_two_bf16_in_a_register(name: str) -> None:
+    """Signs, zeros and denormals by all their bits; what is NaN by that."""
+    torch.manual_seed(0)
+    a, b = torch.randn(64).bfloat16(), torch.randn(64).bfloat16()
+    a[:6] = torch.tensor([math.nan, 1.0, -math.inf, -0.0, 2.0**-133, -(2.0**-120)])
+    b[:6] = torch.tensor([-1.0, math.nan, 3.0, 0.0, -(2.0**127), 2.0**-12])
+    *_, out = run(kernels.asm_of_two, a, b, torch.zeros(64).bfloat16(), TEXT=f"{name} $0, $1, $2;")
+    if name.startswith("mul"):
+        wanted = (a.double() * b.double()).bfloat16()  # exact, then rounded once
+    else:
+        negative = [math.copysign(1, x) * math.copysign(1, y) < 0 for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        most = np.maximum(np.abs(a.float().numpy()), np.abs(b.float().numpy()))
+        wanted = torch.tensor(np.where(negative, -most, most)).bfloat16()
+    assert torch.equal(out.isnan(), wanted.isnan()) and out.isnan().sum() == 2
+    there = ~wanted.isnan()
+    assert torch.equal(out[there].view(torch.int16), wanted[there].view(torch.int16))
+
+
 PTX = [
     ("ex2.approx.ftz.f32 $0, $1;", torch.exp2),
     ("{ .reg .f32 t; add.f32 t, $1, 0f3F800000; mul.rn.f32 $0, t, t; }", lambda x: (x + 1) * (x + 1)),

@@ -220,6 +220,26 @@ def _on_pairs(function: Callable[..., torch.Tensor]) -> Instruction:
     return lambda *operands: tuple(one(*parts) for parts in zip(*operands, strict=True))
 
 
+def _on_halves(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Instruction:
+    """Of two registers, each of two bf16, what `function` makes of bf16 as float32, rounded."""
+
+    def apply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        low, high = (
+            function(*(_bits((x >> shift).to(torch.int16).view(torch.bfloat16)).view(torch.float32) for x in (a, b)))
+            for shift in (0, 16)
+        )
+        bits = [x.to(torch.bfloat16).view(torch.int16).to(torch.int32) & 0xFFFF for x in (low, high)]
+        return bits[0] | bits[1] << 16
+
+    return apply
+
+
+def _larger_magnitude(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """max.NaN.xorsign.abs: the larger magnitude, or NaN where one is NaN, with the product of the signs."""
+    most = torch.maximum(a.abs(), b.abs())
+    return torch.where(torch.signbit(a) ^ torch.signbit(b), -most, most)
+
+
 def fma(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     """a * b + c, rounded once. The product of two float32 is exact in float64."""
     return (a.double() * b.double() + c.double()).float()
@@ -309,6 +329,8 @@ _TABLE: list[tuple[str, Instruction]] = [
     *((rf"{name}{_MODIFIERS}\.f32", _on_floats(function)) for name, function in _F32.items()),
     *((rf"{name}(?:\.ftz)?\.NaN\.f32", _on_floats(function)) for name, function in _NAN_F32.items()),
     *((rf"{name}(?:\.rn)?(?:\.ftz)?\.f32x2", _on_pairs(function)) for name, function in _PAIRS.items()),
+    (r"mul(?:\.rn)?\.bf16x2", _on_halves(torch.mul)),
+    (r"max\.NaN\.xorsign\.abs\.bf16x2", _on_halves(_larger_magnitude)),
     (r"mov\.[busf]64", _move),
     (r"mov\.(?:[bu]16|[busf]32)", _move_packed),
     (r"add\.[us]32", torch.add),
