@@ -380,8 +380,10 @@ def lasting(make, *arguments, **options):
     """What `make` allocates for good, in a thread of its own.
 
     `torch.compile(mode="reduce-overhead")` takes all that its thread allocates from the memory of a graph, where nothing
-    may stay.
+    may stay. Without a CUDA context there is no such memory.
     """
+    if not torch.cuda.is_initialized():
+        return make(*arguments, **options)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(make, *arguments, **options).result()
 
