@@ -140,7 +140,9 @@ def _fits(kernel: Kernel, shape: tuple[int, ...], gpu: Gpu) -> bool:
     """Whether a launch that has as many clusters as SMs have room for has all of them at once."""
     ctas = math.prod(kernel.cluster)
     rows, columns = kernel.tile[1::-1] if kernel.swap else kernel.tile[:2]
-    along_m, along_n = (-(-extent // (tile * n)) for extent, tile, n in zip(shape, (rows, columns), kernel.cluster))
+    along_m, along_n = (
+        -(-extent // (tile * n)) for extent, tile, n in zip(shape[:2], (rows, columns), kernel.cluster[:2], strict=True)
+    )
     return ctas <= 2 or along_m * along_n * kernel.split <= gpu.sms * 15 // 16 // ctas
 
 

@@ -379,8 +379,8 @@ def zeros(device, words):
 def lasting(make, *arguments, **options):
     """What `make` allocates for good, in a thread of its own.
 
-    `torch.compile(mode="reduce-overhead")` takes all that its thread allocates from the memory of a graph, where nothing
-    may stay. Without a CUDA context there is no such memory.
+    `torch.compile(mode="reduce-overhead")` takes all that its thread allocates from the memory of a graph, in which
+    nothing may stay. Without a CUDA context there is no such memory.
     """
     if not torch.cuda.is_initialized():
         return make(*arguments, **options)
@@ -858,8 +858,8 @@ class Operator:
 
 
 class Paired(Operator):
-    """The operator of a forward that has a backward, with a table of calls of its own: who finds one there before autograd
-    is entered has all that a node must do. Its arguments are tensors, then numbers, of which the backward needs none.
+    """The operator of a forward that has a backward, with a table of calls of its own: who finds one there before
+    autograd is entered has all that a node must do. Its arguments are tensors, then numbers, none for the backward.
 
     `joined`: how many of the last results, which only the backward reads, are one tensor in eager mode.
     """
@@ -870,7 +870,9 @@ class Paired(Operator):
 
     def _eager(self):
         """Of autograd's function the first argument is the call, the others are tensors."""
-        count = sum(argument.startswith(("(Tensor", " Tensor")) for argument in self.schema.partition(")")[0].split(","))
+        count = sum(
+            argument.startswith(("(Tensor", " Tensor")) for argument in self.schema.partition(")")[0].split(",")
+        )
         results, numbers, backward = len(self.node._schema.returns), len(self.names) - count, self.backward
         seen, unseen, joined = results if self.seen is None else self.seen, self.unseen, self.joined
         places = {i - numbers * (i >= count) for i in self.kept_tensors}
@@ -897,7 +899,7 @@ class Paired(Operator):
         return self._entered(forward, gradients)
 
     def _caller(self):
-        """What calls it, and gives what people see. `asked` is by what, besides tensors, `calls.latest` knows a call."""
+        """What calls it, and gives what people see. `asked`: by what, besides tensors, `calls.latest` knows a call."""
         node, transformed, count, seen = self.node, self.function.apply, self.tensor_count, self.seen
         apply = self.apply = super(torch.autograd.Function, self.function).apply  # without what is for functorch alone
 
@@ -953,8 +955,10 @@ def operator_of(function, name, schema, about):
 
 
 def paired(forward, backward, gradients, saved=None, seen=1, joined=0):
-    """The operator of a forward that has a backward; `gradients`, `saved` and `seen` are those of an `Operator`, `joined`
-    that of a `Paired`, which it is where the forward says how its calls are prepared."""
+    """The operator of a forward that has a backward; `gradients`, `saved` and `seen` are those of an `Operator`.
+
+    It is a `Paired`, and `joined` is that one's, where the forward says how its calls are prepared.
+    """
     kind = functools.partial(Paired, joined=joined, prepare=forward.prepare) if forward.prepare else Operator
     return kind(
         f"{forward.name}_{backward.name}",

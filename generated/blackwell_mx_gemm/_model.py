@@ -305,7 +305,7 @@ class Clocks:
         a_zeros, a_boxes = self.edge(tiles_m * block_m - m, m, block_m, self.a_beyond)
         b_zeros, b_boxes = self.edge(tiles_n * block_n - n, n, block_n, self.b_beyond)
         boxes = a_boxes / some_m + b_boxes / some_n
-        zeros = a_zeros / (some_m * tiles_m) + b_zeros / (some_n * tiles_n)  # times the CTAs at work, a share of which fill
+        zeros = a_zeros / (some_m * tiles_m) + b_zeros / (some_n * tiles_n)  # times the CTAs at work: a share fills
         loaded = self.a_slot * high + self.b_slot * wide
         delivered = self.a_slot * high * a_cost / self.cluster_n + self.b_slot * wide * b_cost / self.cluster_m
         delivered /= self.rates.all

@@ -235,7 +235,6 @@ def hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_exchange_m1_spl
     """
     tl.static_assert(BLOCK_N >= 64, "4 warps need 64 columns")
     tl.static_assert(BLOCK_M >= 8 and BLOCK_M <= 256, "wgmma takes 8 to 256")
-    tl.static_assert(BLOCK_N >= 32, "boxes of the tile that b ends in have 32 rows")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     tl.static_assert(BLOCK_N >= 8, "a subtile has at least 8 columns")

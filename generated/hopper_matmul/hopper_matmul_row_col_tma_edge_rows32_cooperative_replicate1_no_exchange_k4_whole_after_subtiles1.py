@@ -139,8 +139,6 @@ def hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_no_exchange_k4_
     """
     tl.static_assert(BLOCK_M >= 64, "4 warps need 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
-    tl.static_assert(BLOCK_M >= 32, "boxes of the tile that a ends in have 32 rows")
-    tl.static_assert(BLOCK_N >= 32, "boxes of the tile that b ends in have 32 rows")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     tl.static_assert(BLOCK_N // 4 >= 8, "a subtile has at least 8 columns")

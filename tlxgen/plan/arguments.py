@@ -119,7 +119,7 @@ class Host:
 
     `varying` scalars may change from launch to launch and do not affect the launch's layout. `variables` are local
     names of the host function that refer to one tensor or another, as the function decides. `companions` are other
-    public functions of the module. A `paired` one tells its backward, which is in another module, how it prepares calls.
+    public functions of the module. A `paired` one tells its backward, of another module, how it prepares calls.
     """
 
     arguments: tuple[HostArgument, ...] = ()

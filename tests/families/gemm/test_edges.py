@@ -13,7 +13,7 @@ pytest.importorskip("triton.language.extra.tlx")
 from tlxgen.errors import SpecErrors  # noqa: E402
 from tlxgen.sim import RUNS  # noqa: E402
 
-from .matrix import fits, kernels_of, spec_of  # noqa: E402
+from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import Form  # noqa: E402
 
 COLUMN = {"problem": {"b": {"layout": "col"}}}
@@ -61,11 +61,6 @@ def test_a_fault_is_found(name: str, old: str, new: str, tmp_path: Path) -> None
     form = Form("plain", EDGE, tmp_path)
     form.mutated(old, new)
     assert form.run((200, 104, 136)).seen, name
-
-
-def test_a_box_is_not_higher_than_what_it_is_a_part_of() -> None:
-    low = {**EDGE, "tile": {"m": 64, "n": 16, "k": 32}, "tasks.mma.replicate": 1}
-    assert fits(spec_of("low", low)) and not fits(spec_of("high", {**low, "tasks.load.edge_rows": 32}))
 
 
 @pytest.mark.parametrize("values", [{"arch": "sm100"}, {"kernel": "grouped_gemm"}], ids=["sm100", "grouped"])

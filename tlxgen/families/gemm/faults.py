@@ -269,7 +269,11 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
         ("tasks.load.by", tasks.load.by != "tma", "operands come by TMA"),
         ("problem.scaling", spec.problem.scaling == "block", "scales of blocks are those of MX: mx"),
         ("tasks.load.warps", tasks.load.warps != 4, "the producer asks TMA for tiles, by one thread"),
-        ("tasks.load.edge_rows", tasks.load.edge_rows is not None, "a tile comes as one box: nothing else was measured"),
+        (
+            "tasks.load.edge_rows",
+            tasks.load.edge_rows is not None,
+            "a tile comes as one box: nothing else was measured",
+        ),
         ("tasks.mma.warps", mma.warps != 1, f"one thread issues tcgen05: 1 warp, not {mma.warps}"),
         ("tasks.mma.replicate", mma.replicate > 2, f"a tile has 1 or 2 row groups, not {mma.replicate}"),
         ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),

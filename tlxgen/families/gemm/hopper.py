@@ -162,11 +162,6 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         whole = multiple_of(sizes[shared], extent // n.value)
         kind = "rows" if facts.exchange else "columns"
         yield Rule("wgmma-n", whole, f"{shared} = {extent}, ", f"products share the {kind} by {form(extent)}")
-    for o in facts.operands:
-        for tile in o.tiles if o.edge else ():
-            rows = tile.shape[0]
-            least = f"boxes of the tile that {o.name} ends in have {o.edge} rows"
-            yield Rule("edge-rows", at_least(rows, o.edge), f"{rows.value} rows of a box of {o.name} ({rows.text}); ", least)
     deep = at_least(k, arch.wgmma_k_bytes // facts.a.tile.dtype.bytes)
     yield Rule("wgmma-k", deep, f"BLOCK_K = {k.value}, ", f"one wgmma takes {arch.wgmma_k_bytes} B of K")
     if facts.in_flight:
