@@ -79,7 +79,7 @@ class Candidate:
 
 
 FIRST = 'eviction_policy="evict_first")'
-HINTS = {
+HINTS: dict[str, tuple[tuple[str, str], ...]] = {
     "loads": (("mask=inside, other=0.0)", f"mask=inside, other=0.0, {FIRST}"),),
     "stores": (("y_ptr.dtype.element_ty), mask=inside)", f"y_ptr.dtype.element_ty), mask=inside, {FIRST}"),),
 }
