@@ -384,8 +384,14 @@ def lasting(make, *arguments, **options):
     """
     if not torch.cuda.is_initialized():
         return make(*arguments, **options)
+    stream = torch.cuda.current_stream(options["device"])
+
+    def made():
+        with torch.cuda.stream(stream):  # whose memory it is: what another stream has freed may still be in use there
+            return make(*arguments, **options)
+
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(make, *arguments, **options).result()
+        return thread.submit(made).result()
 
 
 # --- launches -------------------------------------------------------------------------------------------------------
