@@ -497,7 +497,8 @@ def main() -> int:
         print(f"     {section}: {time.perf_counter() - start:.0f} s", flush=True)
     if options.json:
         gpu = Gpu()
-        record = {"command": " ".join(["python", "benchmarks/host_side.py", *sys.argv[1:]]), "device": gpu.name}
+        told = [argument for argument in sys.argv[1:] if argument not in ("--json", str(options.json))]
+        record = {"command": " ".join(["python", "benchmarks/host_side.py", *told]), "device": gpu.name}
         options.json.write_text(json.dumps({**record, "versions": gpu.versions(), "rows": rows}, indent=1) + "\n")
     return int(not all(row["ok"] for row in rows.values()))
 

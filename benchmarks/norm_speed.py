@@ -343,7 +343,8 @@ def timed(norms: Sequence[str], work: Path, given: argparse.Namespace) -> None:
         table(of, json.loads(path.read_text()))
         rows += json.loads(path.read_text())
         if given.json:
-            given.json.write_text(json.dumps({"command": " ".join(sys.argv), "rows": rows}, indent=1))
+            told = [argument for argument in sys.argv if argument not in ("--json", str(given.json))]
+            given.json.write_text(json.dumps({"command": " ".join(told), "rows": rows}, indent=1))
 
 
 def _is_ready(work: Path, child: subprocess.Popen[bytes]) -> bool:

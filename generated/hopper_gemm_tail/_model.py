@@ -342,7 +342,7 @@ class Clocks:
         if not beyond or not line:
             return 0.0, 0.0
         edge = self.kernel.edge
-        if edge and extent >= edge:
+        if 0 < edge < block and edge <= extent:
             return -extent % edge * line, (block // edge - 1) * self.rates.box
         return min(beyond, block) * line, 0.0
 

@@ -262,6 +262,13 @@ def test_rows_beyond_the_end_cost_little_by_small_boxes_or_in_few_ctas() -> None
     assert filled < 1.03 * boxed  # one CTA in nine has
 
 
+def test_boxes_as_high_as_a_tile_or_higher_change_nothing() -> None:
+    for rows in (16, 32):
+        whole = Kernel((64, rows, 128), 8, consumers=1, swap=True)
+        plain, boxed = Times([whole, whole._replace(edge=32)], ROWS, RATES)((40, 4096, 4096), H200)
+        assert plain == boxed
+
+
 # --- the scripts ----------------------------------------------------------------------------------------------------
 
 
