@@ -2,7 +2,7 @@
 
     python -m benchmarks.tma_boxes --json $OUT/tma_boxes.json
 
-A kernel does nothing but load slots of 128 rows of 64 bf16 from L2, into a ring that it never reads, by one box or several.
+A kernel does nothing but load slots of 128 rows of 64 bf16 from L2, into a ring that it never reads, by some boxes.
 All CTAs load the same rows, with all SMs at work or with 16. Clocks are those of a CTA a slot, the median of CTAs.
 """
 
