@@ -25,9 +25,9 @@ ARGUMENTS = (
 )
 JOB = Job("a row", "module.py", "kernel", "sm90", ARGUMENTS, {"BLOCK": 64})
 ROW = Row(JOB, ("y_ptr", "N", "stride", "scale"))
-HEADS = ("B", "H", "N")
+HEADS = ("B", "H", "N", "M")
 OF_HEADS = Row(
-    replace(JOB, arguments=(*ARGUMENTS, Argument("B", "i32"), Argument("H", "i32"))),
+    replace(JOB, arguments=(*ARGUMENTS, *(Argument(name, "i32") for name in ("B", "H", "M")))),
     ("y_ptr", "stride", *HEADS),
     single=("B", "H"),
     strides=("stride",),
@@ -105,19 +105,21 @@ def told(facts: frozenset[str]) -> str:
 
 
 @pytest.mark.parametrize("ones", [(), ("B",), ("H",), ("B", "H")], ids=lambda ones: "+".join(ones) or "none")
-@pytest.mark.parametrize("aligned", [{"y_ptr", "N", "stride"}, {"y_ptr", "stride"}, {"y_ptr"}], ids=len)
+@pytest.mark.parametrize(
+    "aligned",
+    [{"y_ptr", "N", "M", "stride"}, {"y_ptr", "M", "stride"}, {"y_ptr", "N", "stride"}, {"y_ptr", "stride"}, {"y_ptr"}],
+    ids=lambda names: "+".join(sorted(names)),
+)
 def test_an_integer_that_is_1_is_what_triton_makes_of_it(aligned: set[str], ones: tuple[str, ...]) -> None:
-    """Each that is often 1 and all of these, beside aligned arguments, or all but one extent, or addresses alone."""
+    """Any of those that often are, beside aligned arguments, all but one extent, all but extents, addresses alone."""
     [made] = cubins_of([OF_HEADS], Pretended(code=told))
     assert chosen(made, aligned | ({"B", "H"} - {*ones}), ones) == told(frozenset(aligned | {f"{n} = 1" for n in ones}))
 
 
-def test_of_some_that_are_1_one_is_no_parameter() -> None:
-    """There is code for each alone and for all together; alignment is kept."""
+def test_some_that_are_1_are_no_parameters() -> None:
+    """One batch entry of many heads, and one head of keys."""
     [made] = cubins_of([replace(OF_HEADS, single=("B", "H", "N"))], Pretended(code=told))
-    assert chosen(made, {"y_ptr", "stride"}, ["B", "N"]) in {
-        told(frozenset({"y_ptr", "stride", f"{n} = 1"})) for n in "BN"
-    }
+    assert chosen(made, {"y_ptr", "stride"}, ["B", "N"]) == told(frozenset({"y_ptr", "stride", "B = 1", "N = 1"}))
 
 
 def test_a_1_is_no_parameter() -> None:
@@ -130,9 +132,11 @@ def test_a_1_is_no_parameter() -> None:
 
     [made] = cubins_of([OF_HEADS], Listening(code=told))
     [both] = {
-        job.id: job for job in jobs if job.constants.get("B") == job.constants.get("H") == 1 and "N" in job.divisible
+        job.id: job
+        for job in jobs
+        if job.constants.get("B") == job.constants.get("H") == 1 and {"M", "N"} <= {*job.divisible}
     }.values()
-    assert parameters_of(both) == [128, 4, 4, 8, 8, 8, 4, 8, 4, 4, 8, 8]  # those of ARGUMENTS: neither B nor H
+    assert parameters_of(both) == [128, 4, 4, 8, 8, 8, 4, 8, 4, 4, 4, 8, 8]  # of ARGUMENTS and M: neither B nor H
     assert "B, H of 1" in both.id and not {"B", "H"} & {*both.divisible}
     assert {cubin.ones for cubin in made} == {frozenset(), frozenset("B"), frozenset("H"), frozenset("BH")}
 

@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ class Row:
 
     @property
     def ones(self) -> list[frozenset[str]]:
-        """The sets of integers to compile as 1: each that often is, and all of these."""
+        """The sets of integers to compile as 1: of those that often are, any of them together."""
         each = [name for name in self.single if name in self.aligned]
-        return [*dict.fromkeys([*(frozenset([name]) for name in each), frozenset(each)])] if each else []
+        return [frozenset(some) for count in range(1, len(each) + 1) for some in combinations(each, count)]
 
 
 @dataclass(frozen=True)
@@ -141,25 +142,23 @@ def _digests(
 def _wanted(row: Row, counting: frozenset[str]) -> list[tuple[frozenset[str], frozenset[str]]]:
     """What to compile a row for: arguments that are multiples of 16, and integers that are 1.
 
-    With a 1, all that counts is aligned, or all but one extent, or the addresses alone: strides follow from extents.
+    With a 1, all that counts is aligned, or all but one extent, or all but the extents, or the addresses alone.
     """
-    extents = sorted(counting - row.addresses - {*row.strides})
-    least = counting & row.addresses
-    with_ones = [
-        (divisible - ones, ones)
-        for ones in row.ones
-        for divisible in (counting, *(counting - {name} for name in extents), least)
-    ]
+    extents = counting - row.addresses - {*row.strides}
+    but = [counting, *(counting - {name} for name in sorted(extents)), counting - extents, counting & row.addresses]
+    with_ones = [(divisible - ones, ones) for ones in row.ones for divisible in but]
     return [*dict.fromkeys([*((divisible, frozenset[str]()) for divisible in _sets(row, counting)), *with_ones])]
 
 
 def _sets(row: Row, counting: frozenset[str]) -> list[frozenset[str]]:
-    """What to compile a row for: all that counts, all but one integer, the addresses alone, and nothing.
+    """What to compile a row for: all that counts, all but one integer, all but the extents, the addresses alone, and
+    nothing.
 
-    An extent that is no multiple of 16 comes alone as a rule; strides follow from it where rows have no padding.
+    Extents that are no multiples of 16 leave the strides of dense rows such multiples where columns are.
     """
     but_one = [counting - {name} for name in sorted(counting - row.addresses)]
-    return [*dict.fromkeys([row.aligned, counting, *but_one, counting & row.addresses, frozenset[str]()])]
+    steady = counting & (row.addresses | {*row.strides})
+    return [*dict.fromkeys([row.aligned, counting, *but_one, steady, counting & row.addresses, frozenset[str]()])]
 
 
 def _distinct(cubins: Sequence[Cubin]) -> list[Cubin]:
