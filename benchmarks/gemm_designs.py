@@ -180,8 +180,8 @@ DESIGNS: dict[str, Design] = {
     "tall_two_last": Design(LAST, ((128, 64, 64, 8), (256, 64, 64, 5)), rows(97, 600)),
     # Parts along K, added up by the last CTA of a tile, or by each that has one.
     "last_single": Design({**LAST, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
-    "last_two": Design(LAST, TWO, rows(65, 2600)),
-    "last_three": Design({**LAST, **THREE}, ((192, 128, 64, 4),), rows(129, 2600)),
+    "last_two": Design(LAST, TWO, rows(65, 6000)),
+    "last_three": Design({**LAST, **THREE}, ((192, 128, 64, 4),), rows(129, 6000)),
     "last_few": Design({**FEW, **LAST}, FEW_TILES, rows(1, 1100)),
     "each_single": Design({**EACH, "tasks.mma.replicate": 1}, SINGLE, rows(33, 1100)),
     "each_two": Design(EACH, TWO, rows(65, 2600)),

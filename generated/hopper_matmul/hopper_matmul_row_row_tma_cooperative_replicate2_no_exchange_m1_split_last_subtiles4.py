@@ -42,7 +42,6 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 256, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     # fmt: on
 ]
@@ -402,7 +401,6 @@ def pitches_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(128, 128, 64), stages=6, tail="last"),
     Kernel(tile=(256, 128, 64), stages=4, tail="last"),
     # fmt: on
 ]
