@@ -5,50 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import torch
 
 from .engine import Hub
 from .findings import Findings, KernelFault, Place
 from .globalorder import GlobalOrder, Kind
+from .regions import Box, Region, get, only, put
 
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 NOBODY, SHARED = -1, -2  # owners other than a CTA: nobody has written it; several CTAs have added to it
 _REDUCE = {"add": torch.add, "min": torch.minimum, "max": torch.maximum,
            "and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Box:
-    """Elements of a storage: a grid of `shape`, `strides` apart, from index `start` on."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    start: int
-
-    @property
-    def end(self) -> int:
-        """One past the last index, of strides that are not negative."""
-        return self.start + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + 1
-
-    def of(self, flat: torch.Tensor) -> torch.Tensor:
-        """A view of them."""
-        return flat.as_strided(self.shape, self.strides, self.start)
-
-
-Region: TypeAlias = "torch.Tensor | Box"  # a part of a storage: indices, or a box
-
-
-def _get(flat: torch.Tensor, at: Region) -> torch.Tensor:
-    return at.of(flat) if isinstance(at, Box) else flat[at]
-
-
-def _set(flat: torch.Tensor, at: Region, value: Any) -> None:
-    if isinstance(at, Box):
-        at.of(flat)[...] = value
-    else:
-        flat[at] = value
 
 
 def _bits(values: torch.Tensor) -> torch.Tensor:
@@ -145,13 +114,14 @@ class GlobalMemory:
             self._follow(self.order, "add" if reduces else "write", flat, at, cta, place, values)
         else:
             owner = _numbers(self._owner, key, flat)
-            before = _get(owner, at)
-            clash = (before >= 0) & (before != cta) if reduces else (before != NOBODY) & (before != cta)
-            if bool(clash.any()):
-                self._conflict(flat, at, cta, place, clash, int(before[clash][0]), values)
+            before = get(owner, at)
+            if only(before) not in ((NOBODY, cta, SHARED) if reduces else (NOBODY, cta)):
+                clash = (before >= 0) & (before != cta) if reduces else (before != NOBODY) & (before != cta)
+                if bool(clash.any()):
+                    self._conflict(flat, at, cta, place, clash, int(before[clash][0]), values)
             self._check_readers(key, at, cta, place)
-            _set(owner, at, SHARED if reduces else cta)
-        _set(self._written[key], at, True)
+            put(owner, at, SHARED if reduces else cta)
+        put(self._written[key], at, True)
 
     def _follow(
         self,
@@ -164,16 +134,15 @@ class GlobalMemory:
         values: torch.Tensor | None = None,
     ) -> None:
         """Judges an access by the accesses that happen before it."""
-        indices = at.of(torch.arange(at.end)) if isinstance(at, Box) else at
-        key, size = self.key(flat), flat.numel()
-        for other, by, clash in order.unordered(kind, key, size, indices, cta):
+        key = self.key(flat)
+        for other, by, clash in order.unordered(kind, key, at, cta):
             if kind != "read" and other != "read":
                 self._conflict(flat, at, cta, place, clash, by, values)
             else:
                 one, two = ("reads", "write") if kind == "read" else ("writes", "read")
                 text = f"CTA {cta} {one} {int(clash.sum())} elements that other CTAs of the launch {two}"
                 self._findings.add("global-race", f"{text}, and nothing orders the two", (place,))
-        order.note(kind, key, size, indices, cta)
+        order.note(kind, key, flat.numel(), at, cta)
 
     def _conflict(
         self,
@@ -185,7 +154,7 @@ class GlobalMemory:
         other: int,
         values: torch.Tensor | None,
     ) -> None:
-        equal = values is not None and torch.equal(_bits(_get(flat, at)[clash]), _bits(values[clash]))
+        equal = values is not None and torch.equal(_bits(get(flat, at)[clash]), _bits(values[clash]))
         by = f"CTA {other} also writes" if other >= 0 else "other CTAs add to"
         text = f"CTA {cta} writes {int(clash.sum())} elements that {by}" + (", the same values" if equal else "")
         self._findings.add("redundant-write" if equal else "global-write-conflict", text, (place,))
@@ -193,7 +162,9 @@ class GlobalMemory:
     def _check_readers(self, key: tuple[int, int], at: Region, cta: int, place: Place) -> None:
         if key not in self._reader:
             return
-        readers = _get(self._reader[key], at)
+        readers = get(self._reader[key], at)
+        if only(readers) in (NOBODY, cta):
+            return
         clash = (readers != NOBODY) & (readers != cta)
         if bool(clash.any()):
             text = f"CTA {cta} writes {int(clash.sum())} elements that other CTAs of the launch read"
@@ -206,14 +177,19 @@ class GlobalMemory:
             return
         key = self.key(flat)
         if key in self._owner:
-            before = _get(self._owner[key], at)
-            clash = (before != NOBODY) & (before != cta)
-            if bool(clash.any()):
-                text = f"CTA {cta} reads {int(clash.sum())} elements that other CTAs of the launch write"
-                self._findings.add("global-race", text, (place,))
+            before = get(self._owner[key], at)
+            if only(before) not in (NOBODY, cta):
+                clash = (before != NOBODY) & (before != cta)
+                if bool(clash.any()):
+                    text = f"CTA {cta} reads {int(clash.sum())} elements that other CTAs of the launch write"
+                    self._findings.add("global-race", text, (place,))
         reader = _numbers(self._reader, key, flat)
-        before = _get(reader, at)
-        _set(reader, at, torch.full_like(before, SHARED).masked_fill_((before == NOBODY) | (before == cta), cta))
+        before = get(reader, at)
+        number = only(before)
+        if number is None:
+            put(reader, at, torch.full_like(before, SHARED).masked_fill_((before == NOBODY) | (before == cta), cta))
+        else:
+            put(reader, at, cta if number in (NOBODY, cta) else SHARED)
 
     def unwritten(self, tensor: torch.Tensor) -> int:
         """The number of elements of `tensor` that no kernel has written."""
@@ -305,7 +281,7 @@ class Descriptor:
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, values=values)
-            _set(self.flat.view(self._raw), at, values)
+            put(self.flat.view(self._raw), at, values)
 
     def _within(self, at: Box, more: int, memory: GlobalMemory, place: Place) -> None:
         """Ends the run if a box leaves the allocation by more than `more` elements, which offsets of a ragged tensor's
@@ -326,7 +302,7 @@ class Descriptor:
         if part is not None:
             at, values = part
             memory.record(self.flat, at, cta, place, reduces=True)
-            _set(self.flat, at, _REDUCE[kind](_get(self.flat, at), values))
+            put(self.flat, at, _REDUCE[kind](get(self.flat, at), values))
 
     def _kept(
         self, offsets: Sequence[int], box: torch.Tensor, memory: GlobalMemory, place: Place

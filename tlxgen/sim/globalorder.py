@@ -14,9 +14,11 @@ import torch
 
 from .actors import Event
 from .engine import Hub
+from .regions import Region, distinct, get, put
 
 Kind = Literal["write", "read", "add"]
 Key = tuple[int, int]  # key of a storage as a vector of elements of one size
+_OTHERS: tuple[Kind, ...] = ("read", "add")  # than writes
 SEVERAL = -1  # stands for several CTAs
 _AGAINST: dict[Kind, tuple[Kind, ...]] = {
     "write": ("write", "read", "add"),
@@ -35,24 +37,24 @@ class GlobalOrder:
         self._last: dict[tuple[Kind, Key], torch.Tensor] = {}
         self._released: dict[tuple[Key, int], int] = {}  # clocks by address
 
-    def unordered(
-        self, kind: Kind, key: Key, size: int, at: torch.Tensor, cta: int
-    ) -> list[tuple[Kind, int, torch.Tensor]]:
+    def unordered(self, kind: Kind, key: Key, at: Region, cta: int) -> list[tuple[Kind, int, torch.Tensor]]:
         """Accesses of other CTAs to the elements `at` that conflict with an access of this kind, and do not happen
         before it: kind, CTA (or SEVERAL), and the elements."""
         actor = self._hub.actor
         clock = actor.clock if actor is not None else 0
         found = []
         for other in _AGAINST[kind]:
-            before = self._numbers(other, key, size)[at]
-            for number in torch.unique(before).tolist():
+            if (other, key) not in self._last:
+                continue
+            before = get(self._last[other, key], at)
+            for number in distinct(before):
                 by, bits = self._accesses[number]
                 if by != cta and bits & ~clock:
                     found.append((other, by, before == number))
         return found
 
-    def note(self, kind: Kind, key: Key, size: int, at: torch.Tensor, cta: int) -> None:
-        """Records an access to the elements `at`."""
+    def note(self, kind: Kind, key: Key, size: int, at: Region, cta: int) -> None:
+        """Records an access to the elements `at` of a storage that has so many."""
         actor = self._hub.actor
         bit = 0 if actor is None else actor.bit
         if isinstance(actor, Event) and kind != "read":
@@ -60,17 +62,25 @@ class GlobalOrder:
             actor.written |= bit
         self._accesses.append((cta, bit))
         number = len(self._accesses) - 1
+        if (kind, key) not in self._last:
+            self._last[kind, key] = torch.zeros(size, dtype=torch.int32)
+        numbers = self._last[kind, key]
         if kind == "write":  # later accesses that follow it also follow all before it, or a race was reported
-            for each in ("write", "read", "add"):
-                self._numbers(each, key, size)[at] = number if each == "write" else 0
+            put(numbers, at, number)
+            for each in _OTHERS:
+                if (each, key) in self._last:
+                    put(self._last[each, key], at, 0)
             return
-        numbers = self._numbers(kind, key, size)
-        before = numbers[at]
+        before = get(numbers, at)
+        found = distinct(before)
+        if len(found) == 1:
+            put(numbers, at, self._join(found[0], number) if found[0] else number)
+            return
         after = torch.full_like(before, number)
-        for other in torch.unique(before).tolist():
+        for other in found:
             if other:
                 after[before == other] = self._join(other, number)
-        numbers[at] = after
+        put(numbers, at, after)
 
     def release(self, key: Key, places: Iterable[int]) -> None:
         """Publishes the running task's past at an address."""
@@ -82,11 +92,6 @@ class GlobalOrder:
         """Orders the running task after everything that was released at an address."""
         for place in places:
             self._hub.current.clock |= self._released.get((key, place), 0)
-
-    def _numbers(self, kind: Kind, key: Key, size: int) -> torch.Tensor:
-        if (kind, key) not in self._last:
-            self._last[kind, key] = torch.zeros(size, dtype=torch.int32)
-        return self._last[kind, key]
 
     def _join(self, first: int, second: int) -> int:
         """The number of the union of two sets of accesses."""
