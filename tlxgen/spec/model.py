@@ -76,6 +76,14 @@ def filled(data: Any, defaults: Mapping[str, Any]) -> Any:
     return {**defaults, **data, **nested}
 
 
+def default_of(model: type[BaseModel], path: str) -> Any:
+    """The default of a key in a group, by its dotted path: what the class of the group says."""
+    *groups, key = path.split(".")
+    for group in groups:
+        model = model.model_fields[group].annotation  # type: ignore[assignment]
+    return model.model_fields[key].get_default()
+
+
 def _no_keyword(name: str) -> str:
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         raise ValueError(f"{name!r} is a Python keyword")
@@ -156,10 +164,11 @@ class CommonSpec(SpecModel):
 
     `in_source` has the paths of a family's own keys of which a module's source shows the value, and on which the inputs
     of a problem do not depend. A key that is new and among them leaves the simulator's records of other specs as they
-    are.
+    are. `fixed` has paths of keys in groups whose defaults are the same whatever else a spec says.
     """
 
     in_source: ClassVar[frozenset[str]] = frozenset()
+    fixed: ClassVar[frozenset[str]] = frozenset()
 
     kernel: str = Field(description="The kernel family, such as gemm.")
     name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=60), AfterValidator(_no_keyword)] = Field(

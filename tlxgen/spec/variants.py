@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any
 from tlxgen.errors import Location, SpecError, SpecErrors
 from tlxgen.spec.document import Document
 from tlxgen.spec.expression import FAULTS, Expression, ExpressionFault, compile_expression, lookup
-from tlxgen.spec.model import CommonSpec
+from tlxgen.spec.model import CommonSpec, default_of
 from tlxgen.spec.nearest import hint
 from tlxgen.spec.paths import axis_paths, matches, paths
 from tlxgen.spec.source import DataPath
@@ -156,12 +156,12 @@ class Sieve:
     combination stands for is the product of the lengths of the axes that the condition does not read.
     """
 
-    def __init__(self, axes: Sequence[_Axis], conditions: Sequence[_Condition]) -> None:
+    def __init__(self, axes: Sequence[_Axis], conditions: Sequence[_Condition], model: type[CommonSpec]) -> None:
         self._axes = axes
         self._sizes = [len(axis.values) for axis in axes]
         self._rules = {condition.place: condition.rule for condition in conditions}
         given = ((condition, self._given(condition.expression)) for condition in conditions)
-        self._conditions = [_Early(condition, numbers, axes) for condition, numbers in given if numbers]
+        self._conditions = [_Early(condition, numbers, axes, model) for condition, numbers in given if numbers]
         self._reading = [[c for c in self._conditions if i in c.numbers] for i in range(len(axes))]
 
     def _given(self, expression: Expression) -> tuple[int, ...]:
@@ -232,21 +232,33 @@ class _Early:
     """A condition on the values of some axes, given by their `numbers`.
 
     It is evaluated with some of these axes fixed, and often they decide it: `a and b` is false if `a` is. A value that
-    is a default, which only the spec has, never breaks it. Neither does a fault, which is reported where there is a
-    spec.
+    is a default, which only the spec has, never breaks it, unless the default is `fixed`. Neither does a fault, which
+    is reported where there is a spec.
     """
 
-    def __init__(self, condition: _Condition, numbers: tuple[int, ...], axes: Sequence[_Axis]) -> None:
+    def __init__(
+        self, condition: _Condition, numbers: tuple[int, ...], axes: Sequence[_Axis], model: type[CommonSpec]
+    ) -> None:
         self.place, self.numbers = condition.place, numbers
         self._condition, self._axes = condition, {number: axes[number] for number in numbers}
-        self._names = {name: self._values(name) for name in condition.expression.names}
-        self._lacking = {(axis, i) for axis, values in self._names.values() for i, v in enumerate(values) if v is None}
+        self._lacking: set[tuple[int, int]] = set()  # axis, index of a value that does not say all of the names
+        self._filled: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)  # what fixed defaults say for it
+        self._names = {name: self._values(name, model) for name in condition.expression.names}
         self._known: dict[tuple[int, ...], bool] = {}
 
-    def _values(self, name: str) -> tuple[int, list[Any]]:
+    def _values(self, name: str, model: type[CommonSpec]) -> tuple[int, list[Any]]:
         """The axis that gives a name, and the name's values for those of the axis."""
         number, axis = next((n, a) for n, a in self._axes.items() if f"{name}.".startswith(f"{a.path}."))
-        return number, [lookup(value, name[len(axis.path) + 1 :]) for value in axis.values]
+        within, values = name[len(axis.path) + 1 :], []
+        for index, value in enumerate(axis.values):
+            if name in model.fixed and isinstance(value, dict) and within not in value:
+                values.append(default_of(model, name))
+                self._filled[number, index][name] = values[-1]
+                continue
+            values.append(lookup(value, within))
+            if values[-1] is None:
+                self._lacking.add((number, index))
+        return number, values
 
     def rejects(self, indices: Sequence[int]) -> bool:
         """Whether it rejects all points whose first axes have the values at `indices`."""
@@ -265,6 +277,8 @@ class _Early:
         data: dict[str, Any] = {}
         for number, axis in self._axes.items():
             data = _with_value(data, axis.keys, axis.values[indices[number]])
+            for name, value in self._filled[number, indices[number]].items():
+                data = _with_value(data, tuple(name.split(".")), value)
         return self._condition.reason(data)
 
     def count(self) -> int:
@@ -315,7 +329,7 @@ class _Expander:
         self.model = model
         self.axes = [_Axis(path, tuple(path.split(".")), tuple(values)) for path, values in axes.items()]
         self.conditions = conditions
-        self.sieve = Sieve(self.axes, conditions)
+        self.sieve = Sieve(self.axes, conditions, model)
         self.base = {key: value for key, value in document.data.items() if key != "variants"}
         self.errors: dict[tuple[Location | None, str], SpecError] = {}
         self.wrong: set[tuple[int, int]] = set()  # (axis, value) pairs that already gave an error

@@ -13,6 +13,9 @@ from tlxgen.errors import SpecError, SpecErrors
 from tlxgen.families.gemm import Gemm
 from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.spec import load
+from tlxgen.spec.expression import lookup
+from tlxgen.spec.model import default_of
+from tlxgen.spec.variants import expand
 
 from .matrix import fits, kernels_of, spec_of
 
@@ -248,3 +251,29 @@ def test_what_cannot_fit_is_rejected_by_its_rule_with_numbers(values: dict[str, 
 
 def test_the_shortest_spec_fits() -> None:
     assert fits({"kernel": "gemm", "name": "short", "arch": "sm90"})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, SM100, PINGPONG, HELPED, FEW, AHEAD, COLUMNS, {**TAIL, **TWO}, MX, {"tasks.load.by": "pointers"}],
+    ids=str,
+)
+def test_a_fixed_default_is_the_same_whatever_else_is_said(values: dict[str, Any]) -> None:
+    """Of an axis whose values leave it out, a condition is then decided before there is a spec."""
+    spec = GemmSpec.model_validate(spec_of("a", values))
+    assert GemmSpec.fixed
+    for path in GemmSpec.fixed - {*values}:
+        assert lookup(spec, path) == default_of(GemmSpec, path), path
+
+
+def test_fixed_defaults_leave_the_same_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = {"cluster": [{"m": 1}, {"m": 2}, {"n": 2}], "tasks.load": [{}, {"edge_rows": 32}], "tile.n": [128, 256]}
+    require = ["cluster.n == 1 or tile.n == 128", "tasks.load.edge_rows == None or cluster.m * cluster.n == 1"]
+    path = tmp_path / "a.yaml"
+    path.write_text(json.dumps({**spec_of("a", {}), "variants": {"axes": axes, "require": require}}))
+    early = expand(load(path), GemmSpec)
+    monkeypatch.setattr(GemmSpec, "fixed", frozenset[str]())
+    late = expand(load(path), GemmSpec)
+    assert [(p.values, bool(p.spec)) for p in early.points] == [(p.values, bool(p.spec)) for p in late.points]
+    assert all({*b.rejected} <= {*a.rejected} for a, b in zip(early.points, late.points, strict=True))
+    assert len(early.judged) < len(late.judged)

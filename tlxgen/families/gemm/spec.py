@@ -37,6 +37,8 @@ class GemmSpec(GemmKeys):
             data = filled(data, BY_POINTERS[by])
         return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
+    fixed = frozenset({"cluster.m", "cluster.n", "cluster.k", "tasks.load.edge_rows"})
+
     def faults(self) -> list[Fault]:
         return faults.of(self)
 
