@@ -5,11 +5,13 @@ Prints one JSON object. argv: the package's folder, its name, the folder of the 
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import importlib.util
 import json
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,7 @@ def errors(gemm: Any, launcher: Any, fake: Any, told: Any, folder: Path) -> dict
     say("unknown config", lambda: kernel.cubin([view, view, view, 64, 64, 64, 1, 1], {**options, "BLOCK_K": 32}))
 
     cubin = kernel.cubin([view, view, view, 64, 64, 64, 1, 1], options)
-    path = folder / "cubins" / cubin.file
+    path = folder / "cubins" / f"{cubin.file}.gz"
     data = path.read_bytes()
 
     def fresh() -> Any:
@@ -126,8 +128,12 @@ def errors(gemm: Any, launcher: Any, fake: Any, told: Any, folder: Path) -> dict
     told.set("driver_version", 11080)
     say("old driver", fresh)
     told.set("driver_version", 13000)
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    middle = len(data) // 2
+    path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
     say("damaged", fresh)
+    other = zlib.decompress(data, wbits=31)[:-1] + b"x"
+    path.write_bytes(gzip.compress(other))
+    say("another", fresh)
     path.unlink()
     say("missing", fresh)
     path.write_bytes(data)

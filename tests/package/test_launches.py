@@ -54,8 +54,9 @@ def test_what_it_says_and_refuses_alone(made: Callable[[str], Made], tmp_path: P
         "another package's config": "ValueError: config: Config, expected an entry of this",
         "another architecture": f"RuntimeError: {package} holds cubins for sm90, compute capability 9.0; device",
         "old driver": f"RuntimeError: {package} needs an NVIDIA driver for CUDA 12.0 or newer; the one here",
-        "damaged": f"RuntimeError: {package}: CUBIN is damaged: its SHA-256 differs; install it again",
-        "missing": f"RuntimeError: {package}: cannot read CUBIN: No such file or directory; install it again",
+        "damaged": f"RuntimeError: {package}: CUBIN.gz is damaged: Error -3 while decompressing data: ",
+        "another": f"RuntimeError: {package}: CUBIN.gz is damaged: its SHA-256 differs; install it again",
+        "missing": f"RuntimeError: {package}: cannot read CUBIN.gz: No such file or directory; install it again",
         "refused": f"RuntimeError: {package}: {kernel}: CUDA_ERROR_INVALID_IMAGE, a reason",
         "too little shared memory": f"RuntimeError: {package}: {kernel} takes",
         "wide integer": f"ValueError: {kernel}: M is 4294967296; the cubins of {package} take 32 bits",
@@ -84,4 +85,4 @@ def test_the_wheel_holds_all_that_runs(made: Callable[[str], Made], tmp_path: Pa
     for path in (it.package / it.name).rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             assert path.relative_to(it.package).as_posix() in held
-    assert any(file.endswith(".cubin") for file in held)
+    assert any(file.endswith(".cubin.gz") for file in held)

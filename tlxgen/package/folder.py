@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import tempfile
@@ -93,7 +94,8 @@ def write(out: Path, source: Source, rows: Sequence[Row], cubins: Sequence[Seque
             (folder / name / "cubins").mkdir(parents=True)
             _write_texts(folder, source, told)
             for cubin in (c for some in cubins for c in some):
-                (folder / name / "cubins" / file_of(cubin)).write_bytes(cubin.data)
+                packed = gzip.compress(cubin.data, mtime=0)
+                (folder / name / "cubins" / f"{file_of(cubin)}.gz").write_bytes(packed)
             size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
             if out.exists():
                 shutil.rmtree(out)
@@ -181,5 +183,5 @@ def _launch(row: Row, cubins: Sequence[Cubin]) -> dict[str, Any]:
 
 
 def file_of(cubin: Cubin) -> str:
-    """The name of a cubin's file: its digest."""
+    """The name of a cubin's file: its digest. In a package it is compressed, and ends in .gz as well."""
     return f"{cubin.sha256[:24]}.cubin"

@@ -11,6 +11,7 @@ import hashlib
 import json
 import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -205,13 +206,15 @@ class Cubin:
 
     def _load(self, index: int) -> Any:
         refuse_device(index)
-        path = HERE / "cubins" / self.file
+        path = HERE / "cubins" / f"{self.file}.gz"
         try:
-            data = path.read_bytes()
+            data = zlib.decompress(path.read_bytes(), wbits=31)  # of gzip
         except OSError as error:
-            raise RuntimeError(f"{__package__}: cannot read {self.file}: {error.strerror}; install it again") from error
+            raise RuntimeError(f"{__package__}: cannot read {path.name}: {error.strerror}; install it again") from error
+        except zlib.error as error:
+            raise RuntimeError(f"{__package__}: {path.name} is damaged: {error}; install it again") from error
         if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise RuntimeError(f"{__package__}: {self.file} is damaged: its SHA-256 differs; install it again")
+            raise RuntimeError(f"{__package__}: {path.name} is damaged: its SHA-256 differs; install it again")
         what = f"{__package__}: {self.entry}"
         module = done(cuda.cuModuleLoadData(data), what)
         function = done(cuda.cuModuleGetFunction(module, self.entry.encode()), what)
