@@ -111,7 +111,7 @@ def of(document: Document) -> Family:
     name = document.data.get("kernel")
     if name is None:
         raise SpecError("missing key 'kernel'", location=document.where(()), remedy=f"families: {', '.join(names())}")
-    if name not in names():
+    if not (isinstance(name, str) and name in BUILT_IN) and name not in names():
         near = difflib.get_close_matches(str(name), names(), n=1)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         where = document.where(("kernel",))

@@ -85,8 +85,14 @@ def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
     return digest.of_text(text), sorted(map(_distribution, others))
 
 
+@functools.cache
+def _installed() -> Mapping[str, list[str]]:
+    """Imported name -> the distributions that have it. To find them all takes half a second."""
+    return metadata.packages_distributions()
+
+
 def _distribution(imported: str) -> str:
-    found = metadata.packages_distributions().get(imported)
+    found = _installed().get(imported)
     if not found:
         raise UnreadableError(f"{imported} is of no installed library")
     return found[0]
@@ -171,15 +177,15 @@ def _imports(name: str, path: Path) -> list[str]:
 
 def _imported(name: str, path: Path) -> Iterator[str]:
     """The modules that a module imports, without imports for types alone, which cannot change what it does."""
-    tree = _tree(path)
+    nodes = list(ast.walk(_tree(path)))
     for_types = {
         id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for node in nodes
+        if isinstance(node, ast.If) and _is_for_types(node.test)
         for statement in node.body
         for inner in ast.walk(statement)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in for_types:
             continue
         if isinstance(node, ast.Import):
@@ -187,6 +193,11 @@ def _imported(name: str, path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             source = _absolute(node, name, path)
             yield from (_definer(source, alias.name) for alias in node.names)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
+    return name == "TYPE_CHECKING"
 
 
 def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
