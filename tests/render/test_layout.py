@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tlxgen.render import layout, lines
@@ -42,6 +42,8 @@ def blocks(draw: st.DrawFn, depth: int = 0) -> str:
 
 
 @settings(max_examples=60, deadline=None)
+@example('class G( ):\n    # note\n    """Some text."""\n    x=1\n', "")
+@example('def f( x ):\n    # note\n    """Some text."""\n    x=1\n', "")
 @given(blocks(), st.sampled_from(['"""Title."""\n', "# head\n", ""]))
 def test_blank_lines_are_those_of_the_whole_module(text: str, head: str) -> None:
     assert layout.formatted(head + text) == layout.whole(head + text)

@@ -104,6 +104,8 @@ class _Layout:
         kind = _kind(line.text)
         if kind == "x" and first and line.text[-1] in "\"'" and (not self._blocks or self._blocks[-1] in _BLOCKS):
             kind = "doc" if _is_string(line.text) else "x"
+        if kind == "doc" and self._blocks and self._waiting:  # blank lines around a docstring below a comment
+            raise UnusualError
         opens = after is not None and after.column > line.column
         if opens is not (kind in _OPENS) or kind in ("async", "match", "case") or line.text.startswith("..."):
             raise UnusualError
