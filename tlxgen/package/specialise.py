@@ -107,7 +107,7 @@ def cubins_of(rows: Sequence[Row], compiling: Compiling) -> list[list[Cubin]]:
     """
     counting = _counting(rows, compiling)
     wanted = [(row, *one) for row in rows for one in _wanted(row, counting[row.job.kernel])]
-    made = compiling([_for(*one) for one in wanted])
+    made = compiling([compiled_for(*one) for one in wanted])
     found: dict[int, list[Cubin]] = defaultdict(list)
     for (row, divisible, ones), cubin in zip(wanted, made, strict=True):
         if isinstance(cubin, Cubin):
@@ -135,7 +135,7 @@ def _counting(rows: Sequence[Row], compiling: Compiling) -> dict[str, frozenset[
 def _digests(
     firsts: Mapping[str, Row], pairs: Sequence[tuple[str, frozenset[str]]], compiling: Compiling
 ) -> dict[tuple[str, frozenset[str]], str]:
-    made = compiling([_for(firsts[name], divisible) for name, divisible in pairs])
+    made = compiling([compiled_for(firsts[name], divisible) for name, divisible in pairs])
     return {pair: one.sha256 if isinstance(one, Cubin) else "" for pair, one in zip(pairs, made, strict=True)}
 
 
@@ -173,7 +173,8 @@ def _distinct(cubins: Sequence[Cubin]) -> list[Cubin]:
     return sorted(filter(differs, cubins), key=lambda cubin: (-len(cubin.asks), sorted(cubin.asks)))
 
 
-def _for(row: Row, divisible: frozenset[str], ones: frozenset[str] = frozenset()) -> Job:
+def compiled_for(row: Row, divisible: frozenset[str], ones: frozenset[str] = frozenset()) -> Job:
+    """What Triton compiles a row to for arguments of which those are multiples of 16, and those are 1."""
     names = tuple(a.name for a in row.job.arguments if a.name in divisible)
     what = f"{', '.join(names) or 'nothing'} aligned" + f", {', '.join(sorted(ones))} of 1" * bool(ones)
     arguments = tuple(replace(a, type="constexpr") if a.name in ones else a for a in row.job.arguments)

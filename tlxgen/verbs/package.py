@@ -43,7 +43,7 @@ def run(
     with of_spec(spec) as work, TemporaryDirectory(prefix="tlxgen-") as keep:
         kernels = all_kernels(work)
         source = _source(work, kernels, arch)
-        rows = [_row(kernel) for kernel in kernels]
+        rows = [row_of(kernel) for kernel in kernels]
         with bar(0, "compiling") as shown:
             compiling = Compiling(
                 Path(keep),
@@ -72,7 +72,8 @@ def run(
     return 0
 
 
-def _row(kernel: Kernel) -> Row:
+def row_of(kernel: Kernel) -> Row:
+    """A kernel as `cubins_of` takes it."""
     arguments = [a for a in kernel.launch.arguments if a.specialized]
     return Row(
         kernel.job,
