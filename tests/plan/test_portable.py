@@ -36,6 +36,8 @@ def test_the_rules_reject_what_did_not_compile_and_nothing_else(spec: str) -> No
         ("blackwell_mx_gemm", {"utlx-scales", "utlx-cluster", "utlx-clc"}),
         ("hopper_gemm_helped", {"utlx-storage"}),
         ("hopper_gemm_any_rows", {"utlx-warps"}),
+        ("hopper_gemm_tuned", {"utlx-storage"}),  # three consumers
+        ("hopper_gemm_fp8_tuned", {"utlx-builder"}),
     ],
 )
 def test_a_rule_a_cause(spec: str, rules: set[str]) -> None:

@@ -195,6 +195,7 @@ class Plan:
     compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
     instruction_registers: int = 0  # registers a thread that the widest MMA instruction needs
     expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel
+    builder: tuple[str, ...] = ()  # functions of the compiler's builder that the kernel's own source calls
     work: Work = Work()
     signals: tuple[Signal, ...] = ()
     source_barriers: tuple[Barrier, ...] = ()  # barriers of a work list that hands out items while the kernel runs

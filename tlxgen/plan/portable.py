@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .model import Plan, Reason
 
-RULES = ("utlx-cluster", "utlx-clc", "utlx-warps", "utlx-storage", "utlx-tmem", "utlx-scales")
+RULES = ("utlx-cluster", "utlx-clc", "utlx-warps", "utlx-storage", "utlx-tmem", "utlx-scales", "utlx-builder")
 
 
 def missing(plan: Plan) -> Iterator[Reason]:
@@ -21,6 +21,8 @@ def missing(plan: Plan) -> Iterator[Reason]:
     yield from _storages(plan)
     if "UTCCP" in plan.expected_opcodes:  # copies of scales to tensor memory
         yield Reason("utlx-scales", "products have block scales; stock Triton does not compile tlx.async_dot_scaled")
+    if plan.builder:
+        yield Reason("utlx-builder", f"the kernel calls {' and '.join(plan.builder)} of fbtriton's builder")
 
 
 def _warps(plan: Plan) -> Iterator[Reason]:
@@ -43,3 +45,8 @@ def _storages(plan: Plan) -> Iterator[Reason]:
     if len(shared := [r.name for r in places if r.space == "smem"]) > 1:
         text = f"rings take the places of {' and '.join(shared)}; stock Triton compiles one set_buffer_overlap a kernel"
         yield Reason("utlx-storage", text)
+    for ring in places:
+        buffers = ring.slots.value * ring.banks * ring.tiles[0].groups
+        if ring.space == "smem" and buffers & (buffers - 1):
+            text = f"rings take the place of {ring.name}, which has {buffers} buffers; stock Triton compiles 1, 2, 4, .."
+            yield Reason("utlx-storage", text)

@@ -31,6 +31,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
         "turns": _turns(spec, facts),
         "instruction_registers": Sm90.wgmma_registers(facts.pieces[0].extent.value),
         "expected_opcodes": _opcodes(facts),
+        "builder": ("make_nv_mma_encoding_attr",) if facts.narrow else (),
     }
 
 
