@@ -185,7 +185,8 @@ def hopper_mx_quantize_both_rceil_persistent_kernel(
         numbers_3, bytes_3 = quantized(tlx.local_load(tlx.local_trans(x_tiles[slot * 4 + 3])))
         numbers = tl.reshape(joined(numbers_0, numbers_1, numbers_2, numbers_3), (BLOCK_N, BLOCK_M))
         there = (columns < N)[:, None] & (rows < M)[None, :]
-        tl.store(columns_ptr + columns.to(tl.int64)[:, None] * stride_columns + rows[None, :], numbers, mask=there)
+        columns_ptrs = columns_ptr + columns.to(tl.int64)[:, None] * stride_columns + rows[None, :]
+        tl.store(columns_ptrs, numbers, mask=there, eviction_policy="evict_first")
         bytes = tl.reshape(joined(bytes_0, bytes_1, bytes_2, bytes_3), (BLOCK_N, 4))
         scale = row // 32 + tl.arange(0, 4)
         known = (columns < tl.cdiv(N, 128) * 128)[:, None]
