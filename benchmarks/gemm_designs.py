@@ -192,6 +192,11 @@ DESIGNS: dict[str, Design] = {
         {**deep(4), "tasks.mma.replicate": 1}, ((64, 64, 64, 9), (64, 128, 64, 5), (64, 128, 64, 6)), rows(1, 2000)
     ),
     "depth4_two": Design(deep(4), ((128, 64, 64, 6),), rows(1, 2000)),
+    "depth2_one": Design(
+        {**deep(2), "tasks.mma.replicate": 1}, ((64, 128, 64, 6), (64, 192, 64, 5), (64, 256, 64, 4)), rows(1, 2000)
+    ),
+    "depth2_two": Design(deep(2), ((128, 128, 64, 5), (256, 128, 64, 4), (128, 256, 64, 4)), rows(65, 2000)),
+    "depth2_three": Design({**deep(2), **THREE}, ((192, 128, 64, 4),), rows(129, 2000)),
     "depth8_one": Design({**deep(8), "tasks.mma.replicate": 1}, ((64, 128, 64, 6),), rows(1, 2000)),
 }
 
