@@ -7,7 +7,7 @@ spec      specs/blackwell_attention_fwd_mxfp8_masks.yaml
 template  attention_fwd/module.py.j2
 variant   mask.kind=window, softmax.softcap=True, softmax.sink=True, schedule.kind=persistent,
           rings.kv.storage=separate
-roles     correction: 4 warps; softmax: 2 x 4 warps, 184 registers; mma: 1 warp, 40 registers; load: 1 warp, 40 registers
+roles     correction: 4 warps; softmax: 2 x 4 warps, 168 registers; mma: 1 warp, 40 registers; load: 1 warp, 40 registers
 """
 
 import math
@@ -62,6 +62,12 @@ def item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
     head = group * GROUP_H + within % heads
     tile = within // heads
     return head // H, head % H, tile * BLOCK_M
+
+
+@triton.jit
+def own(x):
+    """x, which the compiler does not know: each task computes what follows by itself, and none is kept for all."""
+    return tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1)
 
 
 @triton.jit
@@ -180,6 +186,7 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
     acc_full = tlx.alloc_barriers(2, arrive_count=1)  # by a commit of mma
     acc_empty = tlx.alloc_barriers(2, arrive_count=1)  # by correction
     factor_tiles = tlx.local_alloc((BLOCK_M // 2,), tl.float32, 2 * 2)
+    lse_tiles = tlx.local_alloc((BLOCK_M // 2,), tl.float32, 2 * 2)
     factor_full = tlx.alloc_barriers(2 * 2, arrive_count=1)  # by softmax, after its stores
     o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
 
@@ -189,7 +196,7 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
             use = 0
             item_count = 0
             for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
                 n_k = tl.load(key_lengths_ptr + batch)
                 begin, end = key_tiles(row, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 for _ in range(end - begin - 1):
@@ -198,10 +205,10 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
                     for group in tl.static_range(2):
                         tlx.barrier_wait(factor_full[group * 2 + factor_slot], factor_phase)
                         factor = tlx.local_load(factor_tiles[group * 2 + factor_slot])
-                        for i in tl.static_range(2):
+                        for i in tl.static_range(4):
                             tlx.local_store(
-                                tlx.local_slice(acc_tiles[group], [0, i * 64], [BLOCK_M // 2, 64]),
-                                tlx.local_load(tlx.local_slice(acc_tiles[group], [0, i * 64], [BLOCK_M // 2, 64]))
+                                tlx.local_slice(acc_tiles[group], [0, i * 32], [BLOCK_M // 2, 32]),
+                                tlx.local_load(tlx.local_slice(acc_tiles[group], [0, i * 32], [BLOCK_M // 2, 32]))
                                 * factor[:, None],
                             )
                         tlx.barrier_arrive(acc_empty[group])  # release
@@ -212,15 +219,18 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
                 for group in tl.static_range(2):
                     tlx.barrier_wait(factor_full[group * 2 + factor_slot], factor_phase)
                     factor = tlx.local_load(factor_tiles[group * 2 + factor_slot])
+                    rows = row + group * (BLOCK_M // 2) + tl.arange(0, BLOCK_M // 2)
+                    lse_ptrs = lse_ptr + (batch * H + head).to(tl.int64) * N_Q + rows
+                    tl.store(lse_ptrs, tlx.local_load(lse_tiles[group * 2 + factor_slot]), mask=rows < N_Q)
                     tlx.barrier_wait(acc_full[group], item_phase)
                     tlx.async_descriptor_store_wait(1)  # the copy that last read this buffer is done
-                    for i in tl.static_range(2):
+                    for i in tl.static_range(4):
                         part = (
-                            tlx.local_load(tlx.local_slice(acc_tiles[group], [0, i * 64], [BLOCK_M // 2, 64]))
+                            tlx.local_load(tlx.local_slice(acc_tiles[group], [0, i * 32], [BLOCK_M // 2, 32]))
                             * factor[:, None]
                         )
                         tlx.local_store(
-                            tlx.local_slice(o_tiles[group], [0, i * 64], [BLOCK_M // 2, 64]),
+                            tlx.local_slice(o_tiles[group], [0, i * 32], [BLOCK_M // 2, 32]),
                             part.to(tlx.dtype_of(o_desc)),
                         )
                     tlx.barrier_arrive(acc_empty[group])  # release
@@ -229,11 +239,11 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
             tlx.async_descriptor_store_wait(0)
 
         # Softmax: scores to probabilities in their place, each replica for its own rows of the queries.
-        with tlx.async_task(num_warps=4, registers=184, replicate=2):
+        with tlx.async_task(num_warps=4, registers=168, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
             use = 0
             for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
                 n_k = tl.load(key_lengths_ptr + batch)
                 begin, end = key_tiles(row, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 row += replica * (BLOCK_M // 2)  # this replica's rows
@@ -310,10 +320,8 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
                 factor_slot, factor_phase = ring_slot(use - 1, 2)
                 factor_slot += replica * 2
                 tlx.local_store(factor_tiles[factor_slot], 1.0 / l)
+                tlx.local_store(lse_tiles[factor_slot], (m + tl.log2(l) - 8) * 0.6931471805599453)
                 tlx.barrier_arrive(factor_full[factor_slot])  # publish
-                rows = row + tl.arange(0, BLOCK_M // 2)
-                lse_ptrs = lse_ptr + (batch * H + head).to(tl.int64) * N_Q + rows
-                tl.store(lse_ptrs, (m + tl.log2(l) - 8) * 0.6931471805599453, mask=rows < N_Q)
 
         # MMA: one thread issues the products, those of the two groups interleaved: one's under the other's softmax.
         with tlx.async_task(num_warps=1, registers=40):
@@ -321,7 +329,7 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
             count = 0
             use = 0
             for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
                 n_k = tl.load(key_lengths_ptr + batch)
                 begin, end = key_tiles(row, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)
@@ -473,7 +481,7 @@ def blackwell_attention_fwd_mxfp8_masks_window_softcap_sink_persistent_separate_
             q_count = 0
             count = 0
             for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
+                batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
                 n_k = tl.load(key_lengths_ptr + batch)
                 begin, end = key_tiles(row, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)

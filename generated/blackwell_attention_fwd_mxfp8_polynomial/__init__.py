@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what editors read; below is what runs
     from ._blackwell_attention_fwd_mxfp8_polynomial import (
         blackwell_attention_fwd_mxfp8_polynomial as blackwell_attention_fwd_mxfp8_polynomial_none,
     )
-    from ._blackwell_attention_fwd_mxfp8_polynomial_causal import (
+    from .blackwell_attention_fwd_mxfp8_polynomial_causal_polynomial16 import (
         blackwell_attention_fwd_mxfp8_polynomial as blackwell_attention_fwd_mxfp8_polynomial_causal,
     )
 
@@ -33,7 +33,7 @@ FUNCTIONS = {
     ),
     # mask.kind=causal
     "blackwell_attention_fwd_mxfp8_polynomial_causal": (
-        "_blackwell_attention_fwd_mxfp8_polynomial_causal",
+        "blackwell_attention_fwd_mxfp8_polynomial_causal_polynomial16",
         "blackwell_attention_fwd_mxfp8_polynomial",
     ),
 }

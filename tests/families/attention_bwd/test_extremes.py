@@ -27,6 +27,7 @@ def errors(at: str, path: Path, shape: tuple[int, ...]) -> dict[str, float]:
     variant = next(s for s in found.structures if s.name == at.split("/")[1]).variants[0]
     module = load_module(path)
     plain = torch.Tensor
+    torch.manual_seed(0)
     with Session("random", 0).active():
         t = problem.inputs(variant.spec, shape, torch.device("cuda", 0))
         t["q"] += 3.5
@@ -45,7 +46,8 @@ def errors(at: str, path: Path, shape: tuple[int, ...]) -> dict[str, float]:
 
 @pytest.mark.parametrize("at", [PLAIN, LOWER, DQ])
 def test_keys_past_the_end_have_no_probability(at: str) -> None:
-    assert all(error < 3e-2 for error in errors(at, source(at), (1, 1, 1, 70, 100)).values())
+    found = errors(at, source(at), (1, 1, 1, 70, 100))
+    assert max(found.values()) < 3e-2, found
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,8 @@ def test_keys_past_the_end_have_no_probability(at: str) -> None:
 )
 def test_keys_past_the_end_of_a_sequence_have_none(at: str) -> None:
     """Of sequences longer and shorter than a tile, and rows past the ends of their queries."""
-    assert all(error < 3e-2 for error in errors(at, source(at), (4, 2, 1, 150, 100)).values())
+    found = errors(at, source(at), (4, 2, 1, 150, 100))
+    assert max(found.values()) < 3e-2, found
 
 
 def test_without_the_mask_they_would(tmp_path: Path) -> None:

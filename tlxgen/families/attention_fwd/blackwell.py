@@ -22,6 +22,7 @@ from .spec import ForwardSpec
 
 ROWS = 128  # queries of a group: a row for each thread of the four warps, the lanes of tensor memory
 COLUMNS = 64  # of O that the correction holds at a time, at most: it gets the registers that are left over
+COLUMNS_MX = 32  # the same, where it also stores the log-sum-exp and ptxas spills what it holds beside 64
 
 
 def decisions(spec: ForwardSpec) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def decisions(spec: ForwardSpec) -> dict[str, Any]:
     return {
         "tensor_memory": True,
         "slices": spec.rings.s.slices,
-        "parts": max(1, spec.head_dim_v // COLUMNS),
+        "parts": max(1, spec.head_dim_v // (COLUMNS_MX if spec.scaled else COLUMNS)),
         "lazy": spec.lazy,
         "polynomial": spec.polynomial,
         "store_task": spec.tasks.store is not None,
@@ -165,7 +166,8 @@ def _round(spec: ForwardSpec, facts: AttentionFacts, rows: Size, n: Size) -> tup
     if not facts.rescaled:
         return made
     used = Drain(facts.out_task, via=("acc", "s"))
-    return *made, Ring("factor", (factor,), Size.literal(2), weights, (used,), arrive, groups)
+    sent = (factor, Tile("lse", (rows,), fp32, internal=True)) if facts.lse_apart else (factor,)
+    return *made, Ring("factor", sent, Size.literal(2), weights, (used,), arrive, groups)
 
 
 def rules(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:

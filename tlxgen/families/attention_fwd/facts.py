@@ -68,6 +68,11 @@ class AttentionFacts(Weights):
         return self.row == "online_softmax"
 
     @property
+    def lse_apart(self) -> bool:
+        """Whether the task that has O stores the log-sum-exp: the softmax has ptxas keep its descriptor, and spill it."""
+        return self.scaled and self.lse
+
+    @property
     def row_task(self) -> str:
         """sm100: the task that makes weights of scores."""
         return "softmax" if self.rescaled else "activation"

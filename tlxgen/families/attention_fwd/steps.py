@@ -68,7 +68,7 @@ def softmax(facts: AttentionFacts) -> tuple[Step, ...]:
     """A task on Blackwell that makes weights of scores."""
     if not facts.rescaled:
         return (*steps("wait s", ": mask, activation", "publish p") * 2, *_next(facts))
-    lse = steps(": store LSE") if facts.lse else ()
+    lse = steps(": store LSE") if facts.lse and not facts.lse_apart else ()
     free = "release sf_qk" if facts.scaled else ""
     tile, last = steps("wait s", free, ": mask, maximum"), steps("publish factor")
     return (*tile, *steps("publish p"), *tile, *last, *steps("publish p"), *last, *lse, *_next(facts))
@@ -129,6 +129,7 @@ def correction(facts: AttentionFacts, *, aliased: bool) -> tuple[Step, ...]:
         *steps("ask" if facts.clc else "", *each),
         *steps(
             "wait factor" if facts.rescaled else "",
+            ": store LSE" if facts.lse_apart else "",
             "wait acc",
             free,
             ": normalise",
