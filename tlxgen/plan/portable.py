@@ -48,5 +48,7 @@ def _storages(plan: Plan) -> Iterator[Reason]:
     for ring in places:
         buffers = ring.slots.value * ring.banks * ring.tiles[0].groups
         if ring.space == "smem" and buffers & (buffers - 1):
-            text = f"rings take the place of {ring.name}, which has {buffers} buffers; stock Triton compiles 1, 2, 4, .."
+            text = (
+                f"rings take the place of {ring.name}, {buffers} buffers; stock Triton compiles a power of two of them"
+            )
             yield Reason("utlx-storage", text)

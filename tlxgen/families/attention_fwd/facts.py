@@ -69,7 +69,7 @@ class AttentionFacts(Weights):
 
     @property
     def lse_apart(self) -> bool:
-        """Whether the task that has O stores the log-sum-exp: the softmax has ptxas keep its descriptor, and spill it."""
+        """Whether the task that has O stores the log-sum-exp: in the softmax, ptxas spills the store's descriptor."""
         return self.scaled and self.lse
 
     @property

@@ -1,0 +1,183 @@
+"""What `tlxgen show --roofline` predicts over the SM clocks that a kernel was measured to take on a Hopper GPU.
+
+    python -m benchmarks.roofline_clocks predict benchmarks/results/roofline_clocks_h200.json     (no GPU)
+    python -m benchmarks.roofline_clocks measure benchmarks/results/roofline_clocks_h200.json --json OUT.json
+
+KERNELS are named, and predicted, before they are measured. Each is captured with all that its call launches between two
+kernels that store clock64 of each SM; what two such kernels take alone is subtracted, and of a call with more than one
+kernel the share of the first by torch's profiler counts. Clocks do not depend on how fast the clock is, microseconds
+do. Exit status 1 where a prediction is above what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from tlxgen.families import Kernels, Structure, Variant, kernels_of
+from tlxgen.loading import load_file
+
+ROOT = Path(__file__).parent.parent
+REPEATS = 25
+
+# A spec, a structure and a shape; the configs that are compared are all that the module has.
+KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096)),
+    ("hopper_gemm", "hopper_gemm_pingpong", (4096, 4096, 4096)),
+    ("hopper_gemm_fp8", "hopper_gemm_fp8_e4m3_cooperative", (4096, 4096, 4096)),
+    ("hopper_attention_fwd", "hopper_attention_fwd_none", (4, 32, 32, 4096, 4096)),
+    ("hopper_attention_fwd", "hopper_attention_fwd_causal", (4, 32, 32, 4096, 4096)),
+    ("hopper_attention_fwd_d64", "hopper_attention_fwd_d64_none_replicate2_registers240", (4, 32, 32, 4096, 4096)),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together", (4, 32, 32, 4096, 4096)),
+    ("hopper_attention_bwd", "hopper_attention_bwd_causal_together", (4, 32, 32, 4096, 4096)),
+    ("hopper_attention_bwd_d64", "hopper_attention_bwd_d64_none_together", (4, 32, 32, 4096, 4096)),
+    ("hopper_layer_norm", "hopper_layer_norm_grid", (8192, 8192)),
+    ("hopper_rms_norm", "hopper_rms_norm_grid", (8192, 8192)),
+)
+
+
+@triton.jit  # type: ignore
+def stamp(clock_ptr):  # type: ignore
+    """Stores the number of the SM that each CTA is on, and its clock64."""
+    sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    clock = tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+    tl.store(clock_ptr + tl.program_id(0) * 2, sm.to(tl.int64))
+    tl.store(clock_ptr + tl.program_id(0) * 2 + 1, clock)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=("predict", "measure"))
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--json", type=Path, help="with measure: write here (default: into the record)")
+    options = parser.parse_args()
+    if options.what == "predict":
+        write(options.record, {"rows": [row for kernel in KERNELS for row in predicted_rows(*kernel)]})
+        return 0
+    record = json.loads(options.record.read_text())
+    measured = [clocks_of(row) for row in record["rows"]]
+    for row, (clocks, us, share) in zip(record["rows"], measured, strict=True):
+        row |= {"clocks": round(clocks), "us": round(us, 2), "share": round(share, 3)}
+        row["ratio"] = round(row["predicted"] / clocks, 3)
+        figures = f"{row['predicted']:9} {row['clocks']:9} {row['ratio']:.3f} {row['by']}"
+        print(f"{row['structure']:54} {row['config']} {figures}", flush=True)
+    record["device"] = torch.cuda.get_device_name()
+    record["summary"] = summary(record["rows"])
+    print(record["summary"])
+    write(options.json or options.record, record)
+    return int(any(row["ratio"] > 1 for row in record["rows"]))
+
+
+def write(path: Path, data: dict[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def known(spec: str, structure: str) -> tuple[Kernels, Structure]:
+    kernels = kernels_of(ROOT / "specs" / f"{spec}.yaml").some()
+    return kernels, next(s for s in kernels.structures if s.name == structure)
+
+
+def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[str, Any]]:
+    """A row for each config of the structure."""
+    from tlxgen.roofline import GPUS
+    from tlxgen.roofline.measure import measure
+    from tlxgen.verbs.roofline import predicted
+    from tlxgen.working import of_spec
+
+    kernels, structure = known(spec, name)
+    rows = []
+    with of_spec(ROOT / "specs" / f"{spec}.yaml") as working:
+        for config, variant in enumerate(structure.variants):
+            launches = measure(working.path(name), kernels.family, variant, config, shape)
+            if launches:
+                bound = predicted(kernels.family, variant, launches, shape, GPUS["sm90"].sms)
+                row = {"spec": spec, "structure": name, "shape": shape, "config": config, "values": variant.label}
+                rows.append(row | {"predicted": round(bound.clocks), "by": bound.by})
+                print(rows[-1], flush=True)
+    return rows
+
+
+def clocks_of(row: dict[str, Any]) -> tuple[float, float, float]:
+    """SM clocks of a row's kernel, microseconds of its call, and the kernel's share of them."""
+    kernels, structure = known(row["spec"], row["structure"])
+    variant: Variant = structure.variants[row["config"]]
+    module = load_file(ROOT / "generated" / row["spec"] / f"{row['structure']}.py")
+    problem, shape = kernels.family.problem(), tuple(row["shape"])
+    torch.manual_seed(0)
+    made = problem.inputs(variant.spec, shape, torch.device("cuda"))
+
+    call = kernels.family.benchmark().call(module, variant.spec, shape, made, module.CONFIGS[row["config"]])
+    call()
+    torch.cuda.synchronize()
+    share = share_of_first(call)
+    alone, both = (between(f) for f in (lambda: None, call))
+    return (both[0] - alone[0]) * share, (both[1] - alone[1]) * share, share
+
+
+def share_of_first(call: Callable[[], Any]) -> float:
+    """The longest kernel's part of the time of all that a call launches."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(3):
+            call()
+        torch.cuda.synchronize()
+    times = [e.device_time_total for e in profile.key_averages() if e.device_time_total]
+    return float(max(times)) / math.fsum(times)
+
+
+def between(call: Callable[[], Any]) -> tuple[float, float]:
+    """Clocks and microseconds between two stamps around a call: medians over SMs, and over replays of a graph."""
+    ctas = 4 * torch.cuda.get_device_properties(0).multi_processor_count
+    first, last = (torch.zeros((ctas, 2), dtype=torch.int64, device="cuda") for _ in range(2))
+    stamp[(ctas,)](first, num_warps=1)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    with torch.cuda.graph(graph):
+        stamp[(ctas,)](first, num_warps=1)
+        call()
+        stamp[(ctas,)](last, num_warps=1)
+    clocks, us = [], []
+    for _ in range(REPEATS):
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        us.append(begin.elapsed_time(end) * 1e3)
+        at: list[dict[int, int]] = []
+        for table, most in ((first, max), (last, min)):
+            found: dict[int, int] = {}
+            for sm, clock in table.tolist():
+                found[sm] = most(found.get(sm, clock), clock)
+            at.append(found)
+        clocks.append(statistics.median(at[1][sm] - clock for sm, clock in at[0].items() if sm in at[1]))
+    return statistics.median(clocks), statistics.median(us)
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the first config of each kernel that takes the shape: least, median and most; and how the order of configs is
+    kept (Spearman)."""
+    first = {row["structure"]: row["ratio"] for row in reversed(rows)}
+    ratios = sorted(first.values())
+    stats = importlib.import_module("scipy.stats") if importlib.util.find_spec("scipy") else None
+    ranks = {}
+    for name in dict.fromkeys((row["structure"], tuple(row["shape"])) for row in rows):
+        some = [row for row in rows if (row["structure"], tuple(row["shape"])) == name]
+        if stats and len(some) > 3:
+            pairs = zip(*((r["predicted"], r["clocks"]) for r in some), strict=True)
+            ranks[name[0]] = round(float(stats.spearmanr(*pairs).statistic), 3)
+    return {"least": ratios[0], "median": statistics.median(ratios), "most": ratios[-1], "spearman": ranks}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
