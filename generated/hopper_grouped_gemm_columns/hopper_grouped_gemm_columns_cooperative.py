@@ -48,15 +48,16 @@ def group_of(index, group, first, begin, end, offs_ptr, groups, N, across, TILE:
     """The group of an item, from `group` on: its number, its first item, and its part of N, `begin` to `end`.
 
     A group has `across` items for each TILE of its part. Past the last item it is `groups`.
+    Tiles of a part begin at `begin // 8 * 8`: TMA loads from multiples of 16 bytes on.
     """
-    items = tl.cdiv(end - begin, TILE) * across
+    items = tl.where(begin < end, tl.cdiv(end - begin // 8 * 8, TILE), 0) * across
     while (group < groups) & (index >= first + items):
         first += items
         group += 1
         said = tl.load(offs_ptr + group, mask=group < groups, other=0)
         begin = end
         end = tl.minimum(tl.maximum(said, begin), N)
-        items = tl.cdiv(end - begin, TILE) * across
+        items = tl.where(begin < end, tl.cdiv(end - begin // 8 * 8, TILE), 0) * across
     return group, first, begin, end
 
 
@@ -134,9 +135,9 @@ def hopper_grouped_gemm_columns_cooperative_kernel(
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, N, across, BLOCK_N)
             while group < groups:
-                tile_m, tile_n = tile_at(index - first, M, end - begin, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(index - first, M, end - begin // 8 * 8, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
-                column = begin + tile_n * BLOCK_N
+                column = begin // 8 * 8 + tile_n * BLOCK_N
                 for k in range(k_tiles):
                     slot, phase = ring_slot(count, STAGES)
                     tlx.barrier_wait(ab_empty[slot], phase ^ 1)  # acquire: free on the first pass
@@ -163,9 +164,9 @@ def hopper_grouped_gemm_columns_cooperative_kernel(
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, N, across, BLOCK_N)
             while group < groups:
-                tile_m, tile_n = tile_at(index - first, M, end - begin, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(index - first, M, end - begin // 8 * 8, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
-                column = begin + tile_n * BLOCK_N
+                column = begin // 8 * 8 + tile_n * BLOCK_N
                 row += replica * (BLOCK_M // 2)  # this replica's rows
                 acc = tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32)
                 for k in range(k_tiles):
@@ -188,7 +189,9 @@ def hopper_grouped_gemm_columns_cooperative_kernel(
                     columns = column + i * (BLOCK_N // 2) + tl.arange(0, BLOCK_N // 2)
                     c_ptrs = c_ptr + rows.to(tl.int64)[:, None] * stride_cm + columns[None, :]
                     tl.store(
-                        c_ptrs, parts[i].to(tlx.dtype_of(c_ptr)), mask=(rows[:, None] < M) & (columns[None, :] < end)
+                        c_ptrs,
+                        parts[i].to(tlx.dtype_of(c_ptr)),
+                        mask=(rows[:, None] < M) & (columns[None, :] < end) & (columns[None, :] >= begin),
                     )
                 index += step
                 group, first, begin, end = group_of(
@@ -273,7 +276,7 @@ def prepare(a, b, offs, out, config, outputs=outputs):
     block_k = config.kwargs["BLOCK_K"]
     stride_cm = (made["out"] if out is None else out).stride(0)
     tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(all_n, block_n) + g
+    tiles_n = triton.cdiv(all_n + 7 * g, block_n) + g
     items = tiles_m * tiles_n  # or fewer
     programs = min(items, sm_count(device.index))
     launches = [

@@ -92,7 +92,7 @@ def test_what_cp_async_has_copied_is_fenced_for_the_products_of_another_task(
     assert verify(program).ids == found
 
 
-@pytest.mark.parametrize(("row", "column"), [(-16, 0), (0, -8), (-1, 20)])
+@pytest.mark.parametrize(("row", "column"), [(-16, 0), (0, -8), (-1, 24)])
 def test_a_store_may_not_begin_before_its_tensor_and_a_load_may(row: int, column: int) -> None:
     def program(load: bool) -> Any:
         def run(session: Session) -> None:
@@ -190,6 +190,18 @@ def test_tma_fills_with_zero_and_stores_whole_chunks_of_16_bytes() -> None:
     written[8:18, 8:19] = 1.0
     written[8:18, 19:24] = 0.0  # past the tensor's 19 columns: the rest of the chunk that ends at 24
     assert torch.equal(got[0].nan_to_num(-1), written.nan_to_num(-1))
+
+
+@pytest.mark.parametrize(("column", "ids"), [(0, set()), (8, set()), (4, {"misaligned"}), (-3, {"misaligned"})])
+def test_a_tma_load_begins_at_a_multiple_of_16_bytes_of_a_row(column: int, ids: set[str]) -> None:
+    """An H200 ends with an illegal instruction at 4 and 100 columns of bf16, and loads at 0, 8 and 200."""
+
+    def program(session: Session) -> None:
+        tensors = (torch.ones(16, 32, dtype=torch.bfloat16, device=DEVICE) for _ in range(2))
+        described = [TensorDescriptor(t, [16, 32], [32, 1], [16, 16]) for t in tensors]
+        litmus.copy_between[(1,)](*described, 0, column, 0, 0)
+
+    assert verify(program, RUNS[:1]).ids == ids
 
 
 def test_a_product_goes_by_the_name_that_the_wait_gives_it() -> None:

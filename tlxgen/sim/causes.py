@@ -16,8 +16,8 @@ from .words import counted, lines, listed, number, ordinal, parties, tasks
 
 # Findings that are their own cause.
 PLAIN = (
-    "kernel-error", "no-progress", "out-of-bounds", "barrier-misuse", "before-grid-wait", "remote-before-start",
-    "warp-hazard", "global-race", "global-write-conflict",
+    "kernel-error", "no-progress", "out-of-bounds", "misaligned", "barrier-misuse", "before-grid-wait",
+    "remote-before-start", "warp-hazard", "global-race", "global-write-conflict",
 )  # fmt: skip
 RACES = ("async-lifetime", "race-read-write", "race-write-write")
 # The order in which findings are reported if no rule applies. The last ones are usually consequences of others.

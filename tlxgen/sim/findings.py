@@ -44,6 +44,7 @@ CATALOGUE: dict[str, tuple[Severity, str]] = {
     "over-arrival": ("error", "the barrier's count is smaller than what arrives on it"),
     "tx-mismatch": ("error", "expect exactly the bytes of all the loads that complete on the barrier"),
     "out-of-bounds": ("error", "keep slots, addresses and allocations inside what was allocated"),
+    "misaligned": ("error", "begin a TMA load at a multiple of 16 bytes of a row: else a GPU stops at it"),
     "uninitialised": ("warning", "write the buffer before it is read"),
     "pending-at-exit": ("error", "wait for all asynchronous operations before the task ends"),
     "remote-before-start": ("error", "a cluster barrier comes between the start of a CTA and what its peers do to it"),

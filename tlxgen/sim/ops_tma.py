@@ -17,6 +17,7 @@ from .memory import Access, Buffer, View
 from .ops_memory import whole
 
 _WHOLE = frozenset({torch.int32, torch.int64, torch.uint32, torch.uint64})
+CHUNK = 16  # bytes of a row at a multiple of which a TMA load begins (measured on an H200)
 _HALF = frozenset({torch.float16, torch.bfloat16})
 # The types for which a descriptor supports reductions. (fbtriton, semantic.py, descriptor_atomic_*.)
 REDUCED = {
@@ -56,6 +57,9 @@ def async_descriptor_load(
     views = [result.on(c) for c in ctas]
     targets = [barrier.on(c.cluster[c.rank & ~1] if two_ctas else c) for c in ctas]
     at = [int(o) for o in offsets]
+    if at[-1] * desc.dtype.itemsize % CHUNK:
+        text = f"a TMA load begins {at[-1] * desc.dtype.itemsize % CHUNK} bytes past a multiple of {CHUNK} of a row"
+        m.findings.stop("misaligned", text, (place,))
 
     def run(event: Event) -> None:
         box = desc.now().read(at, m.memory, cta.number, place)

@@ -58,7 +58,7 @@ def test_what_does_not_go_together_is_said(said: dict[str, Any], words: str) -> 
         {},
         {"problem": {"vary": "k", "a": {"layout": "col"}}},
         {"problem": {"vary": "n"}, "epilogue": {"store": "direct", "ops": ["bias"]}},
-        {"problem": {"given": "psum", "a": {"layout": "col"}}},
+        {"problem": {"given": "psum"}},
         {"cluster": {"m": 2}, "problem": {"given": "masked_m"}},
         {"schedule": {"kind": "dynamic"}, "tasks": {"epilogue": {}, "mma": {"split": "pingpong"}}},
         {"schedule": {"kind": "clc"}, "arch": "sm100", "cluster": {"m": 2}, "tasks": {"scheduler": {}}},

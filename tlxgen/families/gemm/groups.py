@@ -14,11 +14,18 @@ EXTENTS = {"a": "mk", "b": "kn", "c": "mn"}
 class Groups:
     """Many products of one launch. `vary`: the extent that each group has of its own; `given`: how the caller says it.
 
-    In the source `group` is an item's group, and `begin` and `end` are where that lies in what all groups share.
+    In the source `group` is an item's group, and `begin` and `end` are where that lies in what all groups share. A
+    load that runs along it begins at a multiple of `chunk` elements, 16 bytes, at or before `begin`.
     """
 
     vary: Vary
     given: Given
+    chunk: int = 1
+
+    @property
+    def first(self) -> str:
+        """Where the tiles of a group begin."""
+        return f"begin // {self.chunk} * {self.chunk}" if self.chunk > 1 else "begin"
 
     @property
     def stacked(self) -> str:
@@ -41,7 +48,7 @@ class Groups:
     @property
     def extents(self) -> tuple[str, str]:
         """Rows and columns of an item's product."""
-        return {"m": ("end - begin", "N"), "n": ("M", "end - begin")}.get(self.vary, ("M", "N"))
+        return {"m": ("end - begin", "N"), "n": ("M", f"end - {self.first}")}.get(self.vary, ("M", "N"))
 
     @property
     def limits(self) -> tuple[str, str]:

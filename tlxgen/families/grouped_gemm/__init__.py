@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tlxgen.arch import DTYPES
 from tlxgen.families.functions import Function
 from tlxgen.families.gemm import Gemm
 from tlxgen.families.gemm.groups import Groups
@@ -33,4 +34,6 @@ class GroupedGemm(Gemm):
 
     def common(self, specs: Sequence[Any]) -> Mapping[str, Any]:
         problem = specs[0].problem
-        return {"split": False, "groups": Groups(problem.vary, problem.given)}
+        along_rows = problem.vary == "n" and problem.b.layout == "row"
+        chunk = 16 // DTYPES[problem.b.dtype].bytes if along_rows else 1
+        return {"split": False, "groups": Groups(problem.vary, problem.given, chunk)}

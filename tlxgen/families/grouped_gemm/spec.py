@@ -89,6 +89,9 @@ def _rules(spec: Any) -> Iterator[faults.Rule]:
     if problem.given == "masked_m":
         yield "problem.vary", vary != "m", "rows of A and C are masked: m"
         yield "problem.a.layout", problem.a.layout != "row", "masked rows lie one after another: row"
+    if vary == "m":
+        text = "TMA loads from multiples of 16 bytes on, and a group's rows begin anywhere: row"
+        yield "problem.a.layout", problem.a.layout != "row", text
     if vary == "n":
         text = "TMA stores whole chunks of 16 bytes, and a group's columns end anywhere: direct"
         yield "epilogue.store", spec.epilogue.store != "direct", text
