@@ -109,7 +109,7 @@ class Predictor:
         launches = self._launches[key]
         if launches is None:
             return None
-        bound = predicted(kernels.family, variant, launches, row.shape, GPUS["sm90"].sms)
+        bound = predicted(kernels.family, variant, launches, row.shape, GPUS["sm90"])
         return bound.clocks, bound.by
 
     def _config(self, spec: Path, structure: Structure, constants: dict[str, int]) -> int | None:

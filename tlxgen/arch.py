@@ -8,6 +8,7 @@ end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,17 @@ class Arch:
     fma_per_instruction = 1
     alu_per_clock = 64  # comparisons, minima, maxima and selections [CUDA programming guide: throughput of arithmetic]
     l2_bytes_per_clock = 80  # an SM's share, derived from a GEMM's launch at 1024^3, with 16 slots of 64 x 128
-    dram_bytes_per_clock = 18  # 4.2 TB/s
+    dram_bytes_per_clock = 18  # 4.2 TB/s, at the clock of a GEMM
+    dram_bytes_per_us = 4.2e6
     l2_bytes = 40 << 20  # the part of 50 MB that is available to operands
     dram_in_flight = 64 << 10  # bytes in flight an SM that saturate memory
     tma_latency = 1500  # clocks from a TMA load to its arrival, L2 missed
+    load_latency = 1150  # the same where all SMs load what L2 has
+    store_latency = 100  # from the issue of a TMA store until it has read its buffer, besides the reading
+    send_latency = 200  # of a store into the SMEM of another CTA of the cluster
+    barrier_latency = 20  # from the last arrival until who waits goes on
+    reduction_latency = 0  # of a maximum over the threads that share a row
+    beside_products: ClassVar[dict[str, float]] = {}  # how much longer a unit of threads needs while products run
 
     @staticmethod
     def transposable(dtype: DType) -> bool:
@@ -107,6 +115,9 @@ class Sm90(Arch):
     wgmma_n_narrow = 8  # of the instruction [ptx: wgmma.mma_async .m64nNkK]
     wgmma_n_max = 256
     wgmma_k_bytes = 32  # K extent of one instruction, in operand bytes
+    # Measured by benchmarks/beside_products.py on an H200, rounded to what delays less.
+    reduction_latency = 60
+    beside_products: ClassVar[dict[str, float]] = {"exponential unit": 1.2, "ALU": 1.5, "instruction issue": 1.05}
 
     @staticmethod
     def wgmma_registers(n: int) -> int:
@@ -130,6 +141,7 @@ class Sm100(Arch):
     products = 4096
     fma_per_instruction = 2  # of f32x2 [PTX: fma, target sm_100], at the same rate of floats
     dram_bytes_per_clock = 29  # 8 TB/s over 148 SMs at 1850 MHz, as announced
+    dram_bytes_per_us = 8e6
     tmem_columns = 512  # a CTA, of 128 lanes of 32 bits [ptx: tcgen05.alloc]
     mma_m = (64, 128)  # rows of D in one CTA [ptx: tcgen05.mma]
     mma_pair_m = (128,)  # rows of D in each of two CTAs that multiply together

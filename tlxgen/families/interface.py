@@ -87,7 +87,7 @@ class CountedCostModule(CostModule, Protocol):
         """Three numbers: the work items of a problem, one a CTA; the rounds of the inner loop in all items; the rounds
         in the longest item. None where they are unknown, for example where the arguments decide them."""
 
-    def probes(self, plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
+    def probes(self, plan: Plan, shape: Shape) -> tuple[Shape, ...]:
         """Two problems like that of the shape, with whole tiles, that a CPU runs quickly. Their ratios of items to
         rounds differ."""
 

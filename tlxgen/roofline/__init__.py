@@ -1,10 +1,10 @@
 """What bounds a kernel: the work that its source does, counted while the simulator runs it, over what an SM can do.
 
-`counts` holds the quantities, `meter` takes them (it imports torch), `model` makes clocks and times of them. No
-constant belongs to a kernel or a family.
+`counts` holds the quantities, `meter` takes them and `trace` their order (both import torch), `replay` plays a trace in
+time, `model` makes clocks and times of all that. No constant belongs to a kernel or a family.
 """
 
 from .counts import Counts
-from .model import GPUS, Bound, Gpu, Launch, Unit, Work, bound_of, units
+from .model import GPUS, Bound, Gpu, Launch, Pace, Unit, Work, bound_of, units
 
-__all__ = ["GPUS", "Bound", "Counts", "Gpu", "Launch", "Unit", "Work", "bound_of", "units"]
+__all__ = ["GPUS", "Bound", "Counts", "Gpu", "Launch", "Pace", "Unit", "Work", "bound_of", "units"]

@@ -27,6 +27,11 @@ class Counts:
     def __mul__(self, factor: float) -> Counts:
         return Counts(*(factor * a for a in self.values))
 
+    def add(self, other: Counts) -> None:
+        """Adds in place."""
+        for f in fields(self):
+            setattr(self, f.name, getattr(self, f.name) + getattr(other, f.name))
+
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(getattr(self, f.name) for f in fields(self))

@@ -84,13 +84,21 @@ class Meter:
             arguments = tuple(rest)
             if not isinstance(rest[0], (torch.Tensor, int, float)):
                 return  # of a module, which counts for itself
-        held = self._now.tasks[task.name.partition(" task of ")[2].partition(" replica")[0]]
+        held = self._counted(task)
         if name in MUFU:
             if isinstance(result, torch.Tensor) and result.is_floating_point():
                 held.exponentials += MUFU[name] * result.numel()
                 held.instructions += (MUFU[name] + (name in SCALED)) * result.numel()
         elif name in self._rules:
             self._rules[name](held, task, arguments, options, result)
+
+    def _held(self, task: Task) -> Counts:
+        """What the task's lines of the source have done so far."""
+        return self._now.tasks[task.name.partition(" task of ")[2].partition(" replica")[0]]
+
+    def _counted(self, task: Task) -> Counts:
+        """What an operation's counts are added to."""
+        return self._held(task)
 
     # Arithmetic of threads.
 

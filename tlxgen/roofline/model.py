@@ -55,6 +55,7 @@ class Unit(NamedTuple):
 
 
 PRODUCTS = "tensor cores"
+WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 
 
 def units(counts: Counts, arch: type[Arch]) -> list[Unit]:
@@ -86,29 +87,59 @@ class Bound(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Pace:
+    """Clocks of an SM whose tasks wait for each other: of its start, of an item, and of a round of its inner loop."""
+
+    start: float
+    item: float
+    round: float
+
+    def of(self, items: float, rounds: float) -> float:
+        return self.start + self.item * items + self.round * rounds
+
+
+@dataclass(frozen=True)
 class Launch:
-    """A kernel as counted: what a round of the inner loop does, what an item does besides, a CTA each."""
+    """A kernel as counted: what a round of the inner loop does, what an item does besides, a CTA each. `pace` is that
+    of its tasks, where they were replayed."""
 
     kernel: str
     round: Counts
     item: Counts
+    pace: Pace | None = None
 
 
-def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes: float = 0.0) -> Bound:
+def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes: float = 0.0, mhz: int = 0) -> Bound:
     """The clocks of a launch on so many SMs.
 
     The busiest SM needs as long as its busiest unit. Nothing is multiplied before the first load has come, nor stored
-    before the last product. Memory needs its own time for `dram_bytes`.
+    before the last product. Memory needs its own time for `dram_bytes`, which is more clocks where a clock is shorter:
+    `mhz`, by default the highest. Where tasks wait for each other longer than any of these takes, their pace is the
+    bound.
     """
     items, rounds = work.of_sm(sms)
     busy = launch.item * items + launch.round * rounds
     tail = max(0.0, limit(launch.item, arch, without=PRODUCTS).clocks or 0.0) if busy.products else 0.0
-    found = [Bound(dram_bytes / (sms * arch.dram_bytes_per_clock), "DRAM")]
+    found = [Bound(dram_bytes / arch.dram_bytes_per_us * (mhz or GPUS[arch.name].mhz), "DRAM")]
     for unit in units(busy, arch):
         if unit.clocks is not None:
             after = tail if unit.name == PRODUCTS else 0.0
             found.append(Bound(arch.tma_latency + unit.clocks + after, unit.name))
-    return max(found)
+    most = max(found)
+    if launch.pace is None or (paced := launch.pace.of(items, rounds)) <= most.clocks:
+        return most
+    return Bound(paced, most.by if paced <= most.clocks * (1 + WAITS) else "waits of tasks")
+
+
+def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:
+    """The pace that gives each of three problems its clocks. None where their items and rounds do not tell it."""
+    (one, a), (two, b), (three, c) = zip(works, clocks, strict=True)
+    (i, r), (j, s) = ((x.items - one.items, x.rounds - one.rounds) for x in (two, three))
+    determinant = i * s - j * r
+    if not determinant:
+        return None
+    item, each = (s * (b - a) - r * (c - a)) / determinant, (i * (c - a) - j * (b - a)) / determinant
+    return Pace(a - item * one.items - each * one.rounds, item, each)
 
 
 def separate(counts: Sequence[Counts], works: Sequence[Work]) -> tuple[Counts, Counts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from tlxgen.families import Family, Kernels, Structure, Variant, kernels_of
 from tlxgen.record import head
 from tlxgen.review.registers import register_file
 from tlxgen.review.tables import Table, show
-from tlxgen.roofline import GPUS, Bound, Launch, Work, bound_of, units
+from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, units
 from tlxgen.working import of_spec
 
 Shape = tuple[int, ...]
@@ -45,7 +45,7 @@ def print_roofline(
     asked = kernels.family.read_shapes(shapes) or list(kernels.family.shapes)
     gpu = GPUS[kernels.structures[0].plan.arch.name]
     gpu = gpu._replace(sms=sms or gpu.sms, mhz=mhz or gpu.mhz)
-    found, passed = rooflines(spec, kernels, only, asked, gpu.sms)
+    found, passed = rooflines(spec, kernels, only, asked, gpu)
     if not found:
         text = f"{', '.join(passed)}: the plan does not say what its work items are, so a tile cannot be counted apart"
         raise ReviewError(text, remedy="split K, groups, and masks and lengths that arguments decide have no roofline")
@@ -61,20 +61,20 @@ def print_roofline(
 
 
 def rooflines(
-    spec: Path, kernels: Kernels, only: str | None, shapes: Sequence[Shape], sms: int
+    spec: Path, kernels: Kernels, only: str | None, shapes: Sequence[Shape], gpu: Gpu
 ) -> tuple[list[Roofline], list[str]]:
     """The rooflines of all structures, or of `only` one, and the names of structures that cannot be counted."""
     found, passed = [], []
     with of_spec(spec) as working:
         for structure in kernels.structures:
             if only in (None, structure.name):
-                one = of_structure(working.path(structure.name), kernels.family, structure, shapes, sms)
+                one = of_structure(working.path(structure.name), kernels.family, structure, shapes, gpu)
                 found.append(one) if one else passed.append(structure.name)
     return found, passed
 
 
 def of_structure(
-    path: Path, family: Family, structure: Structure, shapes: Sequence[Shape], sms: int
+    path: Path, family: Family, structure: Structure, shapes: Sequence[Shape], gpu: Gpu
 ) -> Roofline | None:
     """The roofline of the first config of the module in `path` that accepts the shapes, or of the first config.
 
@@ -88,17 +88,18 @@ def of_structure(
         taken = [shape for shape in shapes if work(variant.plan, shape) is not None]
         if shapes[0] in taken:
             launches = measure(path, family, variant, config, shapes[0]) or []
-            bounds = {shape: predicted(family, variant, launches, shape, sms) for shape in taken}
+            bounds = {shape: predicted(family, variant, launches, shape, gpu) for shape in taken}
             return Roofline(structure, variant, tuple(launches), bounds)
     return None
 
 
-def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shape: Shape, sms: int) -> Bound:
+def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shape: Shape, gpu: Gpu) -> Bound:
     """The least clocks of the first launch, which does the problem's work. Other launches are left out."""
     assert variant.plan
     cost = family.part("cost")
     work = Work(*cost.work(variant.plan, shape))
-    return bound_of(launches[0], work, variant.plan.arch, sms, family.bytes_moved(variant.spec, shape))
+    moved = family.bytes_moved(variant.spec, shape)
+    return bound_of(launches[0], work, variant.plan.arch, gpu.sms, moved, gpu.mhz)
 
 
 def _units(one: Roofline, launch: Launch) -> Table:
@@ -116,6 +117,8 @@ def _units(one: Roofline, launch: Launch) -> Table:
     bounding = next(u.name for u in rows if u.clocks == most)
     held = register_file(plan)
     table.note = f"bound by {bounding}: {most:.0f} clocks; registers held: {held} of {arch.registers} an SM"
+    if launch.pace and counts is launch.round:
+        table.note += f"; a round takes {launch.pace.round:.0f} clocks with the waits of tasks for each other"
     return table
 
 
@@ -138,6 +141,7 @@ def _record(one: Roofline, mhz: int) -> dict[str, Any]:
                 "kernel": launch.kernel,
                 "round": [u._asdict() for u in units(launch.round, arch)],
                 "item": [u._asdict() for u in units(launch.item, arch)],
+                "pace": asdict(launch.pace) if launch.pace else None,
             }
             for launch in one.launches
         ],

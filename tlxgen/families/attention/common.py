@@ -74,3 +74,8 @@ def unequal_groups(shape: Sequence[int]) -> str:
 def work(items: int, tiles: Sequence[int]) -> tuple[int, int, int]:
     """Work items, the tiles that all of them walk, and the most that one walks: `items` for each entry of `tiles`."""
     return items * len(tiles), items * sum(tiles), max(tiles)
+
+
+def probes_of(block: int) -> tuple[Shape, Shape, Shape]:
+    """Problems of one head and of two, of so many queries and keys, whose items and rounds are not in proportion."""
+    return (1, 1, 1, 3 * block, 3 * block), (1, 1, 1, 6 * block, 6 * block), (1, 2, 2, 3 * block, 3 * block)

@@ -9,7 +9,7 @@ import math
 from typing import Any, cast
 
 from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
-from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
+from tlxgen.families.attention.common import ITEM_START, Shape, pairs, probes_of, rounds, stall
 from tlxgen.families.attention.common import work as work_of
 from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
@@ -87,11 +87,11 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     return work_of(b * h, walked) if facts.apart else work_of(b * kv, [h // kv * steps for steps in walked])
 
 
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
-    """Two small problems, whatever the shape, whose items and rounds are not in proportion."""
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
+    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
     facts = cast(BackwardFacts, plan.facts)
     block = math.lcm(facts.keys * facts.ctas, facts.queries)
-    return (1, 1, 1, 2 * block, 2 * block), (1, 1, 1, 4 * block, 4 * block)
+    return probes_of(block)
 
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:

@@ -12,6 +12,7 @@ from tlxgen.arch import DTYPES, Arch, Sm90
 from tlxgen.families.attention.common import (
     ITEM_START,
     Shape,
+    probes_of,
     rounds,
     stall,
 )
@@ -92,11 +93,11 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     return work_of(b * h, [max(1, math.ceil(keys / size["BLOCK_N"])) for keys in seen])
 
 
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
-    """Two small problems, whatever the shape, whose items and rounds are not in proportion."""
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
+    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
     size = {p.name: int(p.value) for p in plan.parameters}
     block = math.lcm(size["BLOCK_M"], size["BLOCK_N"])
-    return (1, 1, 1, 2 * block, 2 * block), (1, 1, 1, 4 * block, 4 * block)
+    return probes_of(block)
 
 
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:

@@ -142,11 +142,12 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     return rows * columns, rows * columns * rounds, rounds
 
 
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape]:
-    """A tile of C a CTA of a cluster, over eight tiles of K and over sixteen, whatever the shape."""
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
+    """A tile of C a CTA of a cluster, over twelve tiles of K and over twice as many, and four tiles, whatever the
+    shape."""
     facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
-    m, n = size["BLOCK_M"] * facts.cluster_m, size["BLOCK_N"] * facts.cluster_n
-    return (m, n, 8 * size["BLOCK_K"]), (m, n, 16 * size["BLOCK_K"])
+    m, n, k = size["BLOCK_M"] * facts.cluster_m, size["BLOCK_N"] * facts.cluster_n, 12 * size["BLOCK_K"]
+    return (m, n, k), (m, n, 2 * k), (m, 4 * n, k)
 
 
 def _sizes(plan: Plan) -> dict[str, int]:
