@@ -1,0 +1,136 @@
+"""Traces made by hand, whose times are known, and the pace of three problems."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlxgen.arch import Sm90
+from tlxgen.errors import ReviewError
+from tlxgen.roofline import Counts, Pace, Work
+from tlxgen.roofline.model import paced
+from tlxgen.roofline.replay import replay
+from tlxgen.roofline.trace import Op, Thread, Trace
+
+LOAD, BARRIER = Sm90.load_latency, Sm90.barrier_latency
+CLOCK = Counts(products=Sm90.products)  # of the tensor cores
+
+
+def exponentials(clocks: float) -> Op:
+    return Op("work", Counts(exponentials=clocks * Sm90.exponentials_per_clock))
+
+
+def product(clocks: float) -> Op:
+    return Op("product", CLOCK * clocks)
+
+
+def load(barrier: str, clocks: float, size: int = 8) -> Op:
+    return Op("load", Counts(l2_bytes=clocks * Sm90.l2_bytes_per_clock), ((barrier, size),))
+
+
+def wait(barrier: str, phase: int) -> Op:
+    return Op("wait", on=((barrier, 1),), number=phase)
+
+
+def arrive(barrier: str, size: int = 0) -> Op:
+    return Op("arrive", on=((barrier, 1),), size=size)
+
+
+def trace(*tasks: list[Op], ctas: int = 1, size: int = 1, **counts: int) -> Trace:
+    """Each CTA has these tasks."""
+    made = Trace("kernel", counts=dict(counts))
+    for cta in range(ctas):
+        for ops in tasks:
+            made.threads[object()] = Thread(cta, cta % size, cta // size, size, 128, list(ops))  # type: ignore[index]
+    return made
+
+
+def clocks(made: Trace, resident: int = 1) -> float:
+    return replay(made, Sm90, resident).clocks
+
+
+def test_work_takes_as_long_as_its_busiest_unit() -> None:
+    both = Op("work", Counts(exponentials=1600, alu=640))
+    assert clocks(trace([both])) == pytest.approx(100)
+    assert replay(trace([both]), Sm90).busy == {"exponential unit": pytest.approx(100), "ALU": pytest.approx(10)}
+
+
+def test_tasks_share_a_unit_and_not_another() -> None:
+    assert clocks(trace([exponentials(100)], [exponentials(100)])) == pytest.approx(200)
+    other = Op("work", Counts(smem_bytes=100 * Sm90.smem_bytes_per_clock))
+    assert clocks(trace([exponentials(100)], [other])) == pytest.approx(100)
+
+
+def test_threads_are_slower_beside_products() -> None:
+    """As long as they run: 1.2 clocks of the exponential unit for one."""
+    assert clocks(trace([product(600), exponentials(500), Op("product_wait")])) == pytest.approx(600)
+    assert clocks(trace([product(240), exponentials(500), Op("product_wait")])) == pytest.approx(240 + 300)
+
+
+def test_products_run_one_after_the_other_and_are_waited_for_in_order() -> None:
+    first = [product(100), product(50), Op("product_wait", number=1), exponentials(10)]
+    assert clocks(trace([*first, Op("product_wait")])) == pytest.approx(150)
+    assert clocks(trace([product(100), Op("product_wait")], [product(100), Op("product_wait")])) == pytest.approx(200)
+
+
+def test_a_load_arrives_after_its_latency_and_loads_follow_each_other() -> None:
+    ops = [arrive("full", size=16), load("full", 30), load("full", 30), wait("full", 1)]
+    assert clocks(trace(ops, full=1)) == pytest.approx(30 + 30 + LOAD + BARRIER)
+
+
+def test_a_short_ring_waits_for_its_loads() -> None:
+    """Of one slot each round has the whole latency, of enough slots none but the first."""
+
+    def ring(slots: int, rounds: int) -> Trace:
+        load_task, consumer, names = [], [], [f"{way}{i}" for way in ("full", "empty") for i in range(slots)]
+        for n in range(rounds):
+            slot, turn = n % slots, n // slots
+            load_task += [wait(f"empty{slot}", turn), arrive(f"full{slot}", size=8), load(f"full{slot}", 1)]
+            consumer += [wait(f"full{slot}", turn + 1), product(100), Op("product_wait"), arrive(f"empty{slot}")]
+        return trace(load_task, consumer, **dict.fromkeys(names, 1))
+
+    each = [(clocks(ring(slots, 40)) - clocks(ring(slots, 20))) / 20 for slots in (1, 4, 20)]
+    whole = 1 + LOAD + 100 + 2 * BARRIER
+    assert each == [pytest.approx(whole), pytest.approx(whole / 4, rel=0.02), pytest.approx(100)]
+
+
+def test_who_takes_turns_waits_for_the_other() -> None:
+    def turns(mine: int, other: int) -> list[Op]:
+        name = (("turn", mine), 128)
+        return [
+            Op("join_wait", on=(name,), number=256),
+            exponentials(100),
+            Op("join", on=((("turn", other), 128),), number=256),
+        ]
+
+    first = [Op("join", on=((("turn", 0), 128),), number=256)]  # by the second: the first begins
+    assert clocks(trace(turns(0, 1), first + turns(1, 0))) == pytest.approx(2 * (100 + BARRIER))
+
+
+def test_a_store_is_waited_for_until_it_has_read() -> None:
+    store = Op("store", Counts(smem_bytes=100 * Sm90.smem_bytes_per_clock))
+    assert clocks(trace([store, Op("store_wait")])) == pytest.approx(100 + Sm90.store_latency)
+    assert clocks(trace([store, Op("store_wait", number=1)])) == pytest.approx(100 + Sm90.store_latency)
+
+
+def test_ctas_run_one_after_the_other_or_as_many_as_fit() -> None:
+    ops = [Op("reduce"), exponentials(10)]
+    alone = Sm90.reduction_latency + 10
+    assert clocks(trace(ops, ctas=4)) == pytest.approx(4 * alone)
+    assert clocks(trace(ops, ctas=4), resident=2) == pytest.approx(2 * (alone + 10))
+
+
+def test_ctas_of_a_cluster_are_on_an_sm_each() -> None:
+    assert clocks(trace([exponentials(100)], ctas=2, size=2)) == pytest.approx(100)
+
+
+def test_a_wait_that_nothing_ends_is_an_error() -> None:
+    with pytest.raises(ReviewError, match="waits for something"):
+        clocks(trace([wait("full", 1)], full=1))
+
+
+def test_a_pace_gives_the_clocks_that_it_was_made_of() -> None:
+    works = [Work(3, 9, 3), Work(6, 36, 6), Work(6, 18, 3)]
+    made = paced([Pace(100, 20, 3).of(w.items, w.rounds) for w in works], works)
+    assert made is not None
+    assert (made.start, made.item, made.round) == pytest.approx((100, 20, 3))
+    assert paced([1, 2, 3], [Work(n, 2 * n, 2) for n in (1, 2, 3)]) is None
