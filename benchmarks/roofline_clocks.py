@@ -44,7 +44,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("hopper_attention_bwd_d64", "hopper_attention_bwd_d64_none_together", (4, 32, 32, 4096, 4096)),
     ("hopper_layer_norm", "hopper_layer_norm_grid", (8192, 8192)),
     ("hopper_rms_norm", "hopper_rms_norm_grid", (8192, 8192)),
-    # Named when tasks' waits had become part of the model; what is above had been measured before.
+    # What is above was measured before tasks' waits were part of the model, what follows after.
     ("hopper_gemm", "hopper_gemm_cooperative", (5120, 3072, 8192)),
     ("hopper_gemm", "hopper_gemm_pingpong", (2048, 8192, 3072)),
     ("hopper_attention_fwd_d96", "hopper_attention_fwd_d96_none", (4, 16, 16, 6144, 6144)),
@@ -56,6 +56,12 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
         (2, 32, 32, 6144, 6144),
     ),
     ("hopper_attention_bwd", "hopper_attention_bwd_none_together", (2, 16, 16, 8192, 8192)),
+    # After the rates of L2 and of loads had been read off these.
+    ("hopper_gemm_fp8", "hopper_gemm_fp8_e4m3_cooperative", (8192, 3072, 6144)),
+    ("hopper_attention_fwd", "hopper_attention_fwd_causal", (1, 24, 24, 16384, 16384)),
+    ("hopper_attention_bwd_d64", "hopper_attention_bwd_d64_causal_together", (2, 24, 24, 6144, 6144)),
+    ("hopper_attention_bwd", "hopper_attention_bwd_causal_together", (1, 32, 32, 12288, 12288)),
+    ("hopper_rms_norm", "hopper_rms_norm_grid", (24576, 4096)),
 )
 
 
@@ -177,14 +183,14 @@ def between(call: Callable[[], Any]) -> tuple[float, float]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the first config of each kernel that takes the shape: least, median and most; and how the order of a spec's
-    variants is kept (Spearman)."""
+    """Of the first config of each kernel that takes the shape: least, median and most; and how the order of its
+    configs is kept (Spearman)."""
     first = {(row["structure"], tuple(row["shape"])): row["ratio"] for row in reversed(rows)}
     ratios = sorted(first.values())
     stats = importlib.import_module("scipy.stats") if importlib.util.find_spec("scipy") else None
     ranks = {}
-    for name in dict.fromkeys((row["spec"], tuple(row["shape"])) for row in rows):
-        some = [row for row in rows if (row["spec"], tuple(row["shape"])) == name]
+    for name in dict.fromkeys((row["structure"], tuple(row["shape"])) for row in rows):
+        some = [row for row in rows if (row["structure"], tuple(row["shape"])) == name]
         if stats and len(some) > 3:
             pairs = zip(*((r["predicted"], r["clocks"]) for r in some), strict=True)
             ranks[f"{name[0]} {'x'.join(map(str, name[1]))}"] = round(float(stats.spearmanr(*pairs).statistic), 3)

@@ -89,10 +89,11 @@ class Arch:
     l2_bytes_per_clock = 80  # an SM's share, derived from a GEMM's launch at 1024^3, with 16 slots of 64 x 128
     dram_bytes_per_clock = 18  # 4.2 TB/s, at the clock of a GEMM
     dram_bytes_per_us = 4.2e6
+    l2_bytes_per_clock_of_all = 64  # the same where all SMs load: of GEMMs with tiles of 128 x 128
     l2_bytes = 40 << 20  # the part of 50 MB that is available to operands
     dram_in_flight = 64 << 10  # bytes in flight an SM that saturate memory
     tma_latency = 1500  # clocks from a TMA load to its arrival, L2 missed
-    load_latency = 1150  # the same where all SMs load what L2 has
+    load_latency = 1000  # the same where all SMs load what L2 has: of a GEMM with three slots
     store_latency = 100  # from the issue of a TMA store until it has read its buffer, besides the reading
     send_latency = 200  # of a store into the SMEM of another CTA of the cluster
     barrier_latency = 20  # from the last arrival until who waits goes on

@@ -54,7 +54,7 @@ class Unit(NamedTuple):
     clocks: float | None
 
 
-PRODUCTS = "tensor cores"
+PRODUCTS, L2 = "tensor cores", "L2"
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 
 
@@ -69,7 +69,7 @@ def units(counts: Counts, arch: type[Arch]) -> list[Unit]:
         ("instruction issue", issued, "threads' instructions", arch.instructions_per_clock),
         ("SMEM", counts.smem_bytes, "bytes", arch.smem_bytes_per_clock),
         ("TMEM", counts.tmem_bytes, "bytes", None),  # no rate of it is published or measured
-        ("L2", counts.l2_bytes, "bytes", arch.l2_bytes_per_clock),
+        (L2, counts.l2_bytes, "bytes", arch.l2_bytes_per_clock),
     ]
     return [Unit(name, n, what, None if rate is None else n / rate) for name, n, what, rate in rows]
 

@@ -19,7 +19,7 @@ from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
 
 from .counts import Counts
-from .model import PRODUCTS, units
+from .model import L2, PRODUCTS, units
 from .trace import Op, Thread, Trace
 
 _LEAST = 1e-9  # of a clock
@@ -72,6 +72,7 @@ class _Thread:
     at: int = 0
     flying: dict[str, list[object]] = field(default_factory=lambda: defaultdict(list))  # products, stores, groups
     copies: list[object] = field(default_factory=list)  # that are in flight and in no group yet
+    products: deque[Callable[[], None]] = field(default_factory=deque)  # that have not ended, in order
     waits: tuple[str, int] | None = None  # for how many of which may still be in flight
     passed: dict[Hashable, int] = field(default_factory=dict)  # phases of what threads join
 
@@ -146,6 +147,8 @@ class _Replay:
     def _run(self, sm: _Sm, counts: Counts, then: Callable[[], None], queue: str = "") -> None:
         """Starts a job; one of a queue when those before it have ended."""
         needs = {u.name: u.clocks for u in units(counts, self.arch) if u.clocks}
+        if L2 in needs:
+            needs[L2] *= self.arch.l2_bytes_per_clock / self.arch.l2_bytes_per_clock_of_all
 
         def ended() -> None:
             if queue:
@@ -209,15 +212,24 @@ class _Replay:
                 self._later(self.arch.barrier_latency, partial(self._go_on, thread))
 
     def _product(self, thread: _Thread, op: Op) -> bool:
+        """A thread's product queues up when the one before it has ended, so that those of others come between."""
         token = object()
         thread.flying["product"].append(token)
 
-        def then() -> None:
+        def start() -> None:
+            self._run(thread.sm, op.counts, ended, "products")
+
+        def ended() -> None:
             for key, amount in op.on:
                 self._settle(self.barriers[key], amount, 0)
+            thread.products.popleft()
+            if thread.products:
+                thread.products[0]()
             self._landed(thread, "product", token)
 
-        self._run(thread.sm, op.counts, then, "products")
+        thread.products.append(start)
+        if len(thread.products) == 1:
+            start()
         return True
 
     _commit = _product
