@@ -38,7 +38,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_N": 128, "KV_STAGES": 2}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 128, "KV_STAGES": 3}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -84,6 +84,12 @@ def softmax(scores, m, l, scale_log2):
     return p, top, l * alpha + tl.sum(p, 1), alpha
 
 
+@triton.jit
+def halves(x):
+    """The left and the right half of x's columns; a thread keeps the elements that it holds."""
+    return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
+
+
 @triton.jit(do_not_specialize=["ROWS", "SPLITS"])
 def hopper_attention_decode_lengths_replicate2_kernel(
     k_desc,
@@ -123,6 +129,7 @@ def hopper_attention_decode_lengths_replicate2_kernel(
     with tlx.async_tasks():
         # Load: tiles of K and V of this split.
         with tlx.async_task("default"):
+            tl.extra.cuda.gdc_launch_dependents()  # the kernel that combines parts may start, and wait
             count = 0
             index = tl.program_id(0)
             batch, kv_head, split, row = item_at(index, H, H_KV, N_Q, SPLITS)
@@ -172,6 +179,7 @@ def hopper_attention_decode_lengths_replicate2_kernel(
             )
             q = tl.load(q_rows[:, None] + columns[None, :], mask=there[:, None], other=0.0)
             last = n_k - N_Q + query  # the last key that a row sees
+            unmasked = max(n_k - N_Q + 1, 0) // BLOCK_N  # tiles of which all rows see all keys
             m = tl.full((64,), float("-inf"), tl.float32)
             l = tl.zeros((64,), tl.float32)
             acc = tl.zeros((64, 128), tl.float32)
@@ -181,8 +189,9 @@ def hopper_attention_decode_lengths_replicate2_kernel(
                 scores = tlx.async_dot(q, tlx.local_trans(k_tiles[k_slot]))
                 scores = tlx.async_dot_wait(0, scores)
                 tlx.barrier_arrive(k_empty[k_slot])  # release
-                keys = tile * BLOCK_N + tl.arange(0, BLOCK_N)
-                scores = tl.where(keys[None, :] <= last[:, None], scores, float("-inf"))
+                if tile >= unmasked:
+                    keys = tile * BLOCK_N + tl.arange(0, BLOCK_N)
+                    scores = tl.where(keys[None, :] <= last[:, None], scores, float("-inf"))
                 p, m, l, alpha = softmax(scores, m, l, scale_log2)
                 acc = acc * alpha[:, None]
                 p = p.to(tlx.dtype_of(v_desc))
@@ -208,8 +217,22 @@ def hopper_attention_decode_lengths_replicate2_kernel(
             elif begin < end:  # nobody reads what a split without keys would store
                 total = ROWS.to(tl.int64)
                 place += split * total
-                tl.store(parts_ptr + place[:, None] * 128 + columns[None, :], acc, mask=there[:, None])
+                part_rows, half = parts_ptr + place[:, None] * 128, tl.arange(0, 64)[None, :]
+                left, right = halves(acc)
+                tl.store(part_rows + half, left, mask=there[:, None])
+                tl.store(part_rows + 64 + half, right, mask=there[:, None])
                 tl.store(parts_ptr + SPLITS * total * 128 + place, lse, mask=there)
+
+
+@triton.jit
+def parts_of(parts_ptr, row, first, used, ROWS, SPLITS):
+    """O and the log-sum-exp of a row by 32 splits from `first` on: zeros, and -inf, past those that have keys."""
+    splits = first + tl.arange(0, 32)
+    there = splits < used
+    place = splits * ROWS.to(tl.int64) + row
+    out = tl.load(parts_ptr + place[:, None] * 128 + tl.arange(0, 128)[None, :], mask=there[:, None], other=0.0)
+    lse = tl.load(parts_ptr + SPLITS * ROWS.to(tl.int64) * 128 + place, mask=there, other=float("-inf"))
+    return out, lse
 
 
 @triton.jit(do_not_specialize=["ROWS", "SPLITS"])
@@ -230,23 +253,21 @@ def hopper_attention_decode_lengths_replicate2_combine_kernel(
     """O of a query and its log-sum-exp, from those of the splits of its keys, always added in the same order."""
     row = tl.program_id(0)
     batch, head, query = row // (H * N_Q), row // N_Q % H, row % N_Q
+    tl.extra.cuda.gdc_launch_dependents()  # the next kernel of the stream may start, and wait
+    tl.extra.cuda.gdc_wait()  # the one before has ended: all that it wrote is there, and it reads no more
     n_k = tl.load(seqlens_k_ptr + batch)
     tiles = tl.cdiv(n_k, BLOCK_N)
     used = tl.cdiv(tiles, max(tl.cdiv(tiles, SPLITS), 1))  # splits that have keys
-    total = ROWS.to(tl.int64)
-    statistics = parts_ptr + SPLITS * total * 128 + row
-    splits = tl.arange(0, 128)
-    lse = tl.load(statistics + splits * total, mask=splits < used, other=float("-inf"))
+    parts, part_lse = parts_of(parts_ptr, row, 0, used, ROWS, SPLITS)  # on their way as all weights are found
+    splits, total = tl.arange(0, 128), ROWS.to(tl.int64)
+    lse = tl.load(parts_ptr + SPLITS * total * 128 + splits * total + row, mask=splits < used, other=float("-inf"))
     top = tl.max(lse, 0)
     base = tl.where(top == float("-inf"), 0.0, top)
     l = tl.sum(tl.exp2(lse - base), 0)
-    columns = tl.arange(0, 128)
-    acc = tl.zeros((128,), tl.float32)
-    for first in range(0, used, 16):
-        some = first + tl.arange(0, 16)
-        weight = tl.exp2(tl.load(statistics + some * total, mask=some < used, other=float("-inf")) - base)
-        parts = parts_ptr + (some * total + row)[:, None] * 128 + columns[None, :]
-        acc += tl.sum(weight[:, None] * tl.load(parts, mask=(some < used)[:, None], other=0.0), 0)
+    acc = tl.sum(tl.exp2(part_lse - base)[:, None] * parts, 0)
+    for first in range(32, used, 32):
+        parts, part_lse = parts_of(parts_ptr, row, first, used, ROWS, SPLITS)
+        acc += tl.sum(tl.exp2(part_lse - base)[:, None] * parts, 0)
     acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)
     out_row = (
         out_ptr
@@ -254,7 +275,7 @@ def hopper_attention_decode_lengths_replicate2_combine_kernel(
         + head.to(tl.int64) * stride_out_head
         + query.to(tl.int64) * stride_out_query
     )
-    tl.store(out_row + columns, acc.to(out_ptr.dtype.element_ty))
+    tl.store(out_row + tl.arange(0, 128), acc.to(out_ptr.dtype.element_ty))
     tl.store(lse_ptr + row, (base + tl.log2(l)) * 0.6931471805599453)
 
 
@@ -379,7 +400,7 @@ def prepare(q, k, v, seqlens_k, scale, out, lse, config, outputs=outputs):
                     made.get("out", out).stride(1),
                     made.get("out", out).stride(2),
                 ),
-                {"BLOCK_N": block_n},
+                {"BLOCK_N": block_n, "launch_pdl": True},
             )
         )
     return Call(

@@ -15,6 +15,7 @@ from tests.sim.support import run_mutant
 AT = "hopper_attention_decode/hopper_attention_decode_lengths_replicate1"
 PAGED = "hopper_attention_decode/hopper_attention_decode_paged_replicate1"
 BOTH = "hopper_attention_decode/hopper_attention_decode_lengths_replicate2"
+GRID_WAIT = "tl.extra.cuda.gdc_wait()"
 RELEASE = "tlx.barrier_arrive(k_empty[k_slot])"
 SPLIT = 0, (2, 4, 1, 2, 1500)  # two sequences, one without keys, and parts of theirs
 LONG = 0, (1, 2, 1, 3, 3400)  # slots go round
@@ -30,7 +31,10 @@ FAULTS = (
     Mutant("O so far not rescaled", AT, "acc = acc * alpha[:, None]", "pass", *LONG),
     Mutant("all parts in one place", AT, "place += split * total", "pass", *SPLIT),
     Mutant("parts of splits without keys", AT, "splits < used", "splits < SPLITS", *SPLIT),
-    Mutant("parts not weighed", AT, "weight[:, None] * tl.load", "tl.load", *SPLIT),
+    Mutant("parts not weighed", AT, "acc = tl.sum(tl.exp2(part_lse - base)[:, None] * parts", "acc = tl.sum(parts", *SPLIT),
+    Mutant("parts read too early", AT, GRID_WAIT, "pass", *SPLIT),
+    Mutant("no mask", AT, "if tile >= unmasked", "if tile > unmasked", *SPLIT),
+    Mutant("a mask that comes too late", AT, "max(n_k - N_Q + 1, 0)", "max(n_k, 0)", 0, (1, 2, 1, 3, 384)),
     Mutant("rows of another head", AT, "rows // N_Q", "rows // (N_Q + 1)", *SPLIT),
     Mutant("rows of the other consumer", BOTH, "row + replica * 64", "row", 0, (1, 2, 1, 40, 300)),
     Mutant("released by one consumer", BOTH, RELEASE, f"if replica == 0:\n{' ' * 24}{RELEASE}", 0, (1, 4, 1, 20, 3400)),

@@ -27,12 +27,13 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
     # O, and scores of a tile; Q in registers, and probabilities.
     accumulators = ROWS * (d + spec.tile.n) // threads
     operands = ROWS * (d + spec.tile.n) * spec.dtype.bytes // 4 // threads
+    block_n = tuple((n, v) for n, v in constants if n == "BLOCK_N")
     roles = (
         Role("load", 4, _load(spec), default=True),
         Role(
             "mma",
             spec.tasks.mma.warps,
-            _multiply(),
+            _multiply(spec),
             registers=REGISTERS if spec.replicas > 1 else None,  # an even split suffices for one
             replicas=spec.replicas,
             holds=Holds(accumulators, operands + WORKING_REGISTERS),
@@ -51,27 +52,29 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("layout conversion of Q, and of O", spec.rows * d * 4),
+            Use("layout conversion of Q, and of a piece of O", spec.rows * d * max(spec.dtype.bytes, 4 // spec.pieces)),
         ),
         work=Work("grid"),
         facts=spec,
         launches=(
-            Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4),
-            Launch("combine_kernel", tuple(_combine(spec)), tuple((n, v) for n, v in constants if n == "BLOCK_N"), 4),
+            Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4, pdl=spec.schedule.pdl),
+            Launch("combine_kernel", tuple(_combine(spec)), block_n, 4, pdl=True),
         ),
     )
 
 
 def _load(spec: DecodeSpec) -> tuple[Step, ...]:
+    start = steps("start" if spec.schedule.pdl else "")
     if spec.paged:
-        return steps("acquire k", "expect k", "acquire v", "expect v", "load k", "load v")
-    return steps("acquire k", "expect k", "load k", "acquire v", "expect v", "load v")
+        return (*start, *steps("acquire k", "expect k", "acquire v", "expect v", "load k", "load v"))
+    return (*start, *steps("acquire k", "expect k", "load k", "acquire v", "expect v", "load v"))
 
 
-def _multiply() -> tuple[Step, ...]:
+def _multiply(spec: DecodeSpec) -> tuple[Step, ...]:
     scores = steps("wait k", "multiply scores", "wgmma_wait scores", "release k", ": mask, softmax, rescale")
     product = steps("wait v", "multiply acc", "wgmma_wait acc", "release v")
-    return (*steps(": Q to registers"), *scores, *product, *steps(": O, or its part, and the log-sum-exp"))
+    start = steps("start" if spec.schedule.pdl else "", ": Q to registers")
+    return (*start, *scores, *product, *steps(": O, or its part, and the log-sum-exp"))
 
 
 def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:

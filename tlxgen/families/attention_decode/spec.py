@@ -85,6 +85,12 @@ class Rings(SpecModel):
 
 class Schedule(SpecModel):
     kind: Literal["grid"] = Field("grid", description="A CTA for each part of the keys of a head of K and V.")
+    pdl: bool = Field(
+        False,
+        description="Programmatic dependent launch of the first kernel: CTAs start while the kernel before in the "
+        "stream still runs, and wait for its end before they touch memory. The kernel that combines parts always does.",
+    )
+
 
 
 class DecodeSpec(CommonSpec):
@@ -110,6 +116,11 @@ class DecodeSpec(CommonSpec):
     def rows(self) -> int:
         """Rows of a CTA's tile of queries."""
         return ROWS * self.replicas
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of columns by which a consumer stores its part of O: all consumers together need the scratch of one."""
+        return self.replicas
 
     @property
     def has_lengths(self) -> bool:
