@@ -224,17 +224,6 @@ def hopper_attention_decode_dense_replicate2_kernel(
                 tl.store(parts_ptr + SPLITS * total * 128 + place, lse, mask=there)
 
 
-@triton.jit
-def parts_of(parts_ptr, row, first, used, ROWS, SPLITS):
-    """O and the log-sum-exp of a row by 32 splits from `first` on: zeros, and -inf, past those that have keys."""
-    splits = first + tl.arange(0, 32)
-    there = splits < used
-    place = splits * ROWS.to(tl.int64) + row
-    out = tl.load(parts_ptr + place[:, None] * 128 + tl.arange(0, 128)[None, :], mask=there[:, None], other=0.0)
-    lse = tl.load(parts_ptr + SPLITS * ROWS.to(tl.int64) * 128 + place, mask=there, other=float("-inf"))
-    return out, lse
-
-
 @triton.jit(do_not_specialize=["ROWS", "SPLITS"])
 def hopper_attention_decode_dense_replicate2_combine_kernel(
     out_ptr,
@@ -258,16 +247,19 @@ def hopper_attention_decode_dense_replicate2_combine_kernel(
     n_k = N_K
     tiles = tl.cdiv(n_k, BLOCK_N)
     used = tl.cdiv(tiles, max(tl.cdiv(tiles, SPLITS), 1))  # splits that have keys
-    parts, part_lse = parts_of(parts_ptr, row, 0, used, ROWS, SPLITS)  # on their way as all weights are found
-    splits, total = tl.arange(0, 128), ROWS.to(tl.int64)
-    lse = tl.load(parts_ptr + SPLITS * total * 128 + splits * total + row, mask=splits < used, other=float("-inf"))
-    top = tl.max(lse, 0)
-    base = tl.where(top == float("-inf"), 0.0, top)
-    l = tl.sum(tl.exp2(lse - base), 0)
-    acc = tl.sum(tl.exp2(part_lse - base)[:, None] * parts, 0)
-    for first in range(32, used, 32):
-        parts, part_lse = parts_of(parts_ptr, row, first, used, ROWS, SPLITS)
-        acc += tl.sum(tl.exp2(part_lse - base)[:, None] * parts, 0)
+    columns, total = tl.arange(0, 128), ROWS.to(tl.int64)
+    top, l, acc = float("-inf"), 0.0, tl.zeros((128,), tl.float32)
+    for first in range(0, used, 32):
+        splits = first + tl.arange(0, 32)
+        place = splits * total + row
+        parts = tl.load(parts_ptr + place[:, None] * 128 + columns[None, :], mask=(splits < used)[:, None], other=0.0)
+        lse = tl.load(parts_ptr + SPLITS * total * 128 + place, mask=splits < used, other=float("-inf"))
+        before, top = top, tl.maximum(top, tl.max(lse, 0))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        weights, alpha = tl.exp2(lse - base), tl.exp2(before - base)
+        l = l * alpha + tl.sum(weights, 0)
+        acc = acc * alpha + tl.sum(weights[:, None] * parts, 0)
+
     acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)
     out_row = (
         out_ptr
@@ -275,8 +267,8 @@ def hopper_attention_decode_dense_replicate2_combine_kernel(
         + head.to(tl.int64) * stride_out_head
         + query.to(tl.int64) * stride_out_query
     )
-    tl.store(out_row + tl.arange(0, 128), acc.to(out_ptr.dtype.element_ty))
-    tl.store(lse_ptr + row, (base + tl.log2(l)) * 0.6931471805599453)
+    tl.store(out_row + columns, acc.to(out_ptr.dtype.element_ty))
+    tl.store(lse_ptr + row, (top + tl.log2(l)) * 0.6931471805599453)
 
 
 def outputs(q, k, v, scale):
