@@ -30,7 +30,7 @@ FAULTS = (
     Mutant("a tile twice", AT, "min((split + 1) * each, tiles)", "min((split + 1) * each + 1, tiles)", *SPLIT),
     Mutant("O so far not rescaled", AT, "acc = acc * alpha[:, None]", "pass", *LONG),
     Mutant("all parts in one place", AT, "place += split * total", "pass", *SPLIT),
-    Mutant("parts of splits without keys", AT, "mask=splits < used", "mask=splits < SPLITS", *SPLIT),
+    Mutant("parts of splits without keys", AT, "mask=splits < used", "mask=splits < SPLITS", 0, (3, 4, 1, 2, 1500)),
     Mutant("parts not weighed", AT, "weights[:, None] * parts", "parts", *SPLIT),
     Mutant("parts read too early", AT, GRID_WAIT, "pass", *SPLIT),
     Mutant("no mask", AT, "if tile >= unmasked", "if tile > unmasked", *SPLIT),

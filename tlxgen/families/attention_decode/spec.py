@@ -92,7 +92,6 @@ class Schedule(SpecModel):
     )
 
 
-
 class DecodeSpec(CommonSpec):
     """Attention of a few queries, split over keys."""
 
@@ -119,7 +118,7 @@ class DecodeSpec(CommonSpec):
 
     @property
     def pieces(self) -> int:
-        """Pieces of columns by which a consumer stores its part of O: all consumers together need the scratch of one."""
+        """Pieces of columns by which a consumer stores its part of O: all together need the scratch of one whole."""
         return self.replicas
 
     @property
