@@ -250,8 +250,8 @@ def hopper_attention_decode_lengths_fp16_replicate2_combine_kernel(
     used = tl.cdiv(tiles, max(tl.cdiv(tiles, SPLITS), 1))  # splits that have keys
     columns, total = tl.arange(0, 128), ROWS.to(tl.int64)
     top, l, acc = float("-inf"), 0.0, tl.zeros((128,), tl.float32)
-    for first in range(0, used, 32):
-        splits = first + tl.arange(0, 32)
+    for first in range(0, used, 16):
+        splits = first + tl.arange(0, 16)
         place = splits * total + row
         parts = tl.load(parts_ptr + place[:, None] * 128 + columns[None, :], mask=(splits < used)[:, None], other=0.0)
         lse = tl.load(parts_ptr + SPLITS * total * 128 + place, mask=splits < used, other=float("-inf"))
@@ -393,7 +393,7 @@ def prepare(q, k, v, seqlens_k, scale, out, lse, config, outputs=outputs):
                     made.get("out", out).stride(1),
                     made.get("out", out).stride(2),
                 ),
-                {"BLOCK_N": block_n, "launch_pdl": True},
+                {"BLOCK_N": block_n, "num_warps": 1, "launch_pdl": True},
             )
         )
     return Call(

@@ -58,7 +58,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         facts=spec,
         launches=(
             Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4, pdl=spec.schedule.pdl),
-            Launch("combine_kernel", tuple(_combine(spec)), block_n, 4, pdl=True),
+            Launch("combine_kernel", tuple(_combine(spec)), block_n, 1, pdl=True),
         ),
     )
 

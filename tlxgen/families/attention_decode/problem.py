@@ -46,7 +46,7 @@ def simulated_shapes(spec: DecodeSpec, constants: Mapping[str, int], sms: int) -
 def unseen(spec: DecodeSpec) -> Iterator[Waiver]:
     """Waivers for what no run can exercise, with reasons."""
     yield Waiver(("empty",), "", "a tile of keys has a key that is there, and a tile of rows a row")
-    why = "a round adds up 32 parts, of as many CTAs as a CPU does not run at once"
+    why = "a round adds up 16 parts, of as many CTAs as a CPU does not run at once"
     yield Waiver(("second-round",), r"for first in range", why)
     if not spec.has_lengths:
         why = "of sequences of one length every split has keys, by the number that the host picks"
