@@ -26,6 +26,7 @@ from .hopper_attention_decode_lengths_replicate1 import OPERATOR as LEAD, output
 MODULES = (
     "hopper_attention_decode_lengths_replicate1",
     "hopper_attention_decode_lengths_replicate2",
+    "hopper_attention_decode_lengths_replicate2_keys",
 )
 
 

@@ -26,6 +26,7 @@ from .hopper_attention_decode_lengths_no_causal_replicate1 import OPERATOR as LE
 MODULES = (
     "hopper_attention_decode_lengths_no_causal_replicate1",
     "hopper_attention_decode_lengths_no_causal_replicate2",
+    "hopper_attention_decode_lengths_no_causal_replicate2_keys",
 )
 
 

@@ -251,10 +251,10 @@ def hopper_attention_decode_lengths_fp16_replicate2_combine_kernel(
     columns, total = tl.arange(0, 128), ROWS.to(tl.int64)
     top, l, acc = float("-inf"), 0.0, tl.zeros((128,), tl.float32)
     for first in range(0, used, 16):
-        splits = first + tl.arange(0, 16)
-        place = splits * total + row
-        parts = tl.load(parts_ptr + place[:, None] * 128 + columns[None, :], mask=(splits < used)[:, None], other=0.0)
-        lse = tl.load(parts_ptr + SPLITS * total * 128 + place, mask=splits < used, other=float("-inf"))
+        which = first + tl.arange(0, 16)
+        place = which * total + row
+        parts = tl.load(parts_ptr + place[:, None] * 128 + columns[None, :], mask=(which < used)[:, None], other=0.0)
+        lse = tl.load(parts_ptr + SPLITS * total * 128 + place, mask=which < used, other=float("-inf"))
         before, top = top, tl.maximum(top, tl.max(lse, 0))
         base = tl.where(top == float("-inf"), 0.0, top)
         weights, alpha = tl.exp2(lse - base), tl.exp2(before - base)

@@ -52,7 +52,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("layout conversion of Q, and of a piece of O", spec.rows * d * max(spec.dtype.bytes, 4 // spec.pieces)),
+            Use("layout conversion of Q, and of a piece of O", ROWS * spec.replicas * d * max(spec.dtype.bytes, 4 // spec.pieces)),
         ),
         work=Work("grid"),
         facts=spec,
@@ -81,9 +81,8 @@ def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:
     shape = sizes["BLOCK_N"], Size.literal(spec.problem.head_dim)
     for name in "kv":
         tile = Tile(name, shape, spec.dtype)
-        yield Ring(
-            name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma", replicas=spec.replicas),), "warp"
-        )
+        drain = Drain("mma", replicas=1 if spec.by_keys else spec.replicas)  # those that read each tile
+        yield Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (drain,), "warp")
 
 
 def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:

@@ -67,6 +67,16 @@ class MmaTask(SpecModel):
             }
         ),
     )
+    split: Literal["rows", "keys"] = Field(
+        "rows",
+        description="What each of two consumers has.",
+        json_schema_extra=choices(
+            rows="64 rows of its own, and all tiles of keys. Choose it for more than 64 rows.",
+            keys="All of 64 rows, and every other tile of keys. Choose it for up to 64 rows: the softmax of one tile "
+            "hides behind the products of the next. Each consumer leaves a part of its own, so that parts are always "
+            "combined.",
+        ),
+    )
     warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
 
 
@@ -114,7 +124,12 @@ class DecodeSpec(CommonSpec):
     @property
     def rows(self) -> int:
         """Rows of a CTA's tile of queries."""
-        return ROWS * self.replicas
+        return ROWS if self.by_keys else ROWS * self.replicas
+
+    @property
+    def by_keys(self) -> bool:
+        """Whether two consumers take tiles of keys in turns."""
+        return self.tasks.mma.split == "keys"
 
     @property
     def pieces(self) -> int:
@@ -131,7 +146,10 @@ class DecodeSpec(CommonSpec):
         return self.problem.keys == "paged"
 
     def faults(self) -> list[Fault]:
-        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes()]
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._split()]
+
+    def _split(self) -> list[Fault]:
+        return faults.where(("tasks.mma.split", self.by_keys and self.replicas == 1, "one consumer has all keys"))
 
     def _boxes(self) -> list[Fault]:
         return faults.where(
