@@ -26,7 +26,6 @@ from .hopper_attention_decode_lengths_replicate1 import OPERATOR as LEAD, output
 MODULES = (
     "hopper_attention_decode_lengths_replicate1",
     "hopper_attention_decode_lengths_replicate2",
-    "hopper_attention_decode_lengths_replicate2_keys",
 )
 
 

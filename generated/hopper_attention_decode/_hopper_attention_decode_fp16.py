@@ -26,7 +26,6 @@ from .hopper_attention_decode_lengths_fp16_replicate1 import OPERATOR as LEAD, o
 MODULES = (
     "hopper_attention_decode_lengths_fp16_replicate1",
     "hopper_attention_decode_lengths_fp16_replicate2",
-    "hopper_attention_decode_lengths_fp16_replicate2_keys",
 )
 
 

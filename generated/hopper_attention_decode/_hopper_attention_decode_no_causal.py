@@ -26,7 +26,6 @@ from .hopper_attention_decode_lengths_no_causal_replicate1 import OPERATOR as LE
 MODULES = (
     "hopper_attention_decode_lengths_no_causal_replicate1",
     "hopper_attention_decode_lengths_no_causal_replicate2",
-    "hopper_attention_decode_lengths_no_causal_replicate2_keys",
 )
 
 

@@ -26,7 +26,6 @@ from .hopper_attention_decode_paged_replicate1 import OPERATOR as LEAD, outputs,
 MODULES = (
     "hopper_attention_decode_paged_replicate1",
     "hopper_attention_decode_paged_replicate2",
-    "hopper_attention_decode_paged_replicate2_keys",
 )
 
 

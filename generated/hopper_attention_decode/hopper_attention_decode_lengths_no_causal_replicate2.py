@@ -39,7 +39,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_N": 128, "KV_STAGES": 3}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_N": 128, "KV_STAGES": 2}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -85,12 +85,6 @@ def softmax(scores, m, l, scale_log2):
     return p, top, l * alpha + tl.sum(p, 1), alpha
 
 
-@triton.jit
-def halves(x):
-    """The left and the right half of x's columns; a thread keeps the elements that it holds."""
-    return tl.split(tl.permute(tl.reshape(x, (x.shape[0], 2, x.shape[1] // 2)), (0, 2, 1)))
-
-
 @triton.jit(do_not_specialize=["ROWS", "SPLITS"])
 def hopper_attention_decode_lengths_no_causal_replicate2_kernel(
     k_desc,
@@ -130,7 +124,6 @@ def hopper_attention_decode_lengths_no_causal_replicate2_kernel(
     with tlx.async_tasks():
         # Load: tiles of K and V of this split.
         with tlx.async_task("default"):
-            tl.extra.cuda.gdc_launch_dependents()  # the kernel that combines parts may start, and wait
             count = 0
             index = tl.program_id(0)
             batch, kv_head, split, row = item_at(index, H, H_KV, N_Q, SPLITS)
@@ -217,10 +210,7 @@ def hopper_attention_decode_lengths_no_causal_replicate2_kernel(
             elif begin < end:  # nobody reads what a split without keys would store
                 total = ROWS.to(tl.int64)
                 place += split * total
-                part_rows, half = parts_ptr + place[:, None] * 128, tl.arange(0, 64)[None, :]
-                left, right = halves(acc)
-                tl.store(part_rows + half, left, mask=there[:, None])
-                tl.store(part_rows + 64 + half, right, mask=there[:, None])
+                tl.store(parts_ptr + place[:, None] * 128 + columns[None, :], acc, mask=there[:, None])
                 tl.store(parts_ptr + SPLITS * total * 128 + place, lse, mask=there)
 
 
@@ -242,8 +232,6 @@ def hopper_attention_decode_lengths_no_causal_replicate2_combine_kernel(
     """O of a query and its log-sum-exp, from those of the splits of its keys, always added in the same order."""
     row = tl.program_id(0)
     batch, head, query = row // (H * N_Q), row // N_Q % H, row % N_Q
-    tl.extra.cuda.gdc_launch_dependents()  # the next kernel of the stream may start, and wait
-    tl.extra.cuda.gdc_wait()  # the one before has ended: all that it wrote is there, and it reads no more
     n_k = tl.load(seqlens_k_ptr + batch)
     tiles = tl.cdiv(n_k, BLOCK_N)
     used = tl.cdiv(tiles, max(tl.cdiv(tiles, SPLITS), 1))  # splits that have keys
@@ -288,10 +276,10 @@ def shape_of(q, k, v, seqlens_k, scale):
 
 
 def clocks_of(config, splits, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of both kernels with so many splits: memory's, and what of a CTA and of a tile nothing hides."""
+    """Estimated clocks of both kernels with so many splits: memory's or consumers', and what of a CTA nothing hides."""
     block_n = config.kwargs["BLOCK_N"]
     items = batches * kv_heads * triton.cdiv(heads // kv_heads * n_q, 128)
-    tile = 150 + 2 * block_n * 256 / 18
+    tile = max(150 + 2 * block_n * 256 / 18, 32 * block_n)
     tiles = triton.cdiv(triton.cdiv(n_k, block_n), splits)
     return triton.cdiv(items * splits, sms) * (tiles * tile + 2500) + (5000 if splits > 1 else 0)
 
@@ -392,7 +380,7 @@ def prepare(q, k, v, seqlens_k, scale, out, lse, config, outputs=outputs):
                     made.get("out", out).stride(1),
                     made.get("out", out).stride(2),
                 ),
-                {"BLOCK_N": block_n, "num_warps": 1, "launch_pdl": True},
+                {"BLOCK_N": block_n, "num_warps": 1},
             )
         )
     return Call(

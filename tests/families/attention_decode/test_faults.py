@@ -15,8 +15,7 @@ from tests.sim.support import run_mutant
 AT = "hopper_attention_decode/hopper_attention_decode_lengths_replicate1"
 PAGED = "hopper_attention_decode/hopper_attention_decode_paged_replicate1"
 BOTH = "hopper_attention_decode/hopper_attention_decode_lengths_replicate2"
-GRID_WAIT = "tl.extra.cuda.gdc_wait()"
-KEYS = "hopper_attention_decode/hopper_attention_decode_lengths_replicate2_keys"
+KEYS = "hopper_attention_decode/hopper_attention_decode_lengths_head_dim64_replicate2_keys"
 RELEASE = "tlx.barrier_arrive(k_empty[k_slot])"
 SPLIT = 0, (2, 4, 1, 2, 1500)  # two sequences, one without keys, and parts of theirs
 LONG = 0, (1, 2, 1, 3, 3400)  # slots go round
@@ -33,7 +32,6 @@ FAULTS = (
     Mutant("all parts in one place", AT, "place += split * total", "pass", *SPLIT),
     Mutant("parts of splits without keys", AT, "mask=which < used", "mask=which < SPLITS", 0, (3, 4, 1, 2, 1500)),
     Mutant("parts not weighed", AT, "weights[:, None] * parts", "parts", *SPLIT),
-    Mutant("parts read too early", AT, GRID_WAIT, "pass", *SPLIT),
     Mutant("no mask", AT, "if tile >= unmasked", "if tile > unmasked", *SPLIT),
     Mutant("a mask that comes too late", AT, "max(n_k - N_Q + 1, 0)", "max(n_k, 0)", 0, (1, 2, 1, 3, 384)),
     Mutant("rows of another head", AT, "rows // N_Q", "rows // (N_Q + 1)", *SPLIT),

@@ -9,6 +9,7 @@ from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.plan import Drain, Fill, Holds, Launch, Plan, Ring, Role, Size, Tile, Use, Work
 from tlxgen.plan.arguments import Host, HostArgument, KernelArgument, address, descriptor, scalar
+from tlxgen.plan.rule import Rule, multiple_of
 from tlxgen.plan.steps import Step, steps
 
 from .spec import AXES, ROWS, DecodeSpec
@@ -33,7 +34,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         Role(
             "mma",
             spec.tasks.mma.warps,
-            _multiply(spec),
+            _multiply(),
             registers=REGISTERS if spec.replicas > 1 else None,  # an even split suffices for one
             replicas=spec.replicas,
             holds=Holds(accumulators, operands + WORKING_REGISTERS),
@@ -52,29 +53,35 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("layout conversion of Q, and of a piece of O", ROWS * spec.replicas * d * max(spec.dtype.bytes, 4 // spec.pieces)),
+            Use("layout conversion of Q, and of O", spec.replicas * ROWS * d * 4),
         ),
         work=Work("grid"),
+        rules=tuple(_rules(spec, sizes)),
         facts=spec,
         launches=(
-            Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4, pdl=spec.schedule.pdl),
-            Launch("combine_kernel", tuple(_combine(spec)), block_n, 1, pdl=True),
+            Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4),
+            Launch("combine_kernel", tuple(_combine(spec)), block_n, 1),
         ),
     )
 
 
 def _load(spec: DecodeSpec) -> tuple[Step, ...]:
-    start = steps("start" if spec.schedule.pdl else "")
     if spec.paged:
-        return (*start, *steps("acquire k", "expect k", "acquire v", "expect v", "load k", "load v"))
-    return (*start, *steps("acquire k", "expect k", "load k", "acquire v", "expect v", "load v"))
+        return steps("acquire k", "expect k", "acquire v", "expect v", "load k", "load v")
+    return steps("acquire k", "expect k", "load k", "acquire v", "expect v", "load v")
 
 
-def _multiply(spec: DecodeSpec) -> tuple[Step, ...]:
+def _multiply() -> tuple[Step, ...]:
     scores = steps("wait k", "multiply scores", "wgmma_wait scores", "release k", ": mask, softmax, rescale")
     product = steps("wait v", "multiply acc", "wgmma_wait acc", "release v")
-    start = steps("start" if spec.schedule.pdl else "", ": Q to registers")
-    return (*start, *scores, *product, *steps(": O, or its part, and the log-sum-exp"))
+    return (*steps(": Q to registers"), *scores, *product, *steps(": O, or its part, and the log-sum-exp"))
+
+
+def _rules(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Rule]:
+    if spec.by_keys:
+        stages, each = sizes["KV_STAGES"], spec.replicas
+        needed = f"each of {each} consumers that take tiles in turns has slots of its own, whose phases it sees all"
+        yield Rule("slots-of-each", multiple_of(stages, each), f"{stages} = {stages.value} slots; ", needed)
 
 
 def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:

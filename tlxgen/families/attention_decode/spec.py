@@ -95,11 +95,6 @@ class Rings(SpecModel):
 
 class Schedule(SpecModel):
     kind: Literal["grid"] = Field("grid", description="A CTA for each part of the keys of a head of K and V.")
-    pdl: bool = Field(
-        False,
-        description="Programmatic dependent launch of the first kernel: CTAs start while the kernel before in the "
-        "stream still runs, and wait for its end before they touch memory. The kernel that combines parts always does.",
-    )
 
 
 class DecodeSpec(CommonSpec):
@@ -132,9 +127,10 @@ class DecodeSpec(CommonSpec):
         return self.tasks.mma.split == "keys"
 
     @property
-    def pieces(self) -> int:
-        """Pieces of columns by which a consumer stores its part of O: all together need the scratch of one whole."""
-        return self.replicas
+    def key_clocks(self) -> int:
+        """Clocks for a key of a tile, measured where nothing is loaded: a consumer alone has nothing to hide its
+        products behind; two of the same tiles multiply at the same time, and then both compute their softmax."""
+        return 12 if self.by_keys else 20 if self.replicas == 1 else 32
 
     @property
     def has_lengths(self) -> bool:
