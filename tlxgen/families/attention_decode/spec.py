@@ -67,9 +67,9 @@ class MmaTask(SpecModel):
             }
         ),
     )
-    split: Literal["rows", "keys"] = Field(
+    divide: Literal["rows", "keys"] = Field(
         "rows",
-        description="What each of two consumers has.",
+        description="What two consumers divide among them.",
         json_schema_extra=choices(
             rows="64 rows of its own, and all tiles of keys. Choose it for more than 64 rows.",
             keys="All of 64 rows, and every other tile of keys. Choose it for up to 64 rows: the softmax of one tile "
@@ -124,7 +124,7 @@ class DecodeSpec(CommonSpec):
     @property
     def by_keys(self) -> bool:
         """Whether two consumers take tiles of keys in turns."""
-        return self.tasks.mma.split == "keys"
+        return self.tasks.mma.divide == "keys"
 
     @property
     def key_clocks(self) -> int:
@@ -142,10 +142,10 @@ class DecodeSpec(CommonSpec):
         return self.problem.keys == "paged"
 
     def faults(self) -> list[Fault]:
-        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._split()]
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._divided()]
 
-    def _split(self) -> list[Fault]:
-        return faults.where(("tasks.mma.split", self.by_keys and self.replicas == 1, "one consumer has all keys"))
+    def _divided(self) -> list[Fault]:
+        return faults.where(("tasks.mma.divide", self.by_keys and self.replicas == 1, "one consumer has all keys"))
 
     def _boxes(self) -> list[Fault]:
         return faults.where(
