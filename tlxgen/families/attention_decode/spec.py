@@ -142,9 +142,9 @@ class DecodeSpec(CommonSpec):
         return self.problem.keys == "paged"
 
     def faults(self) -> list[Fault]:
-        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._divided()]
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._halves()]
 
-    def _divided(self) -> list[Fault]:
+    def _halves(self) -> list[Fault]:
         return faults.where(("tasks.mma.divide", self.by_keys and self.replicas == 1, "one consumer has all keys"))
 
     def _boxes(self) -> list[Fault]:
