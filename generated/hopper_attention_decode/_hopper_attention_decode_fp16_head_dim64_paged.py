@@ -26,6 +26,7 @@ from .hopper_attention_decode_paged_fp16_head_dim64_replicate1 import OPERATOR a
 MODULES = (
     "hopper_attention_decode_paged_fp16_head_dim64_replicate1",
     "hopper_attention_decode_paged_fp16_head_dim64_replicate2",
+    "hopper_attention_decode_paged_fp16_head_dim64_replicate2_keys",
 )
 
 

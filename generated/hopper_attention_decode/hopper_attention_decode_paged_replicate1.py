@@ -181,6 +181,7 @@ def hopper_attention_decode_paged_replicate1_kernel(
             )
             q = tl.load(q_rows[:, None] + columns[None, :], mask=there[:, None], other=0.0)
             last = n_k - N_Q + query  # the last key that a row sees
+            unmasked = max(n_k - N_Q + 1, 0) // BLOCK_N  # tiles of which all rows see all keys
             m = tl.full((64,), float("-inf"), tl.float32)
             l = tl.zeros((64,), tl.float32)
             acc = tl.zeros((64, 128), tl.float32)
@@ -190,8 +191,9 @@ def hopper_attention_decode_paged_replicate1_kernel(
                 scores = tlx.async_dot(q, tlx.local_trans(k_tiles[k_slot]))
                 scores = tlx.async_dot_wait(0, scores)
                 tlx.barrier_arrive(k_empty[k_slot])  # release
-                keys = tile * BLOCK_N + tl.arange(0, BLOCK_N)
-                scores = tl.where(keys[None, :] <= last[:, None], scores, float("-inf"))
+                if tile >= unmasked:
+                    keys = tile * BLOCK_N + tl.arange(0, BLOCK_N)
+                    scores = tl.where(keys[None, :] <= last[:, None], scores, float("-inf"))
                 p, m, l, alpha = softmax(scores, m, l, scale_log2)
                 acc = acc * alpha[:, None]
                 p = p.to(tlx.dtype_of(v_desc))
@@ -242,20 +244,19 @@ def hopper_attention_decode_paged_replicate1_combine_kernel(
     n_k = tl.load(seqlens_k_ptr + batch)
     tiles = tl.cdiv(n_k, BLOCK_N)
     used = tl.cdiv(tiles, max(tl.cdiv(tiles, SPLITS), 1))  # splits that have keys
-    total = ROWS.to(tl.int64)
-    statistics = parts_ptr + SPLITS * total * 128 + row
-    splits = tl.arange(0, 128)
-    lse = tl.load(statistics + splits * total, mask=splits < used, other=float("-inf"))
-    top = tl.max(lse, 0)
-    base = tl.where(top == float("-inf"), 0.0, top)
-    l = tl.sum(tl.exp2(lse - base), 0)
-    columns = tl.arange(0, 128)
-    acc = tl.zeros((128,), tl.float32)
+    columns, total = tl.arange(0, 128), ROWS.to(tl.int64)
+    top, l, acc = float("-inf"), 0.0, tl.zeros((128,), tl.float32)
     for first in range(0, used, 16):
-        some = first + tl.arange(0, 16)
-        weight = tl.exp2(tl.load(statistics + some * total, mask=some < used, other=float("-inf")) - base)
-        parts = parts_ptr + (some * total + row)[:, None] * 128 + columns[None, :]
-        acc += tl.sum(weight[:, None] * tl.load(parts, mask=(some < used)[:, None], other=0.0), 0)
+        which = first + tl.arange(0, 16)
+        place = which * total + row
+        parts = tl.load(parts_ptr + place[:, None] * 128 + columns[None, :], mask=(which < used)[:, None], other=0.0)
+        lse = tl.load(parts_ptr + SPLITS * total * 128 + place, mask=which < used, other=float("-inf"))
+        before, top = top, tl.maximum(top, tl.max(lse, 0))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        weights, alpha = tl.exp2(lse - base), tl.exp2(before - base)
+        l = l * alpha + tl.sum(weights, 0)
+        acc = acc * alpha + tl.sum(weights[:, None] * parts, 0)
+
     acc = acc * tl.where(l > 0.0, 1.0 / l, 0.0)
     out_row = (
         out_ptr
@@ -264,7 +265,7 @@ def hopper_attention_decode_paged_replicate1_combine_kernel(
         + query.to(tl.int64) * stride_out_query
     )
     tl.store(out_row + columns, acc.to(out_ptr.dtype.element_ty))
-    tl.store(lse_ptr + row, (base + tl.log2(l)) * 0.6931471805599453)
+    tl.store(lse_ptr + row, (top + tl.log2(l)) * 0.6931471805599453)
 
 
 def outputs(q, k, v, seqlens_k, block_table, scale):
@@ -288,10 +289,10 @@ def shape_of(q, k, v, seqlens_k, block_table, scale):
 
 
 def clocks_of(config, splits, batches, heads, kv_heads, n_q, n_k, sms):
-    """Estimated clocks of both kernels with so many splits: memory's, and what of a CTA and of a tile nothing hides."""
+    """Estimated clocks of both kernels with so many splits: memory's or consumers', and what of a CTA nothing hides."""
     block_n = config.kwargs["BLOCK_N"]
     items = batches * kv_heads * triton.cdiv(heads // kv_heads * n_q, 64)
-    tile = 150 + 2 * block_n * 256 / 18
+    tile = max(150 + 2 * block_n * 256 / 18, 20 * block_n)
     tiles = triton.cdiv(triton.cdiv(n_k, block_n), splits)
     return triton.cdiv(items * splits, sms) * (tiles * tile + 2500) + (5000 if splits > 1 else 0)
 
@@ -403,7 +404,7 @@ def prepare(q, k, v, seqlens_k, block_table, scale, out, lse, config, outputs=ou
                     made.get("out", out).stride(1),
                     made.get("out", out).stride(2),
                 ),
-                {"BLOCK_N": block_n},
+                {"BLOCK_N": block_n, "num_warps": 1},
             )
         )
     return Call(

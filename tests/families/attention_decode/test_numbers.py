@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,11 +86,12 @@ def test_pages_of_every_size_are_gathered_in_order(page: int) -> None:
         right(spec, tensors, {"out": out, "lse": lse})
 
 
-def test_bits_are_the_same_whatever_the_order() -> None:
-    module, spec = loaded("lengths")
+@pytest.mark.parametrize("kind", ["lengths", "lengths_head_dim64_replicate2_keys"])
+def test_bits_are_the_same_whatever_the_order(kind: str) -> None:
+    module, spec = loaded(kind)
     found = []
-    for kind, seed in (("random", 0), ("random", 1), ("starved", 0), ("eager", 0)):
-        with Session(kind, seed).active():
+    for schedule, seed in (("random", 0), ("random", 1), ("starved", 0), ("eager", 0)):
+        with Session(schedule, seed).active():
             if not found:
                 tensors = problem.inputs(spec, (2, 4, 1, 2, 900), DEVICE)
             found.append(module.__dict__[NAME](**tensors))
@@ -97,14 +99,22 @@ def test_bits_are_the_same_whatever_the_order() -> None:
 
 
 def test_two_consumers_are_for_more_than_64_rows() -> None:
-    """One would read all keys twice; for up to 64 rows both take as long, and the first is taken."""
+    """One would read all keys twice; for up to 64 rows one takes no longer, and is taken."""
     package = load_module(ROOT / "generated" / NAME / f"_{NAME}.py")
     one, two = (loaded(f"lengths_replicate{n}")[0] for n in (1, 2))
     for shape in ((1, 32, 4, 16, 131072), (2, 64, 8, 16, 32768), (1, 8, 1, 9, 65536)):
-        assert 1.6 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 2.1
+        assert 1.5 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 2.1
     for shape in ((16, 32, 4, 1, 32768), (4, 64, 8, 8, 65536)):
-        assert one.clocks(one.CONFIGS[0], *shape, 132) == two.clocks(two.CONFIGS[0], *shape, 132)
+        assert one.clocks(one.CONFIGS[0], *shape, 132) <= two.clocks(two.CONFIGS[0], *shape, 132)
     assert tuple(f"{NAME}_lengths_replicate{n}" for n in (1, 2)) == package.MODULES
+
+
+def test_two_consumers_take_tiles_in_turns_where_one_is_slower_than_memory() -> None:
+    """With D 64; not where parts need not be combined, and not for more than 64 rows."""
+    package = load_module(ROOT / "generated" / NAME / f"_{NAME}_head_dim64.py")
+    shapes = ((16, 32, 4, 1, 32768), (8, 64, 8, 1, 16384), (132, 8, 1, 1, 1024), (1, 32, 4, 16, 131072))
+    picked = [package.pick(shape, SimpleNamespace(sms=132))[0].__name__ for shape in shapes]
+    assert [name.partition("_replicate")[2] for name in picked] == ["2_keys", "2_keys", "1", "2"]
 
 
 def test_the_host_splits_keys_so_that_the_sms_are_busy_and_no_more() -> None:

@@ -52,3 +52,13 @@ def test_what_it_costs_is_the_bytes_of_keys_and_values() -> None:
     assert bytes_moved(plan.facts, shape) == pytest.approx(4 * 8 * 32768 * 2 * 128 * 2, rel=1e-3)  # type: ignore[arg-type]
     assert clocks(plan, shape, 132) < clocks(plan, (4, 64, 8, 1, 65536), 132)
     assert clocks(plan, shape, 132) < clocks(plan, (4, 64, 8, 16, 32768), 132)  # two tiles of rows read K twice
+
+
+def test_consumers_that_take_tiles_in_turns_have_slots_of_their_own() -> None:
+    """Else a consumer waits for a slot's next phase but one, and parity lets it pass."""
+    turns = {"tasks.mma.replicate": 2, "tasks.mma.divide": "keys"}
+    assert not plan_of({**turns, "rings.kv.stages": 4}).reasons
+    (reason,) = plan_of({**turns, "rings.kv.stages": 3}).reasons
+    assert reason.rule == "slots-of-each"
+    with pytest.raises(Exception, match="one consumer has all keys"):
+        raise ValueError(specs.spec_of({"tasks.mma.divide": "keys"}, "attention_decode").faults()[0][1])

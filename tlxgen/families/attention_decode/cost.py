@@ -33,8 +33,9 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     b, h, kv, n, m = shape
     tiles = math.ceil(m / spec.tile.n)
     items = b * kv * math.ceil(h // kv * n / spec.rows)
-    each = TILE + 2 * spec.tile.n * spec.problem.head_dim * spec.dtype.bytes / Arch.dram_bytes_per_clock
+    loaded = TILE + 2 * spec.tile.n * spec.problem.head_dim * spec.dtype.bytes / Arch.dram_bytes_per_clock
+    each = max(loaded, spec.key_clocks * spec.tile.n)
     return min(
-        math.ceil(items * s / sms) * (math.ceil(tiles / s) * each + START) + (COMBINE if s > 1 else 0)
+        math.ceil(items * s / sms) * (math.ceil(tiles / s) * each + START) + (COMBINE if s > 1 or spec.by_keys else 0)
         for s in range(1, min(max(tiles, 1), MOST_SPLITS) + 1)
     )

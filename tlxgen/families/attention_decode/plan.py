@@ -9,6 +9,7 @@ from tlxgen.families import kit
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.plan import Drain, Fill, Holds, Launch, Plan, Ring, Role, Size, Tile, Use, Work
 from tlxgen.plan.arguments import Host, HostArgument, KernelArgument, address, descriptor, scalar
+from tlxgen.plan.rule import Rule, multiple_of
 from tlxgen.plan.steps import Step, steps
 
 from .spec import AXES, ROWS, DecodeSpec
@@ -27,6 +28,7 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
     # O, and scores of a tile; Q in registers, and probabilities.
     accumulators = ROWS * (d + spec.tile.n) // threads
     operands = ROWS * (d + spec.tile.n) * spec.dtype.bytes // 4 // threads
+    block_n = tuple((n, v) for n, v in constants if n == "BLOCK_N")
     roles = (
         Role("load", 4, _load(spec), default=True),
         Role(
@@ -51,13 +53,14 @@ def build(spec: DecodeSpec, *, guards: Mapping[str, bool], baked: Mapping[str, i
         expected_opcodes=("HGMMA", "UTMALDG"),
         compiler_smem=(
             Use("captures and alignment", Sm90.captures),
-            Use("layout conversion of Q, and of O", spec.rows * d * 4),
+            Use("layout conversion of Q, and of O", spec.replicas * ROWS * d * 4),
         ),
         work=Work("grid"),
+        rules=tuple(_rules(spec, sizes)),
         facts=spec,
         launches=(
             Launch("kernel", tuple(_kernel(spec, sizes)), constants, 4),
-            Launch("combine_kernel", tuple(_combine(spec)), tuple((n, v) for n, v in constants if n == "BLOCK_N"), 4),
+            Launch("combine_kernel", tuple(_combine(spec)), block_n, 1),
         ),
     )
 
@@ -74,13 +77,19 @@ def _multiply() -> tuple[Step, ...]:
     return (*steps(": Q to registers"), *scores, *product, *steps(": O, or its part, and the log-sum-exp"))
 
 
+def _rules(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Rule]:
+    if spec.by_keys:
+        stages, each = sizes["KV_STAGES"], spec.replicas
+        needed = f"each of {each} consumers that take tiles in turns has slots of its own, whose phases it sees all"
+        yield Rule("slots-of-each", multiple_of(stages, each), f"{stages} = {stages.value} slots; ", needed)
+
+
 def _rings(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[Ring]:
     shape = sizes["BLOCK_N"], Size.literal(spec.problem.head_dim)
     for name in "kv":
         tile = Tile(name, shape, spec.dtype)
-        yield Ring(
-            name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (Drain("mma", replicas=spec.replicas),), "warp"
-        )
+        drain = Drain("mma", replicas=1 if spec.by_keys else spec.replicas)  # those that read each tile
+        yield Ring(name, (tile,), sizes["KV_STAGES"], Fill("load", "tma"), (drain,), "warp")
 
 
 def _kernel(spec: DecodeSpec, sizes: Mapping[str, Size]) -> Iterator[KernelArgument]:

@@ -67,6 +67,16 @@ class MmaTask(SpecModel):
             }
         ),
     )
+    divide: Literal["rows", "keys"] = Field(
+        "rows",
+        description="What two consumers divide among them.",
+        json_schema_extra=choices(
+            rows="64 rows of its own, and all tiles of keys. Choose it for more than 64 rows.",
+            keys="All of 64 rows, and every other tile of keys. Choose it for up to 64 rows: the softmax of one tile "
+            "hides behind the products of the next. Each consumer leaves a part of its own, so that parts are always "
+            "combined.",
+        ),
+    )
     warps: Literal[4] = Field(4, description="Warps a consumer (a warpgroup).")
 
 
@@ -109,7 +119,18 @@ class DecodeSpec(CommonSpec):
     @property
     def rows(self) -> int:
         """Rows of a CTA's tile of queries."""
-        return ROWS * self.replicas
+        return ROWS if self.by_keys else ROWS * self.replicas
+
+    @property
+    def by_keys(self) -> bool:
+        """Whether two consumers take tiles of keys in turns."""
+        return self.tasks.mma.divide == "keys"
+
+    @property
+    def key_clocks(self) -> int:
+        """Clocks for a key of a tile, measured where nothing is loaded: a consumer alone has nothing to hide its
+        products behind; two of the same tiles multiply at the same time, and then both compute their softmax."""
+        return 12 if self.by_keys else 20 if self.replicas == 1 else 32
 
     @property
     def has_lengths(self) -> bool:
@@ -121,7 +142,10 @@ class DecodeSpec(CommonSpec):
         return self.problem.keys == "paged"
 
     def faults(self) -> list[Fault]:
-        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes()]
+        return [*faults.name(self), *faults.guards(self), *faults.target(self, "sm90"), *self._boxes(), *self._halves()]
+
+    def _halves(self) -> list[Fault]:
+        return faults.where(("tasks.mma.divide", self.by_keys and self.replicas == 1, "one consumer has all keys"))
 
     def _boxes(self) -> list[Fault]:
         return faults.where(
