@@ -24,7 +24,7 @@ def product(clocks: float) -> Op:
 
 
 def load(barrier: str, clocks: float, size: int = 8) -> Op:
-    return Op("load", Counts(l2_bytes=clocks * Sm90.l2_bytes_per_clock), ((barrier, size),))
+    return Op("load", Counts(l2_bytes=clocks * Sm90.l2_bytes_per_clock_of_all), ((barrier, size),))
 
 
 def wait(barrier: str, phase: int) -> Op:

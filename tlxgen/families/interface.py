@@ -88,8 +88,8 @@ class CountedCostModule(CostModule, Protocol):
         in the longest item. None where they are unknown, for example where the arguments decide them."""
 
     def probes(self, plan: Plan, shape: Shape) -> tuple[Shape, ...]:
-        """Two problems like that of the shape, with whole tiles, that a CPU runs quickly. Their ratios of items to
-        rounds differ."""
+        """Three problems like that of the shape, with whole tiles, that a CPU runs quickly. Their ratios of items to
+        rounds differ. With two, waits of tasks are not predicted."""
 
 
 class ModelCostModule(CountedCostModule, Protocol):
