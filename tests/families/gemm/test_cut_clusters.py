@@ -93,9 +93,9 @@ def _given(module: Any, parts: int) -> None:
 
 FAULTS = [
     ("both CTAs count as one", "m2", "((tile - num_whole) * 2 + cta)", "((tile - num_whole) * 2)"),
-    ("counts of two tiles", "m2", "counts_ptr + ((tile - num_whole) * 2 + cta)", "counts_ptr + ((tile - num_whole) + cta)"),
+    ("counts of two tiles", "m2", "(tile - num_whole) * 2 + cta)", "(tile - num_whole) + cta)"),
     ("sums in the place of the other CTA's", "n2", "((index - num_whole) * 2 + cta)", "((index - num_whole) * 2)"),
-    ("sums of the other CTA added up", "n2", "(tile - num_whole) * tail_parts * 2 + cta", "(tile - num_whole) * tail_parts * 2"),
+    ("sums of the other CTA added up", "n2", "tail_parts * 2 + cta)", "tail_parts * 2 + (cta ^ 1))"),
     ("parts of both CTAs added up", "n2", "BLOCK_M * BLOCK_N * 2", "BLOCK_M * BLOCK_N"),
     ("a CTA takes the other's items", "m2", "step = tl.num_programs(0) // 2", "step = tl.num_programs(0)"),
     ("CTAs begin at items of their own", "m2", "tl.program_id(0) // 2, num_items", "tl.program_id(0), num_items"),
@@ -118,9 +118,7 @@ def test_a_fault_is_found(name: str, form: str, old: str, new: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", ["m2", "n2", "n4"])
-def test_a_launch_has_words_and_room_for_both_ctas(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launch_has_words_and_room_for_both_ctas(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = load_file(Form(form, FORMS[form], tmp_path).path)
     sms = 12
     monkeypatch.setattr(module, "gpu_of", lambda index: Gpu("", sms))
