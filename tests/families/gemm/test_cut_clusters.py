@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from benchmarks.pruning import candidates, report  # noqa: E402
 from tlxgen.cudalike import CudaLike  # noqa: E402
 from tlxgen.families.gemm.model import Cut, Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import RUNS, Report  # noqa: E402
+from tlxgen.spec import load  # noqa: E402
+from tlxgen.tune.dry import compile_candidates  # noqa: E402
+from tlxgen.tune.space import space_of  # noqa: E402
 
 from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import EACH, LAST, SMS, Form, _cut  # noqa: E402
@@ -149,6 +154,23 @@ def test_the_model_cuts_items_of_clusters(tmp_path: Path) -> None:
             assert whole % ctas == 0
             assert (parts - 1) * slots < -(-shape[2] // 32) <= parts * slots
         assert module.TIMES.cut(0, (128, 64, 16384), Gpu("", 132)) != Cut(ctas, 1, 512)
+
+
+FULL = {"rings": {"ab": {"stages": 6, "empty": "warp"}, "c": {"stages": 2}}, "epilogue.subtiles": 4, "tile.n": 128}
+SHIPPED = {"schedule.pdl": True, "schedule.prefetch": 2, "tasks.mma.registers": None, "tasks.load.edge_rows": 32}
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("form", ["m2", "n4"])
+def test_compiles_as_planned(form: str, tmp_path: Path) -> None:
+    """Tiles of 128 x 128 with all of SMEM, without a spill."""
+    values = {**FORMS[form], **SHIPPED, **FULL, "tile.k": 64, "problem": {}, "epilogue.ops": []}
+    path = tmp_path / "full.yaml"
+    path.write_text(json.dumps({**spec_of("full", values), "variants": {"axes": {"tile.n": [128]}}}))
+    space = space_of(load(path, tuned=False))
+    whole = candidates(space)
+    found = report(whole, compile_candidates(space, whole, 1, 120))
+    assert found["kept"] == 1 and not found["kept_that_fail"]
 
 
 REFUSED = [
