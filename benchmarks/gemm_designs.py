@@ -2,7 +2,7 @@
 
     python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
         [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--designs REGEX]
-        [--random 30 --seed 101 --least-m 97 --most-m 1100]
+        [--random 30 --seed 101 --least-m 97 --most-m 1100] [--most 9]
 
 Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
 kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
@@ -69,7 +69,7 @@ HALVES = {"epilogue.subtiles": 2, "rings.c.stages": 1}
 LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
 EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
 SINGLE = ((64, 128, 64, 6), (64, 256, 64, 4))
-TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4))
+TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4), (128, 64, 64, 8))
 FEW_TILES = ((32, 64, 128, 8), (32, 128, 64, 8), (64, 64, 128, 6), (128, 64, 64, 8))
 TALL = {**FEW, "rings.c.stages": 2}
 SWAPPED = (
@@ -205,23 +205,30 @@ def swapped() -> Iterator[tuple[str, Design]]:
     """Tall tiles of one consumer, whose instructions have A's rows as columns, each for rows that fill it well."""
     for tile in dict.fromkeys((*SWAPPED, *SHARED)):
         values = TALL if form(tile[0]) else FEW
-        made: dict[str, dict[str, Any]] = {"": {}, "_last": LAST, "_m2": along("m", 2), "_n2": along("n", 2)}
-        made |= {"_n4": along("n", 4)}
+        made: dict[str, dict[str, Any]] = {"": {}, "_m2": along("m", 2), "_n2": along("n", 2), "_n4": along("n", 4)}
+        made |= {f"_last{name}": {**LAST, **more} for name, more in made.items()}
         for name, more in made.items():
-            high = tile[0] * (2 if name == "_m2" else 1)
+            high = tile[0] * (2 if name.endswith("_m2") else 1)
 
             def filled(m: int, n: int, k: int, a: str, high: int = high) -> bool:
                 return 65 <= m <= 1100 and -(-m // high) * high <= max(1.25 * m, 96)
 
             if tile in SWAPPED:
                 yield f"swap_{tile[0]}x{tile[1]}{name}", Design({**values, **more}, (tile,), filled)
-            if tile in SHARED and name != "_last":
+            if tile in SHARED and "_last" not in name:
                 registers = 232 if tile[0] * tile[1] > 128 * 128 * 2 else None
                 two = {"tasks.mma.replicate": 2, "tasks.mma.registers": registers, "rings.c.stages": 1}
                 yield f"swap2_{tile[0]}x{tile[1]}{name}", Design({**values, **more, **two}, (tile,), filled)
 
 
-DESIGNS |= swapped()
+def side_by_side() -> Iterator[tuple[str, Design]]:
+    """Parts along K in clusters, whose CTAs have the same part of tiles beside each other."""
+    for name in ("last_single", "last_two", "last_three", "last_few", "each_two"):
+        for axis, ctas in (("m", 2), ("n", 2), ("m", 4), ("n", 4))[: 2 if "each" in name else 4]:
+            yield f"{name}_{axis}{ctas}", DESIGNS[name]._replace(values=DESIGNS[name].values | along(axis, ctas))
+
+
+DESIGNS |= (*swapped(), *side_by_side())
 
 
 def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
@@ -246,8 +253,7 @@ def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
 
 
 def wanted(shape: Shape, layout: str) -> list[str]:
-    some = [name for name in DESIGNS if re.search(BEST.designs, name)]
-    return [name for name in some if DESIGNS[name].where(*shape, layout.split()[0])]
+    return [x for x, made in DESIGNS.items() if re.search(BEST.designs, x) and made.where(*shape, layout[:3])]
 
 
 def build(folder: Path, shapes: Sequence[tuple[Shape, str]]) -> None:
@@ -280,6 +286,7 @@ class Wanted:
     """Which kernels are timed: of the shipped ones those estimated to take at most `likely` times the best."""
 
     shipped: int = 3
+    most: int = 1 << 30
     likely: float = 1.25
     designs: str = ""
     load_by: Sequence[str] = ("tma", "pointers", "pointers_a", "pointers_b")
@@ -343,19 +350,23 @@ def types_of(layout: str) -> Types:
     return Types(2, 2, 2, a == "row", b == "col")
 
 
+def of_model(shape: Shape, layout: str) -> tuple[Types, Gpu, tuple[float, float]]:
+    """Types, device and pitches, as the model is told of them."""
+    (m, n, k), (a, b) = shape, layout.split()
+    return types_of(layout), Gpu("", 132), (float(2 * (k if a == "row" else m)), float(2 * (n if b == "row" else k)))
+
+
 def shipped(shape: Shape, layout: str) -> Iterator[Candidate]:
     """Of the kernels of hopper_matmul those that the model puts first, and with few rows all of few rows."""
     from tlxgen.families.gemm.model import Times
 
-    types, gpu = types_of(layout), Gpu("", 132)
-    (m, n, k), (a, b) = shape, layout.split()
-    pitches = float(2 * (k if a == "row" else m)), float(2 * (n if b == "row" else k))
+    types, gpu, pitches = of_model(shape, layout)
     known = [c for c in _shipped() if c.module.TIMES.types == types]
     times = Times([c.kernel for c in known], types, known[0].module.RATES)(shape, gpu, pitches)
     order = sorted(range(len(known)), key=times.__getitem__)
     likely = [i for i in order if times[i] <= BEST.likely * times[order[0]] and known[i].kernel.load_by in BEST.load_by]
     likely = likely[: BEST.shipped]
-    if a == "col" and m <= 32:
+    if layout.startswith("col") and shape[0] <= 32:
         apart = [i for i in order if times[i] < math.inf and i not in likely]
         likely += [i for i in apart if known[i].kernel.load_by == "pointers_a" or known[i].kernel.cluster[1] == 4]
     yield from (known[i] for i in likely)
@@ -368,9 +379,21 @@ def _shipped() -> tuple[Candidate, ...]:
 
 def of_shape(shape: Shape, layout: str, made: Mapping[str, Mapping[Types, Sequence[Candidate]]]) -> list[Found]:
     found = [Found(f"ships {told(c.kernel)}", c) for c in shipped(shape, layout)]
+    some: list[Found] = []
     for name in wanted(shape, layout):
-        found += [Found(f"{name} {label(c.kernel)}", c) for c in made[name].get(types_of(layout), ())]
-    return found
+        some += [Found(f"{name} {label(c.kernel)}", c) for c in made[name].get(types_of(layout), ())]
+    return found + (some if BEST.most >= len(some) else first(some, shape, layout))
+
+
+def first(some: Sequence[Found], shape: Shape, layout: str) -> list[Found]:
+    """Those that the model puts first, but for kernels that cut tiles and would leave these whole."""
+    _, *given = of_model(shape, layout)
+    times = dict[float, Found]()
+    for one in some:
+        estimate, index = one.candidate.module.TIMES, one.candidate.module.CONFIGS.index(one.candidate.config)
+        if one.candidate.kernel.tail not in CUT or estimate.cut(index, shape, *given).parts > 1:
+            times[estimate(shape, *given)[index]] = one
+    return [times[us] for us in sorted(times)][: BEST.most]
 
 
 def compile_ahead(jobs: Mapping[tuple[Path, Shape], set[int]], seconds: float) -> None:
@@ -536,12 +559,13 @@ def main() -> None:
     parser.add_argument("--given", default="", help="these instead, such as 258x448x15104:row:col,100x64x512:row:row")
     parser.add_argument("--shipped", type=int, default=3)
     parser.add_argument("--likely", type=float, default=1.25)
+    parser.add_argument("--most", type=int, default=BEST.most, help="only so many designs of a shape, by the model")
     parser.add_argument("--only-tma", action="store_true", help="no kernels whose threads copy operands")
     parser.add_argument("--designs", default="", help="only designs in whose names this pattern is found; - for none")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
     given = parser.parse_args()
     begin = time.monotonic()
-    BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
+    BEST.shipped, BEST.likely, BEST.designs, BEST.most = given.shipped, given.likely, given.designs, given.most
     if given.only_tma:
         BEST.load_by = ("tma",)
     shapes = [*SHAPES]

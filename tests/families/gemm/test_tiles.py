@@ -154,15 +154,20 @@ def test_what_is_left_over_is_every_tile_but_as_many_for_each_cta_as_there_are(t
         rows, columns = cdiv(problem.m, problem.config["BLOCK_M"]), cdiv(problem.n, problem.config["BLOCK_N"])
         parts: dict[tuple[int, int], list[int]] = {}
         for item in range(problem.num_whole + problem.left * problem.tail_parts):
-            row, column, part = problem.tile(item, 0)
-            parts.setdefault((row, column), []).append(part)
-        assert set(parts) == {(r, c) for r in range(rows) for c in range(columns)}
+            for rank in range(problem.toy.cluster):
+                row, column, part = problem.tile(item, rank)
+                parts.setdefault((row, column), []).append(part)
+        down, across = problem.toy.along
+        assert set(parts) == {
+            (r, c) for r in range(cdiv(rows, down) * down) for c in range(cdiv(columns, across) * across)
+        }
         assert all(found in ([0], list(range(problem.tail_parts))) for found in parts.values())
-        assert problem.left < problem.sms and (problem.left == 0 or problem.num_whole % problem.sms == 0)
+        assert problem.left < problem.at_once and (problem.left == 0 or problem.num_whole % problem.at_once == 0)
         workers, shares = problem.host["num_workers"], problem.host["shares"]
         if workers is None:  # the last CTA of a tile adds it up: there are no others
-            workers, shares = min(problem.num_whole + problem.left * problem.tail_parts, problem.sms), 0
-        assert workers <= problem.sms and problem.programs == workers + problem.left * shares
+            workers, shares = min(problem.num_whole + problem.left * problem.tail_parts, problem.at_once), 0
+            workers *= problem.toy.cluster
+        assert workers <= max(problem.sms, problem.toy.cluster) and problem.programs == workers + problem.left * shares
         for program in range(problem.programs):  # who comes after the workers has no item: it adds up
             items = [walk for walks in problem.walks(program).values() for walk in walks]
             assert any(items) == (program < workers)

@@ -92,6 +92,12 @@ class Toy:
         return int(self.configs[0].options.get("ctas_per_cga", (1, 1, 1))[0])
 
     @property
+    def along(self) -> tuple[int, int]:
+        """CTAs of a cluster along M and N, where those take neighbouring tiles."""
+        down = f"BLOCK_M * {self.cluster}" in ast.unparse(self.source.functions["tile_at"])
+        return (self.cluster, 1) if down else (1, self.cluster)
+
+    @property
     def tail(self) -> bool:
         """Whether tiles that are left over are cut along K."""
         return "tile_of" in self.names
@@ -164,19 +170,28 @@ class Problem:
             whole = {self.at(tile) for tile in range(self.tiles)}
             return {(*at, 0) for at in whole} | {(*self.at(self.num_whole + i), 1) for i in range(self.left)}
         if self.toy.tail:
-            return {self.tile(item, 0) for item in range(self.num_whole + self.left * self.tail_parts)}
+            items = range(self.num_whole + self.left * self.tail_parts)
+            return {self.tile(item, rank) for item in items for rank in range(self.toy.cluster)}
         parts = self.config.get("SPLIT_K", self.toy.parts)
         return {(r, c, p) for r in range(rows) for c in range(columns) for p in range(parts)}
 
     @cached_property
     def tiles(self) -> int:
-        return cdiv(self.m, self.config["BLOCK_M"]) * cdiv(self.n, self.config["BLOCK_N"])
+        """Tiles of C or, where CTAs of a cluster take these side by side, those of a cluster at a time."""
+        down, across = self.toy.along
+        return cdiv(self.m, self.config["BLOCK_M"] * down) * cdiv(self.n, self.config["BLOCK_N"] * across)
+
+    @property
+    def at_once(self) -> int:
+        """CTAs, or clusters, that are at work at a time."""
+        ctas = self.toy.cluster
+        return max(1, self.sms * 15 // 16 // ctas) if ctas > 2 else self.sms // ctas
 
     @cached_property
     def left(self) -> int:
         """Tiles that are cut along K."""
         cut = self.split > 1 if self.toy.helped else self.tail_parts > 1
-        return self.tiles % self.sms if self.toy.tail and cut else 0
+        return self.tiles % self.at_once if self.toy.tail and cut else 0
 
     @cached_property
     def num_whole(self) -> int:
@@ -185,8 +200,8 @@ class Problem:
     @property
     def tail_parts(self) -> int:
         """Into how many parts such a tile is cut for CTAs of their own: at most one for each of them."""
-        left = self.tiles % self.sms
-        return min(self.split, self.sms // left) if left else 1
+        left = self.tiles % self.at_once
+        return min(self.split, self.at_once // left) if left else 1
 
     @property
     def told(self) -> dict[str, int]:

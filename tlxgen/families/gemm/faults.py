@@ -234,8 +234,7 @@ def _beside_a_tail(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "schedule.kind", "only CTAs that stay have tiles that are left over: persistent"
     if not spec.tasks.specialized:
         yield "tasks.specialized", "the un-specialised form walks whole tiles: true"
-    if spec.cluster.m * spec.cluster.n * spec.cluster.k > 1:
-        yield "cluster", "the parts of a tile are for CTAs of their own: no cluster"
+    yield from _beside_cut_clusters(spec)
     if spec.schedule.split_k > 1:
         yield "schedule.split_k", "split_k cuts every tile already: 1"
     if spec.tasks.epilogue:
@@ -244,6 +243,19 @@ def _beside_a_tail(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "epilogue.store", "sums leave by TMA from where C does: tma"
     if spec.schedule.tail == "helped" and spec.rings.ab.full == "separate":
         yield "rings.ab.full", "a slot of the ring brings a helper's sums as it brings A and B: shared"
+
+
+def _beside_cut_clusters(spec: GemmKeys) -> Iterator[tuple[str, str]]:
+    """What does not go with CTAs of a cluster that share loads of the same part of K of their tiles."""
+    ctas, alone = spec.cluster.m * spec.cluster.n, "the parts of a tile are for CTAs of their own: no cluster"
+    if spec.cluster.k > 1:
+        yield "cluster.k", "cluster.k cuts every tile already: 1"
+    if ctas > 1 and (spec.schedule.tail == "helped" or hasattr(spec.problem, "vary")):  # of groups
+        yield "cluster", alone
+    elif ctas > 1 and spec.schedule.fix_up == "after":
+        yield "cluster", f"{alone}, or schedule.fix_up last or each"
+    elif ctas > 2 and spec.schedule.fix_up == "each":
+        yield "cluster", "all CTAs wait for each other, and only pairs are sure to be on the GPU at once: 2 at most"
 
 
 def _only_sm100(spec: GemmKeys) -> dict[str, bool]:

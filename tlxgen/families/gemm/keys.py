@@ -302,10 +302,11 @@ class Schedule(SpecModel):
             "cut. Choose it for large tiles, whose sums take long to add up.",
             last="The CTA that is the last to end its part of a tile, with the registers of its accumulator: nobody "
             "waits. The host cuts any tiles into as many parts as its estimate says, all of them where they are few. "
+            "CTAs of a cluster along M or N have the same part of neighbouring tiles, and share loads. "
             "Choose it for small tiles, few tiles and a long K.",
             each="All CTAs that have a part of a tile, a share of its rows each: a CTA stores its parts and then waits "
             "for those of the others. Tiles are cut as with last, and are added up in less time. All CTAs must "
-            "be on the GPU at once, so a launch has no more than there are SMs.",
+            "be on the GPU at once, so a launch has no more than there are SMs, and a cluster at most 2.",
         ),
     )
     pdl: bool = Field(
