@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from ._host import Package
 
 if TYPE_CHECKING:  # what editors read; below is what runs
-    from .hopper_attention_bwd_d96_none import hopper_attention_bwd_d96 as hopper_attention_bwd_d96
-    from .hopper_attention_bwd_d96_none import attention as attention
-    from .hopper_attention_bwd_d96_none import hopper_attention_bwd_d96 as hopper_attention_bwd_d96_none
-    from .hopper_attention_bwd_d96_none import attention as attention_none
-    from .hopper_attention_bwd_d96_causal import hopper_attention_bwd_d96 as hopper_attention_bwd_d96_causal
-    from .hopper_attention_bwd_d96_causal import attention as attention_causal
+    from ._hopper_attention_bwd_d96 import hopper_attention_bwd_d96 as hopper_attention_bwd_d96
+    from ._hopper_attention_bwd_d96 import attention as attention
+    from ._hopper_attention_bwd_d96 import hopper_attention_bwd_d96 as hopper_attention_bwd_d96_none
+    from ._hopper_attention_bwd_d96 import attention as attention_none
+    from ._hopper_attention_bwd_d96_causal import hopper_attention_bwd_d96 as hopper_attention_bwd_d96_causal
+    from ._hopper_attention_bwd_d96_causal import attention as attention_causal
 
 # Where each function is: imported when it is first asked for, and no other module with it.
 FUNCTIONS = {
     # mask.kind=none
-    "hopper_attention_bwd_d96": ("hopper_attention_bwd_d96_none", "hopper_attention_bwd_d96"),
-    "attention": ("hopper_attention_bwd_d96_none", "attention"),
-    "hopper_attention_bwd_d96_none": ("hopper_attention_bwd_d96_none", "hopper_attention_bwd_d96"),
-    "attention_none": ("hopper_attention_bwd_d96_none", "attention"),
+    "hopper_attention_bwd_d96": ("_hopper_attention_bwd_d96", "hopper_attention_bwd_d96"),
+    "attention": ("_hopper_attention_bwd_d96", "attention"),
+    "hopper_attention_bwd_d96_none": ("_hopper_attention_bwd_d96", "hopper_attention_bwd_d96"),
+    "attention_none": ("_hopper_attention_bwd_d96", "attention"),
     # mask.kind=causal
-    "hopper_attention_bwd_d96_causal": ("hopper_attention_bwd_d96_causal", "hopper_attention_bwd_d96"),
-    "attention_causal": ("hopper_attention_bwd_d96_causal", "attention"),
+    "hopper_attention_bwd_d96_causal": ("_hopper_attention_bwd_d96_causal", "hopper_attention_bwd_d96"),
+    "attention_causal": ("_hopper_attention_bwd_d96_causal", "attention"),
 }
 __all__ = [*FUNCTIONS]  # noqa: PLE0604
 
