@@ -137,7 +137,7 @@ def test_the_ctas_of_a_pair_walk_the_same_queries() -> None:
     shape = (1, 1, 1, 512, 384)
     assert work(pair({"mask.kind": "causal"}), shape) == (4, 4 + 4 + 2 + 2, 4)
     assert work(plan_of({"arch": "sm100", "mask.kind": "causal"}), shape) == (3, 4 + 3 + 2, 4)
-    assert probes(pair(), shape)[0] == (1, 1, 1, 512, 512)
+    assert probes(pair(), shape)[0] == (1, 1, 1, 768, 768)
 
 
 @pytest.mark.parametrize(
