@@ -112,6 +112,24 @@ def test_a_store_is_waited_for_until_it_has_read() -> None:
     assert clocks(trace([store, Op("store_wait", number=1)])) == pytest.approx(100 + Sm90.store_latency)
 
 
+def test_groups_of_copies_are_waited_for_in_order() -> None:
+    """Two groups of a copy each, with work of 1,200 clocks before the second is issued."""
+    copy, commit = Op("load", Counts(l2_bytes=10 * Sm90.l2_bytes_per_clock_of_all)), Op("load", number=1)
+    ops = [copy, commit, exponentials(1200), copy, commit]
+    assert clocks(trace([*ops, Op("load_wait", number=1), exponentials(5)])) == pytest.approx(1210 + LOAD)
+    assert clocks(trace([*ops, Op("load_wait"), exponentials(5)])) == pytest.approx(1210 + LOAD + 5)
+    assert clocks(trace([commit, Op("load_wait"), exponentials(5)])) == pytest.approx(5)
+
+
+def test_what_a_cta_sends_arrives_on_the_others_barrier() -> None:
+    """The other waits for its bytes, and for the latency."""
+    made = trace([], full=1)
+    send = Op("send", Counts(smem_bytes=10 * Sm90.smem_bytes_per_clock), (("full", 8),))
+    tasks = [[send], [arrive("full", size=8), wait("full", 1)]]
+    made.threads = {object(): Thread(rank, rank, 0, 2, 128, ops) for rank, ops in enumerate(tasks)}  # type: ignore[misc]
+    assert clocks(made) == pytest.approx(10 + Sm90.send_latency + BARRIER)
+
+
 def test_ctas_run_one_after_the_other_or_as_many_as_fit() -> None:
     ops = [Op("reduce"), exponentials(10)]
     alone = Sm90.reduction_latency + 10

@@ -108,7 +108,7 @@ def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str
     variant = kernels.structure(structure).variants[0]
     clocks = predicted(kernels.family, variant, counted(*case), shape, GPUS["sm90"]).clocks
     least = kernels.family.flops(variant.spec, shape) / (2 * Sm90.products * 132)
-    assert least < clocks < 1.15 * least
+    assert least < clocks < 1.1 * least
 
 
 def test_the_last_wave_takes_as_long_as_a_whole_one() -> None:
@@ -153,8 +153,7 @@ def test_the_command_prints_what_bounds_a_kernel() -> None:
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["rooflines"]
     (bound,) = found["bounds"]
-    assert bound["by"] == "tensor cores"
-    assert bound["us"] == bound["clocks"] / 1000
+    assert bound["by"] == "tensor cores" and bound["us"] == bound["clocks"] / 1000
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,12 @@ def register_split(plan: Plan) -> RegisterSplit:
     return replace(split, maxnreg=min(split.maxnreg, *limits)) if limits else split
 
 
+def register_file(plan: Plan) -> int:
+    """Registers with which a CTA is launched. setmaxnreg only moves them between its tasks."""
+    threads = next(b.used for b in plan.budgets if b.name == "threads")
+    return register_split(plan).maxnreg * threads
+
+
 def budgets(plan: Plan) -> tuple[Budget, ...]:
     """The plan's use of SMEM, threads, named barriers and, on an architecture that has it, TMEM."""
     arch = plan.arch

@@ -19,9 +19,3 @@ def per_task(plan: Plan) -> str:
     if not split.applied:
         return f"{split.maxnreg} a thread"
     return ", ".join(f"{name} {registers}" for name, registers in granted(plan).items())
-
-
-def register_file(plan: Plan) -> int:
-    """Registers with which a CTA is launched. setmaxnreg only moves them between its tasks."""
-    threads = next(b.used for b in plan.budgets if b.name == "threads")
-    return register_split(plan).maxnreg * threads

@@ -11,14 +11,14 @@ from tlxgen.errors import ReviewError
 from tlxgen.families import Kernels, kernels_of
 from tlxgen.files import require_outputs, write_atomic
 from tlxgen.plan import Plan
-from tlxgen.plan.budget import register_split, task_registers
+from tlxgen.plan.budget import register_file, register_split, task_registers
 from tlxgen.record import head
 from tlxgen.words import counted
 
 from .choose import Shown, choose
 from .extra import require
 from .plans import facts
-from .registers import per_task, register_file
+from .registers import per_task
 from .tables import Table, key, show
 
 

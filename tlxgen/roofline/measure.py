@@ -15,7 +15,7 @@ from tlxgen.cudalike import DEVICE
 from tlxgen.errors import ReviewError
 from tlxgen.families import Family, Variant
 from tlxgen.plan import Plan
-from tlxgen.plan.budget import register_split
+from tlxgen.plan.budget import register_file
 from tlxgen.sim import Session, load_module
 
 from .counts import Counts
@@ -52,9 +52,8 @@ def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Sh
 
 def _pace(plan: Plan, traces: list[Trace], works: list[Work]) -> Pace | None:
     """Clocks of CTAs that run one after the other on an SM, or as many at a time as fit."""
-    room, threads = (next(b for b in plan.budgets if b.name == name) for name in ("SMEM", "threads"))
-    registers = register_split(plan).maxnreg * threads.used
-    resident = max(1, min(room.limit // max(room.used, 1), plan.arch.registers // registers))
+    room = next(b for b in plan.budgets if b.name == "SMEM")
+    resident = max(1, min(room.limit // max(room.used, 1), plan.arch.registers // register_file(plan)))
     return paced([replay(trace, plan.arch, resident).clocks for trace in traces], works)
 
 

@@ -126,9 +126,10 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes:
             after = tail if unit.name == PRODUCTS else 0.0
             found.append(Bound(arch.tma_latency + unit.clocks + after, unit.name))
     most = max(found)
-    if launch.pace is None or (paced := launch.pace.of(items, rounds)) <= most.clocks:
+    clocks = launch.pace.of(items, rounds) if launch.pace else 0.0
+    if clocks <= most.clocks:
         return most
-    return Bound(paced, most.by if paced <= most.clocks * (1 + WAITS) else "waits of tasks")
+    return Bound(clocks, most.by if clocks <= most.clocks * (1 + WAITS) else "waits of tasks")
 
 
 def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:

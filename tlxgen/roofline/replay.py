@@ -14,6 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
@@ -70,11 +71,15 @@ class _Thread:
     did: Thread
     sm: _Sm
     at: int = 0
-    flying: dict[str, list[object]] = field(default_factory=lambda: defaultdict(list))  # products, stores, groups
-    copies: list[object] = field(default_factory=list)  # that are in flight and in no group yet
+    flying: dict[str, list[object]] = field(default_factory=lambda: defaultdict(list))  # products and stores
+    copies: set[object] = field(default_factory=set)  # that are in flight and in no group yet
+    groups: list[set[object]] = field(default_factory=list)  # of copies, in order
     products: deque[Callable[[], None]] = field(default_factory=deque)  # that have not ended, in order
     waits: tuple[str, int] | None = None  # for how many of which may still be in flight
     passed: dict[Hashable, int] = field(default_factory=dict)  # phases of what threads join
+
+    def in_flight(self, kind: str) -> list[Any]:
+        return self.groups if kind == "load" else self.flying[kind]
 
 
 def replay(trace: Trace, arch: type[Arch], resident: int = 1) -> Times:
@@ -236,30 +241,28 @@ class _Replay:
 
     def _load(self, thread: _Thread, op: Op) -> bool:
         if not op.counts.l2_bytes:  # a commit of the copies before it
-            thread.flying["load"].append(frozenset(map(id, thread.copies)) or object())
-            self._groups(thread)
+            thread.groups.append(thread.copies)
+            thread.copies = set()
+            self._close(thread)
             return True
         token = object()
         if not op.on:
-            thread.copies.append(token)
+            thread.copies.add(token)
 
         def landed() -> None:
             for key, size in op.on:
                 self._settle(self.barriers[key], 0, size)
-            if not op.on:
-                thread.copies = [t for t in thread.copies if t is not token]
-                left = [g - {id(token)} if isinstance(g, frozenset) else g for g in thread.flying["load"]]
-                thread.flying["load"] = list(left)
-                self._groups(thread)
+            for group in (thread.copies, *thread.groups):
+                group.discard(token)
+            self._close(thread)
 
         self._run(thread.sm, op.counts, lambda: self._later(self.arch.load_latency, landed), "loads")
         return True
 
-    def _groups(self, thread: _Thread) -> None:
+    def _close(self, thread: _Thread) -> None:
         """Groups of copies complete in order, an empty one with those before it."""
-        line = thread.flying["load"]
-        while line and not (isinstance(line[0], frozenset) and line[0]):
-            line.pop(0)
+        while thread.groups and not thread.groups[0]:
+            thread.groups.pop(0)
         self._resume(thread, "load")
 
     def _store(self, thread: _Thread, op: Op) -> bool:
@@ -286,12 +289,12 @@ class _Replay:
         self._resume(thread, kind)
 
     def _resume(self, thread: _Thread, kind: str) -> None:
-        if thread.waits and thread.waits[0] == kind and len(thread.flying[kind]) <= thread.waits[1]:
+        if thread.waits and thread.waits[0] == kind and len(thread.in_flight(kind)) <= thread.waits[1]:
             thread.waits = None
             self._later(0.0, lambda: self._go_on(thread))
 
     def _in_flight(self, thread: _Thread, kind: str, most: int) -> bool:
-        if len(thread.flying[kind]) <= most:
+        if len(thread.in_flight(kind)) <= most:
             return True
         thread.waits = kind, most
         return False

@@ -10,8 +10,8 @@ from typing import Any
 
 from tlxgen.errors import ReviewError
 from tlxgen.families import Family, Kernels, Structure, Variant, kernels_of
+from tlxgen.plan.budget import register_file
 from tlxgen.record import head
-from tlxgen.review.registers import register_file
 from tlxgen.review.tables import Table, show
 from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, units
 from tlxgen.working import of_spec

@@ -99,13 +99,15 @@ def test_bits_are_the_same_whatever_the_order(kind: str) -> None:
 
 
 def test_two_consumers_are_for_more_than_64_rows() -> None:
-    """One would read all keys twice; for up to 64 rows one takes no longer, and is taken."""
+    """One would read all keys twice. For up to 64 rows one is taken, since two consumers are slower at a tile."""
     package = load_module(ROOT / "generated" / NAME / f"_{NAME}.py")
     one, two = (loaded(f"lengths_replicate{n}")[0] for n in (1, 2))
-    for shape in ((1, 32, 4, 16, 131072), (2, 64, 8, 16, 32768), (1, 8, 1, 9, 65536)):
-        assert 1.5 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 2.1
+    for shape in ((1, 32, 4, 16, 131072), (2, 64, 8, 16, 32768)):
+        assert 1.6 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 2.1
     for shape in ((16, 32, 4, 1, 32768), (4, 64, 8, 8, 65536)):
-        assert one.clocks(one.CONFIGS[0], *shape, 132) <= two.clocks(two.CONFIGS[0], *shape, 132)
+        assert 0.9 <= one.clocks(one.CONFIGS[0], *shape, 132) / two.clocks(two.CONFIGS[0], *shape, 132) <= 0.95
+    few = (1, 8, 1, 9, 65536)  # 72 rows: the start of CTAs weighs in
+    assert 1.5 <= one.clocks(one.CONFIGS[0], *few, 132) / two.clocks(two.CONFIGS[0], *few, 132) <= 1.6
     assert tuple(f"{NAME}_lengths_replicate{n}" for n in (1, 2)) == package.MODULES
 
 
