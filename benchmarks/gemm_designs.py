@@ -228,7 +228,21 @@ def side_by_side() -> Iterator[tuple[str, Design]]:
             yield f"{name}_{axis}{ctas}", DESIGNS[name]._replace(values=DESIGNS[name].values | along(axis, ctas))
 
 
-DESIGNS |= (*swapped(), *side_by_side())
+def whole() -> Iterator[tuple[str, Design]]:
+    """One wgmma of all rows of A in a tile, any multiple of 8."""
+    for consumers in (1, 2):
+        columns = 64 * consumers
+        tiles = [
+            (rows, columns, 64, min(8, (232448 - 1024 - 16384 * consumers) // ((rows + columns) * 128)))
+            for rows in range(72, 257, 8)
+        ]
+        for name, more in {"": {}, "_m2": along("m", 2), "_n2": along("n", 2), "_n4": along("n", 4)}.items():
+            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, "tasks.mma.exchange": True}
+            values |= {"rings.c.stages": 2, "epilogue.subtiles": 1, "tasks.load.edge_rows": None, **more}
+            yield f"whole{consumers}{name}", Design(values, tuple(tiles), lambda m, n, k, a: m >= 65 and a == "row")
+
+
+DESIGNS |= (*swapped(), *side_by_side(), *whole())
 
 
 def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:

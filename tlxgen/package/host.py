@@ -81,7 +81,7 @@ def _is_device_code(node: cst.FunctionDef) -> bool:
     """Whether Triton compiles a function, or calls it as it compiles: it has @triton.jit, @triton.jit(...) or
     @triton.constexpr_function."""
     of = [d.decorator.func if isinstance(d.decorator, cst.Call) else d.decorator for d in node.decorators]
-    return any(dotted(decorator) in ("triton.jit", "triton.constexpr_function") for decorator in of)
+    return any(dotted(decorator) in ("triton.jit", "triton.constexpr_function", "tl.core.builtin") for decorator in of)
 
 
 def _all_names(module: cst.Module) -> set[str]:

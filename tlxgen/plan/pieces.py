@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .size import Size
+from .size import Count, Size
 
+UNIT, BOXES = 8, (64, 32, 16, 8)  # rows of blocks, and of boxes, of an operand whose rows are the columns of one wgmma
+BOX = BOXES[0]
 NARROW = 32  # [tlx: async_dot asserts N >= 32]
 WORDS = {3: "thirds", 5: "fifths", 7: "sevenths"}  # keys: how many times the smallest piece fits in the extent
 
@@ -41,6 +43,11 @@ def form(extent: int) -> str:
 def narrow(extent: int) -> str:
     """A word for extents that `tlx.async_dot` does not take as columns of a product; empty for others."""
     return "narrow" if extent < NARROW else ""
+
+
+def units(extent: Size) -> Count:
+    """How many times UNIT is in an extent."""
+    return Count(extent.value // UNIT, f"({extent.text} // {UNIT})")
 
 
 def pieces(extent: Size, slices: int = 1) -> tuple[Piece, ...]:

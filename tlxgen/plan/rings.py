@@ -22,6 +22,7 @@ class Tile:
     after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold
     the right half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape,
     and takes no space itself. A tile that is the `tail` of another holds the columns that follow those of the other.
+    Where the number of groups depends on a constant of the kernel, `unit` is the extent of each.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Tile:
     halved: bool = False
     view: bool = False
     tail: str = ""
+    unit: int = 0
 
     @property
     def tensor(self) -> str:
@@ -43,7 +45,8 @@ class Tile:
     @property
     def shape(self) -> tuple[Size, ...]:
         """The extents of one buffer, which are also those of the box of one TMA copy, in elements."""
-        return tuple(s // self.groups if i == self.axis else s for i, s in enumerate(self.whole))
+        along = Size.literal(self.unit) if self.unit else self.whole[self.axis] // self.groups
+        return tuple(along if i == self.axis else s for i, s in enumerate(self.whole))
 
     @property
     def bytes(self) -> Size:

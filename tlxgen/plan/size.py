@@ -60,6 +60,26 @@ class Size:
         return self.text
 
 
+class Count(int):
+    """A number that has a text, too, for the source of its structure."""
+
+    text: str
+
+    def __new__(cls, value: int, text: str) -> Count:
+        made = super().__new__(cls, value)
+        made.text = text
+        return made
+
+    def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
+        return int(self), self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return format(self.text, spec)
+
+
 def total(sizes: list[Size]) -> Size:
     """The sum of one or more sizes."""
     result = sizes[0]

@@ -75,12 +75,12 @@ def _steps(call: ast.Call, target: str, plan: Plan, role: Role) -> Iterator[Step
         yield _barrier(first, name == "barrier_wait", plan)
     elif name in ("named_barrier_wait", "named_barrier_arrive"):
         yield _named_barrier(first, name == "named_barrier_wait", plan)
-    elif name in ("async_dot", "async_dot_scaled", "narrow_dot"):
+    elif name in ("async_dot", "async_dot_scaled", "narrow_dot", "whole_dot"):
         yield Step("multiply", target or _array(call.args[2]).removesuffix("_tiles"))
         for keyword in call.keywords:
             if keyword.arg == "mBarriers" and isinstance(keyword.value, ast.List):
                 yield from (_barrier(ast.unparse(e), False, plan) for e in keyword.value.elts)
-    elif name == "async_dot_wait":
+    elif name in ("async_dot_wait", "whole_wait"):
         yield Step("wgmma_wait", ast.unparse(call.args[1]), first)
     elif name == "async_descriptor_store_wait":
         yield Step("store_wait", under_way=first)
@@ -130,6 +130,7 @@ SILENT = frozenset(
         "dtype_of",
         "local_alloc",
         "local_load",
+        "local_reinterpret",
         "local_slice",
         "local_store",
         "local_trans",

@@ -37,7 +37,7 @@ _NAMES = {
               "async_descriptor_prefetch_tensor", "prefetch"),
     ops_descriptor: ("allocate_tensor_descriptor", "make_tensor_descriptor", "reinterpret_tensor_descriptor"),
     ops_copy: ("async_load", "async_load_commit_group", "async_load_wait_group"),
-    ops_wgmma: ("async_dot", "async_dot_wait"),
+    ops_wgmma: ("async_dot", "async_dot_wait", "whole_dot", "whole_wait"),
     ops_tcgen05: ("tcgen05_commit", "tmem_copy"),
     ops_scaled: ("async_dot_scaled",),
     ops_remote: ("remote_shmem_store", "async_remote_shmem_store", "async_remote_shmem_copy"),

@@ -16,6 +16,7 @@ from .actors import Event
 from .findings import KernelFault, Place
 from .machine import BarrierRef, machine
 from .memory import Access, View
+from .ops_memory import local_trans
 from .ops_tcgen05 import check_shapes, mma
 
 
@@ -108,6 +109,27 @@ def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
     m.hub.issue(event)
     m.hub.pause()
     return result
+
+
+def whole_dot(left: View, right: View, sums: Sequence[Any]) -> tuple[Any, ...]:
+    """Issues sums + left @ right^T by one wgmma for blocks of columns side by side, in one group.
+
+    `right` is the buffer of the first block's columns, and those of the others are the next ones of its array.
+    """
+    place = machine().here()
+    buffers = [right, *(right.buffer.at(right.index + i, place) for i in range(1, len(sums)))]
+    columns = sum(int(acc.shape[1]) for acc in sums)
+    if columns > 256 or any(
+        tuple(b.shape) != (acc.shape[1], left.shape[1]) for b, acc in zip(buffers, sums, strict=True)
+    ):
+        raise KernelFault(f"whole_dot of {tuple(left.shape)} and {len(sums)} buffers of {tuple(right.shape)}")
+    made = [_wgmma(left, local_trans(b), acc, None) for b, acc in zip(buffers, sums, strict=True)]
+    return tuple(made)
+
+
+def whole_wait(pendings: int, sums: Sequence[Any]) -> tuple[Any, ...]:
+    """async_dot_wait for products that `whole_dot` issued: `pendings` of its groups may be in flight."""
+    return tuple(async_dot_wait(pendings * len(sums), acc) for acc in sums)
 
 
 def _values(operand: Any) -> torch.Tensor:

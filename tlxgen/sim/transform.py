@@ -69,7 +69,11 @@ _ALLOCATIONS = {
 }  # fmt: skip
 
 
-BUILT = {"narrow_dot": "async_dot"}  # helpers that ask the compiler's builder for what an operation of tlx does
+BUILT = {  # helpers that ask the compiler's builder for what an operation of tlx, or of several, does
+    "narrow_dot": "async_dot",
+    "whole_dot": "whole_dot",
+    "whole_wait": "whole_wait",
+}
 
 REMOTE_ARRIVAL = "a remote arrival"
 ATOMIC_PTX = "atomic_ of inline PTX"

@@ -18,7 +18,7 @@ from tlxgen.spec.paths import axis_paths, matches, paths
 from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
-MAX_POINTS = 16_000_000
+MAX_POINTS = 100_000_000
 MAX_TRIED = 1000  # limit of the axis values that are tried if the rest of the spec is invalid
 _AXES: DataPath = ("variants", "axes")
 _CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))

@@ -10,6 +10,8 @@ from tlxgen.plan.pieces import form, narrow
 
 def _of_rows(value: int, spec: Any) -> str:
     """The form of tile.m: products share rows where these are the columns of an instruction, which may be narrow."""
+    if spec.tasks.mma.columns == "whole":
+        return ""
     word = form(value) if spec.tasks.mma.exchange else ""
     return f"{word}_of_rows" if word else narrow(value)
 

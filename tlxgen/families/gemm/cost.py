@@ -125,6 +125,7 @@ def kernel_of(plan: Plan) -> Kernel:
         direct=not facts.tma_store,
         ahead=facts.ahead if facts.tail else 16,
         swap=facts.exchange,
+        whole=facts.whole,
         edge=max(o.edge for o in facts.operands),
         load_by="pointers" + ("_" + facts.pointers[0]) * (len(facts.pointers) == 1) if facts.pointers else "tma",
     )

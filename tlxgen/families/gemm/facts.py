@@ -8,7 +8,7 @@ from typing import Literal
 
 from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
-from tlxgen.plan.pieces import Piece, narrow
+from tlxgen.plan.pieces import BOX, BOXES, Piece, narrow
 
 from .groups import Groups
 from .model import MOST_HELD, MOST_PARTS, MOST_ROUNDS
@@ -112,6 +112,7 @@ class GemmFacts:
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
     fix_up: Literal["after", "last", "each"] = "after"  # which CTAs add up the parts of a tile
+    whole: bool = False  # one wgmma has all rows of an exchanged A: `pieces` is the block that has sums of 8 of them
     exchange: bool = False  # the accumulator is C's tile, turned: its rows are C's columns
     groups: Groups | None = None  # of a grouped GEMM
     block_scales: bool = False  # of 1 x 128 of A and 128 x 128 of B, in fp32
@@ -266,16 +267,23 @@ class GemmFacts:
     @property
     def narrow(self) -> bool:
         """Whether A's rows are the columns of an instruction, and so few that `tlx.async_dot` does not take them."""
-        return self.exchange and bool(narrow(self.pieces[-1].extent.value))
+        return self.exchange and not self.whole and bool(narrow(self.pieces[-1].extent.value))
 
     @property
     def stored_rows(self) -> Size:
         """Rows of C a subtile holds: those of a replica, or a slice of its accumulators' columns, if these are rows."""
+        if self.whole:
+            return Size.literal(BOX)
         return self.pieces[-1].extent // self.pieces[-1].slices if self.exchange else self.rows
 
     @property
+    def boxes(self) -> tuple[int, ...]:
+        """Rows of the boxes by which A is loaded where one wgmma has all of them, but for its blocks of 8."""
+        return BOXES
+
+    @property
     def accumulators(self) -> tuple[str, ...]:
-        """What a consumer calls its sums, those of each piece."""
+        """What a consumer calls its sums: those of each piece."""
         return tuple(f"acc{piece.suffix}" for piece in self.pieces)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families.kit import faults
-from tlxgen.plan.pieces import form
+from tlxgen.plan.pieces import BOX, UNIT, form
 from tlxgen.spec import Fault
 
 from .axes import AXES
@@ -68,6 +68,8 @@ def _columns(spec: GemmKeys) -> Iterator[Fault]:
 def _shared_by_products(spec: GemmKeys, axis: str, what: str) -> Iterator[Fault]:
     """Rows or columns of a tile that are no power of two: which there are, and what they do not go with."""
     extent = getattr(spec.tile, axis)
+    if spec.tasks.mma.columns == "whole":
+        return  # `_beside_whole` says which
     if extent not in PIECED:
         some = ", ".join(map(str, PIECED))
         yield ("tile", axis), f"{what} of a tile are a power of two, or shared by products: {some}, not {extent}"
@@ -84,6 +86,25 @@ def _beside_pieces(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     cut = spec.schedule.tail != "whole" and not spec.tasks.mma.exchange
     yield "schedule.tail", cut, "sums over a part of K are those of one accumulator: whole"
     yield "cluster.k", spec.cluster.k > 1, "CTAs send each other slices of one accumulator: 1"
+
+
+def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
+    """What does not go with one wgmma of all rows of A, whose blocks lie one after the other in a slot."""
+    a, mma = spec.problem.a, spec.tasks.mma
+    wide = DTYPES[a.dtype].bytes != 2 or a.dtype != spec.problem.b.dtype
+    replicas = mma.replicate if spec.tasks.specialized else 1
+    yield "tasks.mma.exchange", not mma.exchange, "rows of A are the columns of the instruction: true"
+    yield "tile.m", spec.tile.m % UNIT or spec.tile.m < BOX, f"a multiple of {UNIT}, at least {BOX}"
+    yield "tile.n", spec.tile.n != 64 * replicas, f"each consumer has the 64 rows of a wgmma: {64 * replicas}"
+    yield "tile.k", spec.tile.k != 64, "a row of a slot is a line of 128 bytes: 64"
+    yield "problem.a.layout", a.layout != "row", "K is contiguous in a: row"
+    yield "problem.a.dtype", wide, "values have 16 bits: bf16 or fp16"
+    yield "tasks.mma.warps", mma.warps != 4, "a wgmma is of one warpgroup: 4"
+    yield "tasks.load.by", spec.tasks.load.by != "tma", "boxes are loaded by TMA: tma"
+    yield "schedule.tail", spec.schedule.tail != "whole", "sums of parts are not made of blocks: whole"
+    yield "schedule.split_k", spec.schedule.split_k > 1, "sums of parts are not made of blocks: 1"
+    yield "epilogue.store", spec.epilogue.store != "tma", "blocks leave by TMA: tma"
+    yield "tasks.epilogue", spec.tasks.epilogue is not None, "consumers store their blocks: no store task"
 
 
 def _hopper(spec: GemmKeys) -> list[Fault]:
@@ -132,6 +153,10 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found.append((("tasks", "mma", "split"), f"schedule.fix_up is each: {text}"))
     if mma.exchange:
         found += [(tuple(path.split(".")), f"tasks.mma.exchange: {why}") for path, why in _beside_an_exchange(spec)]
+    if mma.columns == "whole":
+        found += faults.where(
+            *((path, broken, f"tasks.mma.columns is whole: {why}") for path, broken, why in _beside_whole(spec))
+        )
     if spec.schedule.prefetch:
         found += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
     if spec.problem.scaling == "block":

@@ -29,10 +29,22 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
     """What the plan says of wgmma: who takes turns, what one instruction needs, and what must be in the SASS."""
     return {
         "turns": _turns(spec, facts),
-        "instruction_registers": Sm90.wgmma_registers(facts.pieces[0].extent.value),
+        "instruction_registers": Sm90.wgmma_registers(_instruction(facts)),
         "expected_opcodes": _opcodes(facts),
-        "builder": ("make_nv_mma_encoding_attr",) if facts.narrow else (),
+        "builder": _builder(facts),
     }
+
+
+def _instruction(facts: GemmFacts) -> int:
+    """Columns of the widest wgmma."""
+    return facts.rows.value if facts.whole else facts.pieces[0].extent.value
+
+
+def _builder(facts: GemmFacts) -> tuple[str, ...]:
+    """What the source asks of the compiler's builder beside the operations of tlx."""
+    if facts.whole:
+        return ("create_inline_asm", "create_require_layout")
+    return ("make_nv_mma_encoding_attr",) if facts.narrow else ()
 
 
 def _holds(spec: GemmSpec, facts: GemmFacts) -> Holds:
@@ -151,6 +163,7 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         rows, kind, shared = facts.columns, "columns", "BLOCK_M"
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
+    n = facts.rows if facts.whole else n
     least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min
     yield Rule(
         "wgmma-n",

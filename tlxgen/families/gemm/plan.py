@@ -8,7 +8,7 @@ from dataclasses import replace
 from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
-from tlxgen.plan.pieces import narrow, pieces
+from tlxgen.plan.pieces import BOX, UNIT, Piece, narrow, pieces, units
 from tlxgen.plan.registers import split_registers
 from tlxgen.plan.rule import at_least, equal
 
@@ -118,9 +118,11 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     a, b = _operands(spec, sizes, groups)
     down, across = (1, groups) if mma.exchange else (groups, 1)
     rows, columns = sizes["BLOCK_M"] // down, sizes["BLOCK_N"] // across
-    parts = pieces(rows if mma.exchange else columns, spec.epilogue.subtiles)
+    shared, whole = rows if mma.exchange else columns, mma.columns == "whole"
+    unit, box = Size.literal(UNIT), Size.literal(BOX)
+    parts = (Piece("", None, unit, 1),) if whole else pieces(shared, spec.epilogue.subtiles)
     last = parts[-1].extent // (parts[-1].slices * spec.cluster.k)
-    high, columns = (last, columns) if mma.exchange else (rows, last)
+    high, columns = (box if whole else last, columns) if mma.exchange else (rows, last)
     c_dtype = DTYPES[spec.problem.c.dtype]
     stored = columns // 2 if any(OPS[op].halves for op in spec.epilogue.ops) else columns
     tensor_memory = spec.arch == "sm100"
@@ -139,6 +141,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         columns=columns,
         subtiles=sum(part.slices for part in parts),
         pieces=parts,
+        whole=whole,
         tma_store=spec.epilogue.store == "tma",
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
@@ -202,7 +205,8 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     a_k, b_k = (sizes["BLOCK_K"] // t.values for t in (a_type, b_type))
     a_row, b_row = spec.problem.a.layout == "row", spec.problem.b.layout == "row"
     exchange, edge, pointers = spec.tasks.mma.exchange, spec.tasks.load.edge_rows or 0, POINTERS[spec.tasks.load.by]
-    a_parts = pieces(block_m) if exchange else ()
+    whole = spec.tasks.mma.columns == "whole"  # then the pieces lie one after the other, as groups of one tile
+    a_parts = pieces(block_m) if exchange and not whole else ()
     a_shapes = [(part.extent, a_k) if a_row else (a_k, part.extent) for part in a_parts]
     a_shape = (block_m, a_k) if a_row else (a_k, block_m)
     # Two CTAs that multiply together load half of B's tile each; else a shared operand is loaded whole, by multicast.
@@ -214,6 +218,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
     down, across = (1, groups) if exchange else (groups, 1)
     a = Tile("a", a_shape, a_type, down, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
+    a = replace(a, groups=units(block_m), unit=UNIT) if whole else a
     b_axis = 1 if across > 1 and b_row else 0
     b = Tile("b", b_shape, b_type, across, axis=b_axis, padded=mixed and b_type.values > 1)
     a_cut = tuple(Tile(f"a{part.suffix}", shape, a_type) for part, shape in zip(a_parts, a_shapes, strict=True))
@@ -227,7 +232,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             _hint(spec.cache.a),
             _shared_by(spec.cluster.n),
             a_cut[1:] and a_cut,
-            0 if not a_row or "a" in pointers or narrow(block_m.value) else edge,
+            0 if not a_row or "a" in pointers or narrow(block_m.value) or whole else edge,
         ),
         Operand(
             "b",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlxgen.plan import Step
+from tlxgen.plan.pieces import BOXES
 from tlxgen.plan.steps import steps
 
 from .facts import GemmFacts, Operand
@@ -52,6 +53,8 @@ def _next(facts: GemmFacts) -> tuple[Step, ...]:
 
 def _loaded(operand: Operand) -> tuple[str, ...]:
     """Its tiles, or boxes of the one that it ends in."""
+    if operand.tile.unit:
+        return (operand.name, *(f"{operand.name}_{rows}" for rows in BOXES[1:]))
     return (*(tile.name for tile in operand.tiles), *(f"{operand.name}_edge",) * bool(operand.edge))
 
 
@@ -100,7 +103,7 @@ def _hear(facts: GemmFacts) -> tuple[Step, ...]:
 def _products(facts: GemmFacts) -> tuple[Step, ...]:
     """The K loop, but for the last products."""
     waits, releases = _waits(facts), _releases(facts)
-    issued = facts.in_flight * len(facts.pieces)
+    issued = facts.in_flight * len(facts.accumulators)
     settled = steps(*(f"wgmma_wait {acc} {issued}" for acc in facts.accumulators)) if issued else _last_products(facts)
     first = (*waits, *steps(*(f"multiply {acc}" for acc in facts.accumulators)), *settled, *releases)
     if not facts.promote:
@@ -156,8 +159,13 @@ def _store(facts: GemmFacts) -> tuple[Step, ...]:
     if not facts.tma_store:
         return (*ops, *steps(": store C from registers"))
     if not (guard := facts.store_guard):
-        return (*ops, *_staged("c"))
+        return (*ops, *_stored(facts))
     return (*ops, *steps("acquire c", "fence", "publish c", when=guard), *_staged("c", when=f"not {guard}"))
+
+
+def _stored(facts: GemmFacts) -> tuple[Step, ...]:
+    """A subtile of C; and what rows are left, where one wgmma has all of them."""
+    return (*_staged("c"), *(_staged("c_edge") if facts.whole else ()))
 
 
 def _staged(name: str, when: str = "") -> tuple[Step, ...]:

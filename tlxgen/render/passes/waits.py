@@ -13,7 +13,7 @@ import libcst as cst
 
 from tlxgen.render.passes._tree import Rewriter, children, dotted
 
-PRODUCTS = ("tlx.async_dot", "tlx.async_dot_scaled", "narrow_dot")
+PRODUCTS = ("tlx.async_dot", "tlx.async_dot_scaled", "narrow_dot", "whole_dot")
 RANGES = ("range", "tl.range")
 
 
