@@ -104,12 +104,14 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
 def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Shape]:
     """Problems some of whose tiles are cut, to be added up by consumers: one tile more than the CTAs get;
     and one, two or three in all, for as many parts as are added up each way, of one row and of all rows of a tile; of
-    the three a CTA may have several parts."""
+    the three a CTA may have several parts. The CTAs of a cluster take a tile each, and what is one for a CTA alone is
+    as many for these: of fewer, there is one item, which is cut in one way."""
+    item = n * spec.cluster.n  # columns of the tiles that a cluster takes together
     slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
     long = max(20, math.ceil((4000 + 3 * m * n) / slot))  # K tiles that are worth to be cut
     yield ((sms + 1) * m - 3, n, long * k - 8)
     for rows, tiles, more in ((1, 1, 1), (m, 1, 1), (m, 2, 1), (1, 3, 2)):
-        yield (rows, tiles * n - 8, more * long * k - 8)
+        yield (rows, tiles * item - 8, more * long * k - 8)
 
 
 def unseen(spec: GemmSpec) -> Iterator[Waiver]:
