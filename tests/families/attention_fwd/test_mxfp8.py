@@ -167,6 +167,14 @@ FAULTS = (
         "scales of the first rows for all", CAUSAL, "(row + replica * (BLOCK_M // 2)) // 128", "row // 128", 0, SQUARE
     ),
     Mutant("probabilities not lifted", CAUSAL, "return top, base - 8,", "return top, base,", 0, SQUARE),
+    Mutant(
+        "a maximum kept from the item before",
+        PLAIN,
+        'm = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)',
+        'm = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32) if index < step else m',
+        0,
+        SQUARE,
+    ),
     Mutant("probabilities not awaited", CAUSAL, "tlx.barrier_wait(p_full[0], phase)", "pass", 0, SQUARE),
 )
 
