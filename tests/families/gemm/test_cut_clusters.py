@@ -109,6 +109,26 @@ def test_what_verify_runs_is_cut_in_each_way(form: str, tmp_path: Path) -> None:
     assert found >= {(False, 1), (False, 4), (False, 8), (False, 16), (True, 1), (True, 4), (True, 16)}
 
 
+@pytest.mark.parametrize(
+    ("values", "waived"),
+    [
+        ({"cluster.n": 2, "problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}}, "lines"),
+        ({"cluster.m": 2}, "lines"),
+        ({"cluster.n": 2}, r"rows \* LINES"),
+        ({"cluster.m": 2, "problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}}, r"rows \* LINES"),
+    ],
+)
+def test_lines_that_a_cluster_shares_are_prefetched_in_one_round(
+    values: dict[str, Any], waived: str, tmp_path: Path
+) -> None:
+    """Of an operand that CTAs of a cluster share, along K or across it, a worker of the first wave has 128 lines."""
+    wide = {**PAIR, "tile": {"m": 128, "n": 128, "k": 64}, "schedule.pdl": True, "schedule.prefetch": 2}
+    made = kernels_of(spec_of("ahead", {**wide, "rings.ab.stages": 3, **values}), tmp_path)
+    patterns = [w.subject for w in made.family.problem().unseen(made.structures[0].variants[0].spec)]
+    found = {x for x in ("lines", r"rows \* LINES") if any(f"128, {x}, workers" in p for p in patterns)}
+    assert found == {waived}
+
+
 def _given(module: Any, parts: int) -> None:
     _cut(module, parts, 0)
     module.TIMES.cut = lambda *_: (0, parts, 2)

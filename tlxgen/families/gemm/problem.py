@@ -25,6 +25,8 @@ from .spec import GemmSpec
 
 GAP = 64  # elements of NaN after each row of what a kernel writes, where the shape allows it
 
+ALONG_K, ACROSS_K = ("row", "col"), ("col", "row")  # layouts of A and B whose neighbours in memory lie so
+
 Shape = tuple[int, int, int]
 Tensors = dict[str, torch.Tensor]
 
@@ -147,20 +149,22 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     if after:
         why = "a tile has at most 32 parts, of which 16 have been added up before"
         yield Waiver(("second-round",), r"for part in range\(16, tail_parts, 16\)", why)
-    if spec.schedule.prefetch and _lines_of_a_worker(spec) <= 128:
-        why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
-        yield Waiver(("second-round",), r"for first in range\(worker \* 128, rows \* LINES", why)
+    why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
+    for layouts, lines in ((ALONG_K, r"rows \* LINES"), (ACROSS_K, "lines")):
+        if spec.schedule.prefetch and _lines_of_a_worker(spec, layouts) <= 128:
+            yield Waiver(("second-round",), rf"for first in range\(worker \* 128, {lines}, workers", why)
 
 
-def _lines_of_a_worker(spec: GemmSpec) -> float:
-    """How many lines of an operand along K a consumer prefetches: of as many tiles as there are CTAs, at most."""
+def _lines_of_a_worker(spec: GemmSpec, layouts: tuple[str, str]) -> float:
+    """How many lines of an operand a consumer prefetches, of those of A and B that have these layouts: of as many tiles
+    as there are CTAs, at most."""
     tile, cluster, (a, b) = spec.tile, spec.cluster, (spec.problem.a, spec.problem.b)
     alone = spec.tasks.mma.replicate == 1  # a CTA asks for A or for B then: of three, one for B
-    rows = [2 * tile.m / cluster.n] * (a.layout == "row") + [(3 if alone else 2) * tile.n / cluster.m] * (
-        b.layout == "col"
-    )
-    lines = math.ceil(spec.schedule.prefetch * tile.k * DTYPES[a.dtype].bytes / 128)
-    return lines * max(rows, default=0) / spec.tasks.mma.replicate
+    begin, line = spec.schedule.prefetch * tile.k, 128 // DTYPES[a.dtype].bytes
+    shares = (2 * tile.m / cluster.n, a.layout), ((3 if alone else 2) * tile.n / cluster.m, b.layout)
+    extent = max((share for (share, has), wanted in zip(shares, layouts, strict=True) if has == wanted), default=0.0)
+    lines = extent * math.ceil(begin / line) if layouts == ALONG_K else begin * math.ceil(extent / line)
+    return lines / spec.tasks.mma.replicate
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:
