@@ -297,23 +297,91 @@ ARGUED = (
         statement=r"^do \*= ",
     ),
     Equivalent(
+        "Commits side by side, of one thread whose MMAs end in order: each says that all before is done.",
+        (
+            ("sooner", r"tlx\.tcgen05_commit\(.*\) before tlx\.tcgen05_commit\(.*\)"),
+            ("index", r"barrier_wait q_empty: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),
+        ),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+    ),
+    Equivalent(
+        "V's scales lie beside the probabilities, where scores were: the MMA has waited until they were read before it "
+        "copied the other group's. After the last tile it has not, and there it is a fault, and found.",
+        (("later", r"tlx\.barrier_wait\(p_full\[0\], .* after tlx\.tmem_copy\(kv_scale_tiles\[v_slot\], .*"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+    ),
+    Equivalent(
+        "V's scales lie beside the probabilities, where scores were: the MMA has waited until they were read before it "
+        "copied the other group's.",
+        (("later", r"tlx\.barrier_wait\(p_full\[1\], .* after tlx\.tmem_copy\(kv_scale_tiles\[v_slot\], .*"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "A tile's first row and key are multiples of 128: the block of scales is the same one.",
+        (("offset", r"tlx\.async_descriptor_load: (row|key) -> \(\1 \+ 1\)"),),
+        at=r"^blackwell_attention_(fwd|bwd)_mxfp8/",
+        statement=r"^tlx\.async_descriptor_load\(\s*\w+_scale_desc",
+    ),
+    Equivalent(
         "dQ of the last step has been waited for, the last product that the MMA issues: dV and dK are done before it.",
         (
             ("drop", r"tlx\.barrier_wait\(sums_full\[0\], 0\) dropped"),
             ("later", r"tlx\.barrier_wait\(sums_full\[0\], 0\) after .*"),
+            ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\]\) before .*"),
         ),
         at=r"^blackwell_attention_bwd_mxfp8/",
-        role=r"^# Reduce:",
     ),
     Equivalent(
         "The load acquires dO's columns just before: the MMA has issued the product with these after the one that read "
         "Q's columns in this slot, and its products are done in order.",
         (
             ("drop", r"tlx\.barrier_wait\(q_columns_empty\[q_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: q_columns_empty -> (q_empty|q_columns_full|numbers_empty)"),
             ("later", r"tlx\.barrier_wait\(q_columns_empty\[.* after tlx\.barrier_expect_bytes\(q_columns_full\[.*"),
             ("sooner", r"tlx\.barrier_expect_bytes\(q_columns_full\[.* before tlx\.barrier_wait\(q_columns_empty\[.*"),
         ),
         at=r"^blackwell_attention_bwd_mxfp8/",
         role=r"^# Load:",
+    ),
+    Equivalent(
+        "dO has one slot. The load has acquired its columns in the step before: the product with those of two steps "
+        "before is done, and so are that step's scores, which came first, and the loads of what they are made of.",
+        (
+            ("drop", r"tlx\.barrier_wait\(q_empty\[q_slot\], .*"),
+            (
+                "alias",
+                r"tlx\.barrier_wait: q_empty -> (q_full|q_columns_full|q_columns_empty|numbers_full|numbers_empty)",
+            ),
+            ("later", r"tlx\.barrier_wait\(q_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(q_full\[.*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(q_full\[.* before tlx\.barrier_wait\(q_empty\[.*"),
+            (
+                "later",
+                r"tlx\.barrier_wait\(numbers_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(numbers_full.*",
+            ),
+            ("sooner", r"tlx\.barrier_expect_bytes\(numbers_full\[.* before tlx\.barrier_wait\(numbers_empty\[.*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The bytes of one barrier are announced before the copy on another one.",
+        (
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\((v|k_columns)_full.* before tlx\.async_descriptor_load\( [kv]_scale_.*",
+            ),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "What is copied before the wait is of another operand, to columns that other waits have found free.",
+        (
+            ("later", r"tlx\.barrier_wait\(q_columns_full\[.* after tlx\.tmem_copy\(ds_scale_tiles\[.*"),
+            ("later", r"tlx\.barrier_wait\(dq_empty\[0\], .* after tlx\.tmem_copy\(v_scale_tiles\[.*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# MMA:",
     ),
 )
