@@ -260,10 +260,13 @@ ARGUED = (
         "probabilities, which are published later. In the loop it is a fault, and found.",
         (
             ("drop", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .*"),
+            ("alias", r"tlx\.barrier_wait: sf_qk_empty -> (acc_empty|p_full|s_full)"),
+            ("index", r"barrier_wait sf_qk_empty: 1 -> (0|\(1 \+ 1\) % \(2\))"),
             ("later", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .* after tlx\.tmem_copy\(q_scale_tiles\[q_slot\], .*"),
         ),
         at=r"^blackwell_attention_fwd_mxfp8/",
         loop=r"^for index ",
+        statement=r"sf_qk_empty\[1\]",
     ),
     Equivalent(
         "Q_STAGES is 2 and DO_STAGES 1 in every config of the module.",
@@ -383,5 +386,20 @@ ARGUED = (
         ),
         at=r"^blackwell_attention_bwd_mxfp8/",
         role=r"^# MMA:",
+    ),
+    Equivalent(
+        "i is 0 and 1.",
+        (("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        loop=r"^for i in tl\.static_range\(2\)",
+    ),
+    Equivalent(
+        "One thread issues the copies and the products, which are done in that order: what the columns held has been "
+        "read by the product before this copy. Scales of one product are apart.",
+        (
+            ("alias", r"sf_(v|do)_tiles is sf_(ds_turned|k_columns)_tiles"),
+            ("alias", r"sf_do_columns_tiles is sf_(ds_turned|k_columns|v|do)_tiles"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
     ),
 )
