@@ -255,7 +255,6 @@ def blackwell_attention_fwd_mxfp8_polynomial_none_polynomial16_kernel(
                 batch, head, row = item_at(index, HEADS, H, own(N_Q), GROUP_H, BLOCK_M)
                 n_k = own(N_K)
                 end = n_k // BLOCK_N + (n_k % BLOCK_N > 0)
-                row += replica * (BLOCK_M // 2)  # this replica's rows
                 m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
                 l = tl.zeros((BLOCK_M // 2,), tl.float32)
                 phase = use & 1

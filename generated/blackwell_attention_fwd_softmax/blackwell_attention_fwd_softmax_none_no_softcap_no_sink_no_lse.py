@@ -188,7 +188,6 @@ def blackwell_attention_fwd_softmax_none_no_softcap_no_sink_no_lse_kernel(
             for index in range(tl.program_id(0), num_items, step):
                 batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
                 end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
-                row += replica * (BLOCK_M // 2)  # this replica's rows
                 m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
                 l = tl.zeros((BLOCK_M // 2,), tl.float32)
                 phase = use & 1

@@ -197,7 +197,6 @@ def blackwell_attention_fwd_softmax_none_softcap_sink_no_lse_kernel(
             for index in range(tl.program_id(0), num_items, step):
                 batch, head, row = item_at(index, HEADS, H, N_Q, GROUP_H, BLOCK_M)
                 end = N_K // BLOCK_N + (N_K % BLOCK_N > 0)
-                row += replica * (BLOCK_M // 2)  # this replica's rows
                 # The sink is a key that every row has seen, and has no value.
                 m = tl.zeros((BLOCK_M // 2,), tl.float32) + tl.load(sink_ptr + head) * 1.4426950408889634
                 l = tl.full((BLOCK_M // 2,), 1.0, tl.float32)

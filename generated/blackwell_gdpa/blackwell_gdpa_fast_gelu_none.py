@@ -184,7 +184,6 @@ def blackwell_gdpa_fast_gelu_none_kernel(
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
                 if row < n_q:
                     end = max(tl.cdiv(n_k, BLOCK_N), 1)
-                    row += replica * (BLOCK_M // 2)  # this replica's rows
                     phase = use & 1
                     tlx.barrier_wait(s_full[replica], phase)
                     for i in tl.static_range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,21 @@ def test_scales_lie_behind_probabilities_in_the_place_of_scores() -> None:
         *("p[1] 128..159 over s[1]", "sf_p[1] 160..163 over s[1]", "sf_v[1] 164..167 over s[1]"),
         *("sf_q[1] 168..171 over s[1]", "sf_k[1] 172..175 over s[1]"),
     ]
+
+
+def tasks_of(path: Path) -> list[ast.With]:
+    """The tasks of a generated module."""
+    withs = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.With)]
+    return [w for w in withs if "async_task(" in ast.unparse(w.items[0])]
+
+
+@pytest.mark.parametrize("path", sorted(GENERATED.glob("blackwell_*/*.py")), ids=lambda path: path.stem)
+def test_a_task_moves_to_its_rows_only_if_it_reads_which_they_are(path: Path) -> None:
+    for task in tasks_of(path):
+        rows = [node for node in ast.walk(task) if isinstance(node, ast.Name) and node.id == "row"]
+        last_read = max((n.lineno for n in rows if isinstance(n.ctx, ast.Load)), default=0)
+        moved = [n for n in ast.walk(task) if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == "row"]
+        assert all(m.lineno < last_read for m in moved), ast.unparse(moved[0])
 
 
 def test_the_softmax_says_when_scores_have_been_read() -> None:
@@ -151,6 +167,14 @@ FAULTS = (
         "scales of the first rows for all", CAUSAL, "(row + replica * (BLOCK_M // 2)) // 128", "row // 128", 0, SQUARE
     ),
     Mutant("probabilities not lifted", CAUSAL, "return top, base - 8,", "return top, base,", 0, SQUARE),
+    Mutant(
+        "a maximum kept from the item before",
+        PLAIN,
+        'm = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)',
+        'm = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32) if index < step else m',
+        0,
+        SQUARE,
+    ),
     Mutant("probabilities not awaited", CAUSAL, "tlx.barrier_wait(p_full[0], phase)", "pass", 0, SQUARE),
 )
 

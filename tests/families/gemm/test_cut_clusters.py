@@ -19,6 +19,8 @@ from tlxgen.sim import RUNS, Report  # noqa: E402
 from tlxgen.spec import load  # noqa: E402
 from tlxgen.tune.dry import compile_candidates  # noqa: E402
 from tlxgen.tune.space import space_of  # noqa: E402
+from tlxgen.verify.sms import counts_for  # noqa: E402
+from tlxgen.verify.structures import cluster_of  # noqa: E402
 
 from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import EACH, LAST, SMS, Form, _cut  # noqa: E402
@@ -89,6 +91,42 @@ def test_a_part_may_have_no_k(form: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tests.families.gemm.test_fix_up._cut", lambda module, parts, whole: _given(module, parts))
     report = Form(form, FORMS[form], tmp_path).run((200, 72, 5 * 32), 4, RUNS[:3])
     assert not report.seen, str(report)
+
+
+@pytest.mark.parametrize("form", ["m2", "n2", "n4", "alone", "tall_n2"])
+def test_what_verify_runs_is_cut_in_each_way(form: str, tmp_path: Path) -> None:
+    """The host's own choice, on the shapes and the numbers of SMs that `tlxgen verify` has: no parts, and few, some and
+    many, which the kernel adds up by a loop each, of all rows of a tile; of one row few and many."""
+    made = Form(form, FORMS[form], tmp_path)
+    (structure,) = made.kernels.structures
+    variant, module = structure.variants[0], load_file(made.path)
+    shapes = made.kernels.family.problem().simulated_shapes(variant.spec, module.CONFIGS[0].kwargs, SMS)
+    found: set[tuple[bool, int]] = set()
+    for shape in shapes:
+        for sms in counts_for(cluster_of(variant)):
+            parts = module.TIMES.cut(0, shape, Gpu("", sms)).parts
+            found.add((shape[0] == 1, next(most for most in (1, 4, 8, 16) if parts <= most)))
+    assert found >= {(False, 1), (False, 4), (False, 8), (False, 16), (True, 1), (True, 4), (True, 16)}
+
+
+@pytest.mark.parametrize(
+    ("values", "waived"),
+    [
+        ({"cluster.n": 2, "problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}}, "lines"),
+        ({"cluster.m": 2}, "lines"),
+        ({"cluster.n": 2}, r"rows \* LINES"),
+        ({"cluster.m": 2, "problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}}, r"rows \* LINES"),
+    ],
+)
+def test_lines_that_a_cluster_shares_are_prefetched_in_one_round(
+    values: dict[str, Any], waived: str, tmp_path: Path
+) -> None:
+    """Of an operand that CTAs of a cluster share, along K or across it, a worker of the first wave has 128 lines."""
+    wide = {**PAIR, "tile": {"m": 128, "n": 128, "k": 64}, "schedule.pdl": True, "schedule.prefetch": 2}
+    made = kernels_of(spec_of("ahead", {**wide, "rings.ab.stages": 3, **values}), tmp_path)
+    patterns = [w.subject for w in made.family.problem().unseen(made.structures[0].variants[0].spec)]
+    found = {x for x in ("lines", r"rows \* LINES") if any(f"128, {x}, workers" in p for p in patterns)}
+    assert found == {waived}
 
 
 def _given(module: Any, parts: int) -> None:

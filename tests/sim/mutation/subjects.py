@@ -37,7 +37,7 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows. Jagged attention: an activation
 # in the softmax's place, silu under a mask of targets, both ways. Decoding from pages, with sums of parts; quantised
 # blocks. Exchanged operands, loads by threads, drawn items, scales of blocks; backward of attention packed, and on
-# sm100.
+# sm100; attention with MX scales, both ways.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -88,6 +88,7 @@ GENERATED = (
     "blackwell_attention_bwd/blackwell_attention_bwd_causal",
     "blackwell_attention_bwd_2cta/blackwell_attention_bwd_2cta_head_dim64_none",
     "blackwell_attention_fwd_mxfp8/blackwell_attention_fwd_mxfp8_none",
+    "blackwell_attention_bwd_mxfp8/blackwell_attention_bwd_mxfp8_causal",
 )
 MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
 

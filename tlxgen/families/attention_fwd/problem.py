@@ -26,6 +26,7 @@ from .spec import AttentionSpec, ForwardSpec
 Tensors = dict[str, Any]
 SOFTCAP = 3.0  # near to the scores of random inputs, so that it bends them
 MX_BLOCK = Sm100.mx_block  # elements that share a scale
+SHARP = 8  # so many times as large are the scores of some heads, where probabilities have few bits
 LATE = 8.0  # so many times as long are the keys that are walked last, where O is rescaled lazily
 
 
@@ -150,13 +151,17 @@ def blocks_seen(spec: AttentionSpec, t: Tensors, entry: int, head: int, seen: to
 def scales(operands: Tensors, device: torch.device) -> Tensors:
     """Random MX scales of Q and K along the head dimension, and of V along keys: in blocks, filled up with zeros.
 
-    Those of Q and K are near 1, so that scores are those of a softmax that is neither flat nor one key's.
+    Those of Q and K are near 1, so that scores are those of a softmax that is neither flat nor one key's. Those of Q
+    are SHARP times as large for every other head: against a maximum of such scores, those of other heads are lost in
+    e4m3, so that one that is kept from another item shows.
     """
     made = {}
     for name, spread in (("q", 1), ("k", 1), ("v", 3)):
         b, h, rows, columns = (operands[name].mT if name == "v" else operands[name]).shape
-        bytes_ = torch.randint(127 - spread, 127 + spread, (b * h, rows, -(-columns // MX_BLOCK)), device=device)
-        packed = torch.cat([blocked(x) for x in bytes_.to(torch.uint8)])
+        bytes_ = torch.randint(127 - spread, 127 + spread, (b, h, rows, -(-columns // MX_BLOCK)), device=device)
+        if name == "q":
+            bytes_[:, h % 2 :: 2] += int(math.log2(SHARP))
+        packed = torch.cat([blocked(x) for x in bytes_.flatten(0, 1).to(torch.uint8)])
         made[f"{name}_scale"] = packed.view(b, h, *packed.shape[1:])
     return made
 

@@ -25,6 +25,8 @@ from .spec import GemmSpec
 
 GAP = 64  # elements of NaN after each row of what a kernel writes, where the shape allows it
 
+ALONG_K, ACROSS_K = ("row", "col"), ("col", "row")  # layouts of A and B whose neighbours in memory lie so
+
 Shape = tuple[int, int, int]
 Tensors = dict[str, torch.Tensor]
 
@@ -104,12 +106,14 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
 def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Shape]:
     """Problems some of whose tiles are cut, to be added up by consumers: one tile more than the CTAs get;
     and one, two or three in all, for as many parts as are added up each way, of one row and of all rows of a tile; of
-    the three a CTA may have several parts."""
+    the three a CTA may have several parts. The CTAs of a cluster take a tile each, and what is one for a CTA alone is
+    as many for these: of fewer, there is one item, which is cut in one way."""
+    item = n * spec.cluster.n  # columns of the tiles that a cluster takes together
     slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
     long = max(20, math.ceil((4000 + 3 * m * n) / slot))  # K tiles that are worth to be cut
     yield ((sms + 1) * m - 3, n, long * k - 8)
     for rows, tiles, more in ((1, 1, 1), (m, 1, 1), (m, 2, 1), (1, 3, 2)):
-        yield (rows, tiles * n - 8, more * long * k - 8)
+        yield (rows, tiles * item - 8, more * long * k - 8)
 
 
 def unseen(spec: GemmSpec) -> Iterator[Waiver]:
@@ -145,20 +149,22 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     if after:
         why = "a tile has at most 32 parts, of which 16 have been added up before"
         yield Waiver(("second-round",), r"for part in range\(16, tail_parts, 16\)", why)
-    if spec.schedule.prefetch and _lines_of_a_worker(spec) <= 128:
-        why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
-        yield Waiver(("second-round",), r"for first in range\(worker \* 128, rows \* LINES", why)
+    why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
+    for layouts, lines in ((ALONG_K, r"rows \* LINES"), (ACROSS_K, "lines")):
+        if spec.schedule.prefetch and _lines_of_a_worker(spec, layouts) <= 128:
+            yield Waiver(("second-round",), rf"for first in range\(worker \* 128, {lines}, workers", why)
 
 
-def _lines_of_a_worker(spec: GemmSpec) -> float:
-    """How many lines of an operand along K a consumer prefetches: of as many tiles as there are CTAs, at most."""
+def _lines_of_a_worker(spec: GemmSpec, layouts: tuple[str, str]) -> float:
+    """How many lines of an operand a consumer prefetches, of those of A and B that have these layouts: of as many tiles
+    as there are CTAs, at most."""
     tile, cluster, (a, b) = spec.tile, spec.cluster, (spec.problem.a, spec.problem.b)
     alone = spec.tasks.mma.replicate == 1  # a CTA asks for A or for B then: of three, one for B
-    rows = [2 * tile.m / cluster.n] * (a.layout == "row") + [(3 if alone else 2) * tile.n / cluster.m] * (
-        b.layout == "col"
-    )
-    lines = math.ceil(spec.schedule.prefetch * tile.k * DTYPES[a.dtype].bytes / 128)
-    return lines * max(rows, default=0) / spec.tasks.mma.replicate
+    begin, line = spec.schedule.prefetch * tile.k, 128 // DTYPES[a.dtype].bytes
+    shares = (2 * tile.m / cluster.n, a.layout), ((3 if alone else 2) * tile.n / cluster.m, b.layout)
+    extent = max((share for (share, has), wanted in zip(shares, layouts, strict=True) if has == wanted), default=0.0)
+    lines = extent * math.ceil(begin / line) if layouts == ALONG_K else begin * math.ceil(extent / line)
+    return lines / spec.tasks.mma.replicate
 
 
 def inputs(spec: GemmSpec, shape: Shape, device: torch.device) -> Tensors:

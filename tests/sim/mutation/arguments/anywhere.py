@@ -73,7 +73,7 @@ ARGUED = (
         (
             ("sooner", r"tlx\.barrier_arrive\(\w+_empty\[last\].*\) before tlx\.barrier_arrive\(\w+_empty\[last\].*\)"),
             ("sooner", r"tlx\.barrier_arrive\(empty_b\) before tlx\.barrier_arrive\(empty_a\)"),
-            ("later", r"tlx\.barrier_wait\(.*\) after tlx\.(named_)?barrier_wait\(.*\)"),
+            ("later", r"tlx\.barrier_wait\(.*\) after tlx\.(named_)?barrier_wait\(.*"),
         ),
     ),
     Equivalent(

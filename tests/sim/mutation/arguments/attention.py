@@ -175,7 +175,18 @@ ARGUED = (
         "A maximum carried over from another tile or item is one that is not less: probabilities, their sum and "
         "O have one factor in common.",
         (("initialisation", r"highest = tl\.full\(.*\) once, before the loop"),),
-        at=r"^blackwell_attention_fwd",
+        at=r"^blackwell_attention_fwd(?!_mxfp8)",
+    ),
+    Equivalent(
+        "A maximum carried over from another tile of the item is one that the row's maximum has already.",
+        (("initialisation", r"highest = tl\.full\(.*\) once, before the loop"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "The first round of a softmax multiplies what l was by exp2(-inf) = 0.",
+        (("initialisation", r"l = tl\.zeros\(.*\) once, before the loop"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
     ),
     Equivalent(
         "Every row has seen a key by then: what stands in the place of the maximum is the maximum.",
@@ -214,7 +225,7 @@ ARGUED = (
     Equivalent(
         "Q_STAGES is 1 in every config of the module: q_slot is 0.",
         (("index", r"\w+ \w+: (q_slot -> 0|0 -> q_slot|q_slot \+ Q_STAGES -> 1|1 -> q_slot \+ Q_STAGES)"),),
-        at=r"^blackwell_attention_fwd(/|_schedules)",
+        at=r"^blackwell_attention_fwd(/|_mxfp8/|_schedules)",
     ),
     Equivalent(
         "The MMA needs neither: which tiles there are it takes from the row alone.",
@@ -237,5 +248,158 @@ ARGUED = (
         (("named barrier", r"tlx\.named_barrier_wait: [678] -> [678]"),),
         at=r"^blackwell_attention_bwd",
         role=r"# Compute:",
+    ),
+    Equivalent(
+        "Without a mask neither the MMA nor the softmax needs any of them; the correction stores the log-sum-exp.",
+        (("operands", r"(batch <-> head|head <-> row)"),),
+        at=r"^blackwell_attention_fwd_mxfp8/.*_none",
+        role=r"^# (MMA|Softmax):",
+    ),
+    Equivalent(
+        "At an item's begin the second group's scores of the item before have been read: the MMA has waited for their "
+        "probabilities, which are published later. In the loop it is a fault, and found.",
+        (
+            ("drop", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .*"),
+            ("alias", r"tlx\.barrier_wait: sf_qk_empty -> (acc_empty|p_full|s_full)"),
+            ("index", r"barrier_wait sf_qk_empty: 1 -> (0|\(1 \+ 1\) % \(2\))"),
+            ("later", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .* after tlx\.tmem_copy\(q_scale_tiles\[q_slot\], .*"),
+        ),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        loop=r"^for index ",
+        statement=r"sf_qk_empty\[1\]",
+    ),
+    Equivalent(
+        "Q_STAGES is 2 and DO_STAGES 1 in every config of the module.",
+        (
+            ("counter", r"\w+_slot, \w+_phase = ring_slot: (Q_STAGES -> 2|DO_STAGES -> 1)"),
+            ("index", r"\w+ do_\w+: do_slot -> (0|\(do_slot \+ 1\) % \(DO_STAGES\))"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+    ),
+    Equivalent(
+        "All warps of the task meet a second time, between whose statements nothing is done.",
+        (("duplicate", r"tlx\.named_barrier_wait\(6, 256\) twice"),),
+        at=r"^blackwell_attention_bwd",
+        role=r"^# Compute:",
+    ),
+    Equivalent(
+        "Both names stand for an empty tuple.",
+        (("operands", r"numbers <-> scales"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        statement=r"^numbers, scales = \(\), \(\)",
+    ),
+    Equivalent(
+        "Two arrivals, one directly after the other, behind the fence that both need.",
+        (("sooner", r"tlx\.barrier_arrive\(numbers_empty\[q_slot\]\) before tlx\.barrier_arrive\(ds_full\[0\]\)"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+    ),
+    Equivalent(
+        "dO is zero in rows past the end, and their delta is not stored; blocks of 128 rows have their scales in full.",
+        (("mask", r"tl\.load: (mask=inside\[:, None\]|other=127) dropped"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        statement=r"^do \*= ",
+    ),
+    Equivalent(
+        "Commits side by side, of one thread whose MMAs end in order: each says that all before is done.",
+        (
+            ("sooner", r"tlx\.tcgen05_commit\(.*\) before tlx\.tcgen05_commit\(.*\)"),
+            ("index", r"barrier_wait q_empty: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),
+        ),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+    ),
+    Equivalent(
+        "V's scales lie beside the probabilities, where scores were: the MMA has waited until they were read before it "
+        "copied the other group's. After the last tile it has not, and there it is a fault, and found.",
+        (("later", r"tlx\.barrier_wait\(p_full\[0\], .* after tlx\.tmem_copy\(kv_scale_tiles\[v_slot\], .*"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+    ),
+    Equivalent(
+        "V's scales lie beside the probabilities, where scores were: the MMA has waited until they were read before it "
+        "copied the other group's.",
+        (("later", r"tlx\.barrier_wait\(p_full\[1\], .* after tlx\.tmem_copy\(kv_scale_tiles\[v_slot\], .*"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        loop=r"^for tile ",
+    ),
+    Equivalent(
+        "A tile's first row and key are multiples of 128: the block of scales is the same one.",
+        (("offset", r"tlx\.async_descriptor_load: (row|key) -> \(\1 \+ 1\)"),),
+        at=r"^blackwell_attention_(fwd|bwd)_mxfp8/",
+        statement=r"^tlx\.async_descriptor_load\(\s*\w+_scale_desc",
+    ),
+    Equivalent(
+        "dQ of the last step has been waited for, the last product that the MMA issues: dV and dK are done before it.",
+        (
+            ("drop", r"tlx\.barrier_wait\(sums_full\[0\], 0\) dropped"),
+            ("later", r"tlx\.barrier_wait\(sums_full\[0\], 0\) after .*"),
+            ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\]\) before .*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+    ),
+    Equivalent(
+        "The load acquires dO's columns just before: the MMA has issued the product with these after the one that read "
+        "Q's columns in this slot, and its products are done in order.",
+        (
+            ("drop", r"tlx\.barrier_wait\(q_columns_empty\[q_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: q_columns_empty -> (q_empty|q_columns_full|numbers_empty)"),
+            ("later", r"tlx\.barrier_wait\(q_columns_empty\[.* after tlx\.barrier_expect_bytes\(q_columns_full\[.*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(q_columns_full\[.* before tlx\.barrier_wait\(q_columns_empty\[.*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "dO has one slot. The load has acquired its columns in the step before: the product with those of two steps "
+        "before is done, and so are that step's scores, which came first, and the loads of what they are made of.",
+        (
+            ("drop", r"tlx\.barrier_wait\(q_empty\[q_slot\], .*"),
+            (
+                "alias",
+                r"tlx\.barrier_wait: q_empty -> (q_full|q_columns_full|q_columns_empty|numbers_full|numbers_empty)",
+            ),
+            ("later", r"tlx\.barrier_wait\(q_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(q_full\[.*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(q_full\[.* before tlx\.barrier_wait\(q_empty\[.*"),
+            (
+                "later",
+                r"tlx\.barrier_wait\(numbers_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(numbers_full.*",
+            ),
+            ("sooner", r"tlx\.barrier_expect_bytes\(numbers_full\[.* before tlx\.barrier_wait\(numbers_empty\[.*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The bytes of one barrier are announced before the copy on another one.",
+        (
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\((v|k_columns)_full.* before tlx\.async_descriptor_load\( [kv]_scale_.*",
+            ),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "What is copied before the wait is of another operand, to columns that other waits have found free.",
+        (
+            ("later", r"tlx\.barrier_wait\(q_columns_full\[.* after tlx\.tmem_copy\(ds_scale_tiles\[.*"),
+            ("later", r"tlx\.barrier_wait\(dq_empty\[0\], .* after tlx\.tmem_copy\(v_scale_tiles\[.*"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# MMA:",
+    ),
+    Equivalent(
+        "i is 0 and 1.",
+        (("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        loop=r"^for i in tl\.static_range\(2\)",
+    ),
+    Equivalent(
+        "One thread issues the copies and the products, which are done in that order: what the columns held has been "
+        "read by the product before this copy. Scales of one product are apart.",
+        (
+            ("alias", r"sf_(v|do)_tiles is sf_(ds_turned|k_columns)_tiles"),
+            ("alias", r"sf_do_columns_tiles is sf_(ds_turned|k_columns|v|do)_tiles"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
     ),
 )
