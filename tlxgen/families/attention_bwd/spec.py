@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from tlxgen.arch import DTYPES
 from tlxgen.families import kit
 from tlxgen.families.attention import expressions, weights
-from tlxgen.families.attention.common import columns_of
+from tlxgen.families.attention.common import columns_of, slices_of
 from tlxgen.families.attention_fwd.faults import expression as expression_faults
 from tlxgen.families.attention_fwd.keys import EXPRESSION, Expression
 from tlxgen.families.kit import meanings
@@ -345,9 +345,14 @@ class KeysSpec(BackwardSpec):
         return self.wide and self.tile.n == 64
 
     @property
-    def sliced(self) -> bool:
+    def tight(self) -> bool:
         """Whether each has its own keys, all the same: few scores at a time, and no columns past a head's."""
         return self.wide and not self.by_columns
+
+    @property
+    def cut(self) -> bool:
+        """Whether tiles of a narrow head have no columns past it: buffers of 64 and of 32."""
+        return False
 
     @property
     def ctas(self) -> int:
@@ -378,7 +383,7 @@ class KeysSpec(BackwardSpec):
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.sliced
+        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.tight
         return fits if mma.ahead is None else mma.ahead
 
     @property
@@ -448,6 +453,14 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     @property
     def apart(self) -> bool:
         return self.schedule.heads == "apart"
+
+    @property
+    def cut(self) -> bool:
+        buffers = slices_of(self.problem.head_dim)
+        plain = self.lengths == "dense" and not (self.bias or self.is_listed or self.ordered)
+        steps = self.tasks.mma.meet == "mbarrier" and self.queries == buffers[0] and len(self.gradients) == 3
+        fits = self.arch == "sm90" and not self.wide and slices_of(self.head_dim_v) == buffers
+        return fits and plain and steps and len(buffers) > 1
 
     @property
     def blocks(self) -> Blocks | None:

@@ -21,7 +21,7 @@ class Wide(Protocol):
     @property
     def wide(self) -> bool: ...
     @property
-    def sliced(self) -> bool: ...
+    def tight(self) -> bool: ...
     @property
     def ahead(self) -> bool: ...
 
@@ -34,7 +34,7 @@ def faults_of(spec: Wide, mma: Consumers, d: int, *, softmax: bool, given: bool)
         text = f"{alike}: up to a head_dim of 128 they are as wide"
         return kit.faults.where(("problem.head_dim_v", given and columns_of(dv) != spec.columns, text))
     narrow = ("problem.head_dim", not softmax, f"{d}: above 128 the gradients are a softmax's")
-    if spec.sliced:
+    if spec.tight:
         full = f"dK and dV of {d} and {dv} columns fill the registers of a consumer"
         return kit.faults.where(
             narrow,
