@@ -64,8 +64,8 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    of = (("q", "q", facts.own), ("k", "k", facts.keys), ("v", "v", facts.keys), ("do", "dout", facts.own))
-    for name, tensor, rows in of:
+    operands = (("q", "q", facts.own), ("k", "k", facts.keys), ("v", "v", facts.keys), ("do", "dout", facts.own))
+    for name, tensor, rows in operands:
         for columns, tail in _widths(facts.slices_v if name in ("v", "do") else facts.slices):
             yield matrix(f"{name}{tail}", tensor, facts, rows, columns)
     if facts.by_sequence:  # for the products that add up over it: of two CTAs the columns that each multiplies by

@@ -40,8 +40,8 @@ class Operands(SpecModel):
         ge=8,
         le=256,
         multiple_of=8,
-        description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns, so that 96 "
-        "takes as long as 128. Above 128 consumers share out columns, not keys; but where D is 192 at most and V has "
+        description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns; with dense "
+        "sequences and all gradients, 96 are 64 and 32. Above 128 consumers share out columns, not keys; but where D is 192 at most and V has "
         "128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. sm100: 64 or 128.",
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
