@@ -383,7 +383,7 @@ class KeysSpec(BackwardSpec):
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.tight
+        fits = self.columns >= 128 and mma.meet == "mbarrier" and mma.dq == "last" and not self.tight
         return fits if mma.ahead is None else mma.ahead
 
     @property
@@ -398,7 +398,7 @@ class KeysSpec(BackwardSpec):
         rings = self.rings
         if self.arch == "sm100":
             return rings.dq.stages or 2
-        fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
+        fits = (self.ahead or self.tasks.mma.dq != "last") and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
@@ -590,7 +590,7 @@ def _blackwell(spec: KeysSpec) -> list[Fault]:
         ("tasks.load.default", spec.tasks.load.default, "on sm100 the task of P and dS is the default one"),
         ("tasks.mma.replicate", mma.replicate != 1, "on sm100 one thread issues all products: 1"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
-        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
+        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "dq", "keep")),
     )
     alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
     return [*own, *kit.faults.where(narrow, ("problem.gradients", "dq" not in spec.gradients, alone))]
