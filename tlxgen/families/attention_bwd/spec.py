@@ -398,7 +398,11 @@ class KeysSpec(BackwardSpec):
         rings = self.rings
         if self.arch == "sm100":
             return rings.dq.stages or 2
-        fits = (self.ahead or self.tasks.mma.dq != "last") and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
+        fits = (
+            (self.ahead or self.tasks.mma.dq != "last")
+            and "dq" in self.gradients
+            and rings.q.stages == rings.do.stages == 2
+        )
         return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
