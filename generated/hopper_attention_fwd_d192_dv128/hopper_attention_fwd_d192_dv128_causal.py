@@ -330,11 +330,17 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
+def heads_together(n_k, heads, kv_heads):
+    """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
+    return max(1, 2**25 // (n_k * 640)) * (heads // kv_heads)
+
+
 def equal_shares(most, heads, shared, n_q, n_k, block_m, block_n, programs):
     """How many of `heads` are worked on at a time, `most` at most, so that the CTA with the most to do has the least.
 
     CTAs take items in turns: which tiles of queries a CTA gets follows from how many heads are at one before the next.
     Numbers that divide that of CTAs are tried, of heads that all have the `shared` ones of their K and V beside them.
+    Where a CTA has many items, they differ little.
     """
     ends = range(block_m, n_q + block_m, block_m)
     steps = [triton.cdiv(max(min(n_k, end), 1), block_n) + 1 for end in ends]
@@ -354,13 +360,9 @@ def equal_shares(most, heads, shared, n_q, n_k, block_m, block_n, programs):
         return rounds + max(map(sum, zip(loads[:programs], loads[programs:])))
 
     most = min(most, heads)
-    fewer = (x for x in range(shared, most, shared) if programs % x == 0 and 4 * x >= most)
-    return min((most, *fewer), key=longest)
-
-
-def heads_together(n_k, heads, kv_heads):
-    """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_k * 640)) * (heads // kv_heads)
+    few = len(steps) * heads <= 40 * programs
+    fewer = [x for x in range(shared, most * few, shared) if programs % x == 0 and 4 * x >= most]
+    return min(most, *fewer, key=longest) if fewer else most
 
 
 def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
@@ -392,6 +394,8 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))
+    together = heads_together(n_k, heads, kv_heads)
+    together = equal_shares(together, batches * heads, heads // kv_heads, n_q, n_k, block_m, block_n, programs)
     kernel = Launch(
         hopper_attention_fwd_d192_dv128_causal_kernel,
         (programs, 1, 1),
@@ -402,24 +406,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
             ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 64])),
         ],
         ["lse"],
-        (
-            scale * math.log2(math.e),
-            batches,
-            heads,
-            kv_heads,
-            n_q,
-            n_k,
-            equal_shares(
-                heads_together(n_k, heads, kv_heads),
-                batches * heads,
-                heads // kv_heads,
-                n_q,
-                n_k,
-                block_m,
-                block_n,
-                programs,
-            ),
-        ),
+        (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, together),
         config.all_kwargs(),
     )
     return Call(device, ("q", "k", "v", "out", "lse"), ("out", "lse"), made, [kernel], owner=config)

@@ -41,8 +41,9 @@ class Operands(SpecModel):
         le=256,
         multiple_of=8,
         description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns; with dense "
-        "sequences and all gradients, 96 are 64 and 32. Above 128 consumers share out columns, not keys; but where D is 192 at most and V has "
-        "128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. sm100: 64 or 128.",
+        "sequences and all gradients, 96 are 64 and 32. Above 128 consumers share out columns, not keys; but where D "
+        "is 192 at most and V has 128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. "
+        "sm100: 64 or 128.",
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
@@ -398,11 +399,8 @@ class KeysSpec(BackwardSpec):
         rings = self.rings
         if self.arch == "sm100":
             return rings.dq.stages or 2
-        fits = (
-            (self.ahead or self.tasks.mma.dq != "last")
-            and "dq" in self.gradients
-            and rings.q.stages == rings.do.stages == 2
-        )
+        overlapped = self.ahead or self.tasks.mma.dq != "last"
+        fits = overlapped and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
