@@ -375,6 +375,12 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
+def whole_groups(most, heads):
+    """How many of `heads` at a time, `most` at most and more than half of that, so that the last are about as many."""
+    most = min(most, heads)
+    return max(range(most, most // 2, -1), key=lambda together: -(-heads % together) / together)
+
+
 def heads_together(n_q, kv_heads, heads):
     """How many heads are worked on at a time, so that the Q and dO that they need take at most 32 MiB of L2."""
     return max(1, 2**25 // (n_q * 768 * (heads // kv_heads)))
@@ -451,7 +457,16 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
             ("dv", lambda t: describe(t, "dv", [1, 1, 64, 64])),
         ],
         [],
-        (scale, scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_q, kv_heads, heads)),
+        (
+            scale,
+            scale * math.log2(math.e),
+            batches,
+            heads,
+            kv_heads,
+            n_q,
+            n_k,
+            whole_groups(heads_together(n_q, kv_heads, heads), batches * kv_heads),
+        ),
         config.all_kwargs(),
     )
     finish = Launch(

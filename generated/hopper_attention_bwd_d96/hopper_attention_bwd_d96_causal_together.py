@@ -84,21 +84,28 @@ def probabilities(scores, lse_log2, row, key, N_K, scale_log2):
 @triton.jit
 def by_thread(dq):
     """The columns of each 32 in another order, four of a thread's in a row, which SMEM takes without bank conflicts."""
-    pairs = tl.reshape(dq, (64, 2, 4, 4, 2))  # of each 8 columns, 4 threads have 2 each
-    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2, 4)), (64, 64))
+    pairs = tl.reshape(dq, (64, dq.shape[1] // 32, 4, 4, 2))  # of each 8 columns, 4 threads have 2 each
+    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2, 4)), dq.shape)
 
 
 @triton.jit
 def hopper_attention_bwd_d96_causal_together_kernel(
     q_desc,
+    q_tail_desc,
     k_desc,
+    k_tail_desc,
     v_desc,
+    v_tail_desc,
     do_desc,
+    do_tail_desc,
     lse_desc,
     delta_desc,
     dq_desc,
+    dq_tail_desc,
     dk_desc,
+    dk_tail_desc,
     dv_desc,
+    dv_tail_desc,
     scale,
     scale_log2,
     B,
@@ -113,27 +120,33 @@ def hopper_attention_bwd_d96_causal_together_kernel(
     """Tasks and the rings of tiles between them:
 
     load --k, v (1 slot, TMA), q (Q_STAGES slots, TMA), do (DO_STAGES slots, TMA)--> mma x 2
-        --ds (2 slots, stores)--> mma x 2 --dq, grad (2 slots a replica, stores)--> TMA store
+        --ds (2 slots, stores)--> mma x 2
+        --dq, dq_tail (2 slots, stores), grad (1 slot a replica, stores)--> TMA store
     """
     tl.static_assert(Q_STAGES >= 2, "the next step's Q is read beside this one's, 2 slots are needed")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
-    k_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(k_desc), 1)
+    k_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(k_desc), 1)
+    k_tail_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(k_desc), 1)
     k_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    v_tiles = tlx.local_alloc((128, 128), tlx.dtype_of(v_desc), 1)
+    v_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(v_desc), 1)
+    v_tail_tiles = tlx.local_alloc((128, 32), tlx.dtype_of(v_desc), 1)
     v_full = tlx.alloc_barriers(1, arrive_count=1)  # by the TMA loads of load
-    q_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(q_desc), Q_STAGES)
+    q_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(q_desc), Q_STAGES)
+    q_tail_tiles = tlx.local_alloc((64, 32), tlx.dtype_of(q_desc), Q_STAGES)
     lse_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(lse_desc), Q_STAGES)
     q_full = tlx.alloc_barriers(Q_STAGES, arrive_count=1)  # by the TMA loads of load
     q_empty = tlx.alloc_warp_barrier(Q_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
-    do_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(do_desc), DO_STAGES)
+    do_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(do_desc), DO_STAGES)
+    do_tail_tiles = tlx.local_alloc((64, 32), tlx.dtype_of(do_desc), DO_STAGES)
     delta_tiles = tlx.local_alloc((1, 64), tlx.dtype_of(delta_desc), DO_STAGES)
     do_full = tlx.alloc_barriers(DO_STAGES, arrive_count=1)  # by the TMA loads of load
     do_empty = tlx.alloc_warp_barrier(DO_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     ds_tiles = tlx.local_alloc((128, 64), tlx.dtype_of(q_desc), 2)
     ds_full = tlx.alloc_warp_barrier(2, num_warps=4, num_arrivals=2)  # by mma x 2 replicas, after their stores
-    dq_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
-    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2 * 2, reuse=dq_storage)
-    grad_tiles = tlx.local_alloc((64, 128), tlx.dtype_of(dk_desc), 2 * 2, reuse=dq_storage)
+    dq_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dq_desc), 2)
+    dq_tail_tiles = tlx.local_alloc((64, 32), tlx.dtype_of(dq_tail_desc), 2)
+    grad_tiles = tlx.local_alloc((64, 64), tlx.dtype_of(dk_desc), 2)
+    grad_tail_tiles = tlx.local_alloc((64, 32), tlx.dtype_of(dk_desc), 2)
     batch, kv_head, key = item_at(tl.program_id(0), B, H_KV, N_K, GROUP_H)
     heads = H // H_KV  # of Q, that share these keys
     head = kv_head * heads
@@ -145,21 +158,27 @@ def hopper_attention_bwd_d96_causal_together_kernel(
     with tlx.async_tasks():
         # Load: K and V once, then Q and dO of each step with the log-sum-exp and delta of their rows.
         with tlx.async_task("default"):
-            tlx.barrier_expect_bytes(k_full[0], 128 * 128 * 2)
+            tlx.barrier_expect_bytes(k_full[0], 128 * 64 * 2 + 128 * 32 * 2)
             tlx.async_descriptor_load(k_desc, k_tiles[0], [batch, kv_head, key, 0], k_full[0])
-            tlx.barrier_expect_bytes(v_full[0], 128 * 128 * 2)
+            tlx.async_descriptor_load(k_tail_desc, k_tail_tiles[0], [batch, kv_head, key, 64], k_full[0])
+            tlx.barrier_expect_bytes(v_full[0], 128 * 64 * 2 + 128 * 32 * 2)
             tlx.async_descriptor_load(v_desc, v_tiles[0], [batch, kv_head, key, 0], v_full[0])
+            tlx.async_descriptor_load(v_tail_desc, v_tail_tiles[0], [batch, kv_head, key, 64], v_full[0])
             for count in range(steps + 1):
                 q_slot, q_phase = ring_slot(count, Q_STAGES)
                 tlx.barrier_wait(q_empty[q_slot], q_phase ^ 1)  # acquire: free on the first pass
-                tlx.barrier_expect_bytes(q_full[q_slot], 64 * 128 * 2 + 64 * 4)
+                tlx.barrier_expect_bytes(q_full[q_slot], 64 * 64 * 2 + 64 * 32 * 2 + 64 * 4)
                 tlx.async_descriptor_load(q_desc, q_tiles[q_slot], [batch, head, row, 0], q_full[q_slot])
+                tlx.async_descriptor_load(q_tail_desc, q_tail_tiles[q_slot], [batch, head, row, 64], q_full[q_slot])
                 tlx.async_descriptor_load(lse_desc, lse_tiles[q_slot], [batch, head, row], q_full[q_slot])
                 if count < steps:  # the scores of one more Q are computed, and not used
                     do_slot, do_phase = ring_slot(count, DO_STAGES)
                     tlx.barrier_wait(do_empty[do_slot], do_phase ^ 1)  # acquire: free on the first pass
-                    tlx.barrier_expect_bytes(do_full[do_slot], 64 * 128 * 2 + 64 * 4)
+                    tlx.barrier_expect_bytes(do_full[do_slot], 64 * 64 * 2 + 64 * 32 * 2 + 64 * 4)
                     tlx.async_descriptor_load(do_desc, do_tiles[do_slot], [batch, head, row, 0], do_full[do_slot])
+                    tlx.async_descriptor_load(
+                        do_tail_desc, do_tail_tiles[do_slot], [batch, head, row, 64], do_full[do_slot]
+                    )
                     tlx.async_descriptor_load(delta_desc, delta_tiles[do_slot], [batch, head, row], do_full[do_slot])
                 row += 64
                 if row >= N_Q:
@@ -170,61 +189,86 @@ def hopper_attention_bwd_d96_causal_together_kernel(
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
             key += replica * 64  # this replica's keys
-            dk = tl.zeros((64, 128), tl.float32)
-            dv = tl.zeros((64, 128), tl.float32)
+            dk_0 = tl.zeros((64, 64), tl.float32)
+            dk_1 = tl.zeros((64, 32), tl.float32)
+            dv_0 = tl.zeros((64, 64), tl.float32)
+            dv_1 = tl.zeros((64, 32), tl.float32)
             tlx.barrier_wait(k_full[0], 0)
             tlx.barrier_wait(v_full[0], 0)
-            k_rows = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 128])
-            v_rows = tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 128])
-            k_columns = tlx.local_slice(k_tiles[0], [0, replica * 64], [128, 64])
+            k_rows_0 = tlx.local_slice(k_tiles[0], [replica * 64, 0], [64, 64])
+            k_rows_1 = tlx.local_slice(k_tail_tiles[0], [replica * 64, 0], [64, 32])
+            v_rows_0 = tlx.local_slice(v_tiles[0], [replica * 64, 0], [64, 64])
+            v_rows_1 = tlx.local_slice(v_tail_tiles[0], [replica * 64, 0], [64, 32])
+            k_columns = (k_tiles[0], k_tail_tiles[0])[replica]  # of which it has dQ
             tlx.barrier_wait(q_full[0], 0)
-            scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[0]))
+            scores = tlx.async_dot(k_rows_0, tlx.local_trans(q_tiles[0]))
+            scores = tlx.async_dot(k_rows_1, tlx.local_trans(q_tail_tiles[0]), scores)
             scores = tlx.async_dot_wait(0, scores)
             for count in range(steps):
                 q_slot = count % Q_STAGES
+                q_0 = q_tiles[q_slot]
+                q_1 = q_tail_tiles[q_slot]
                 do_slot, do_phase = ring_slot(count, DO_STAGES)
                 tlx.barrier_wait(do_full[do_slot], do_phase)
-                dp = tlx.async_dot(v_rows, tlx.local_trans(do_tiles[do_slot]))
+                do_0 = do_tiles[do_slot]
+                do_1 = do_tail_tiles[do_slot]
+                dp = tlx.async_dot(v_rows_0, tlx.local_trans(do_0))
+                dp = tlx.async_dot(v_rows_1, tlx.local_trans(do_1), dp)
                 ds_slot, ds_phase = ring_slot(count, 2)
                 lse_log2 = tl.reshape(tlx.local_load(lse_tiles[q_slot]), (64,))
                 p = probabilities(scores, lse_log2, row, key, N_K, scale_log2)
                 dp = tlx.async_dot_wait(0, dp)
                 delta = tl.reshape(tlx.local_load(delta_tiles[do_slot]), (64,))
                 ds = (p * (dp - delta[None, :])).to(tlx.dtype_of(q_desc))
-                dv = tlx.async_dot(p.to(tlx.dtype_of(q_desc)), do_tiles[do_slot], dv)
+                dv_0 = tlx.async_dot(p.to(tlx.dtype_of(q_desc)), do_0, dv_0)
+                dv_1 = tlx.async_dot(p.to(tlx.dtype_of(q_desc)), do_1, dv_1)
                 tlx.local_store(tlx.local_slice(ds_tiles[ds_slot], [replica * 64, 0], [64, 64]), ds)
                 tlx.async_descriptor_store_wait(1)  # the part that was here has left
                 tlx.fence("async_shared")  # every replica's wgmmas see the stores, TMA may overwrite what was read
                 tlx.barrier_arrive(ds_full[ds_slot])  # publish this replica's part
-                dk = tlx.async_dot(ds, q_tiles[q_slot], dk)
-                dv = tlx.async_dot_wait(1, dv)
+                dk_0 = tlx.async_dot(ds, q_0, dk_0)
+                dk_1 = tlx.async_dot(ds, q_1, dk_1)
+                dv_0 = tlx.async_dot_wait(3, dv_0)
+                dv_1 = tlx.async_dot_wait(2, dv_1)
                 tlx.barrier_arrive(do_empty[do_slot])  # release
                 next_slot, next_phase = ring_slot(count + 1, Q_STAGES)
                 tlx.barrier_wait(q_full[next_slot], next_phase)
-                scores = tlx.async_dot(k_rows, tlx.local_trans(q_tiles[next_slot]))
-                dk = tlx.async_dot_wait(1, dk)
+                scores = tlx.async_dot(k_rows_0, tlx.local_trans(q_tiles[next_slot]))
+                scores = tlx.async_dot(k_rows_1, tlx.local_trans(q_tail_tiles[next_slot]), scores)
+                dk_0 = tlx.async_dot_wait(3, dk_0)
+                dk_1 = tlx.async_dot_wait(2, dk_1)
                 tlx.barrier_arrive(q_empty[q_slot])  # release
                 tlx.barrier_wait(ds_full[ds_slot], ds_phase)
                 dq = tlx.async_dot(tlx.local_trans(ds_tiles[ds_slot]), k_columns)
                 scores = tlx.async_dot_wait(1, scores)
                 dq = tlx.async_dot_wait(0, dq)
-                tlx.local_store(dq_tiles[replica * 2 + count % 2], by_thread(dq))
+                tlx.local_store((dq_tiles, dq_tail_tiles)[replica][count % 2], by_thread(dq))
                 tlx.fence("async_shared")  # the TMA engine sees the stores
                 tlx.async_descriptor_store(
-                    dq_desc, dq_tiles[replica * 2 + count % 2], [batch, head, row, replica * 64], store_reduce="add"
+                    (dq_desc, dq_tail_desc)[replica],
+                    (dq_tiles, dq_tail_tiles)[replica][count % 2],
+                    [batch, head, row, replica * 64],
+                    store_reduce="add",
                 )
                 row += 64
                 if row >= N_Q:
                     row = first
                     head += 1
 
-            tlx.async_descriptor_store_wait(0)  # dQ has left the buffers of dV and dK
-            tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
+            tlx.local_store(grad_tiles[replica], dv_0.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
-            tlx.local_store(grad_tiles[replica * 2 + 1], (dk * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.async_descriptor_store(dv_desc, grad_tiles[replica], [batch, kv_head, key, 0])
+            tlx.local_store(grad_tail_tiles[replica], dv_1.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
-            tlx.async_descriptor_store(dk_desc, grad_tiles[replica * 2 + 1], [batch, kv_head, key, 0])
+            tlx.async_descriptor_store(dv_tail_desc, grad_tail_tiles[replica], [batch, kv_head, key, 64])
+            tlx.async_descriptor_store_wait(1)  # what was in the buffer has left
+            tlx.local_store(grad_tiles[replica], (dk_0 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dk_desc, grad_tiles[replica], [batch, kv_head, key, 0])
+            tlx.async_descriptor_store_wait(1)  # what was in the buffer has left
+            tlx.local_store(grad_tail_tiles[replica], (dk_1 * scale).to(tlx.dtype_of(dk_desc)))
+            tlx.fence("async_shared")  # the TMA engine sees the stores
+            tlx.async_descriptor_store(dk_tail_desc, grad_tail_tiles[replica], [batch, kv_head, key, 64])
             tlx.async_descriptor_store_wait(0)
 
 
@@ -266,8 +310,8 @@ def hopper_attention_bwd_d96_causal_together_prepare_kernel(
     numbers = (batch * H + head) * ROW_STRIDE + rows
     tl.store(lse_log2_ptr + numbers, lse * 1.4426950408889634, mask=inside)
     tl.store(delta_ptr + numbers, tl.sum(o * do, 1), mask=inside)
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 128 + columns
-    tl.store(sum_ptrs, tl.zeros((64, 128), tl.float32), mask=inside[:, None])
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 96 + columns
+    tl.store(sum_ptrs, tl.zeros((64, 128), tl.float32), mask=inside[:, None] & (columns < 96))
 
 
 @triton.jit
@@ -285,8 +329,8 @@ def hopper_attention_bwd_d96_causal_together_finish_kernel(
     batch, head, rows, inside = rows_at(H, N_Q)
     columns = tl.arange(0, 128)[None, :]
     places = columns // 32 * 32 + columns // 2 % 4 * 8 + columns // 8 % 4 * 2 + columns % 2
-    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 128 + places
-    dq = tl.load(sum_ptrs, mask=inside[:, None], other=0.0) * scale
+    sum_ptrs = sum_ptr + ((batch * H + head) * N_Q + rows[:, None]) * 96 + places
+    dq = tl.load(sum_ptrs, mask=inside[:, None] & (columns < 96), other=0.0) * scale
     dq_ptrs = dq_ptr + batch * stride_b + head * stride_h + rows[:, None] * stride_n + columns
     tl.store(dq_ptrs, dq.to(tlx.dtype_of(dq_ptr)), mask=inside[:, None] & (columns < 96))
 
@@ -318,7 +362,7 @@ def shape_of(q, k, v, out, lse, dout, scale):
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
     return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
+        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 1920
     )
 
 
@@ -327,9 +371,15 @@ def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
     return pick(CONFIGS, {}, clocks, (batches, heads, kv_heads, n_q, n_k), gpu.sms)
 
 
+def whole_groups(most, heads):
+    """How many of `heads` at a time, `most` at most and more than half of that, so that the last are about as many."""
+    most = min(most, heads)
+    return max(range(most, most // 2, -1), key=lambda together: -(-heads % together) / together)
+
+
 def heads_together(n_q, kv_heads, heads):
     """How many heads are worked on at a time, so that the Q and dO that they need take at most 32 MiB of L2."""
-    return max(1, 2**25 // (n_q * 512 * (heads // kv_heads)))
+    return max(1, 2**25 // (n_q * 384 * (heads // kv_heads)))
 
 
 def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs):
@@ -366,7 +416,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
     made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
-    made["total"] = lse.new_empty((batches, heads, n_q, 128))
+    made["total"] = lse.new_empty((batches, heads, n_q, 96))
     dq = made.get("dq", dq)
     rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
@@ -391,18 +441,34 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
         hopper_attention_bwd_d96_causal_together_kernel,
         (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
-            ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
-            ("k", lambda t: describe(t, "k", [1, 1, 128, 128])),
-            ("v", lambda t: describe(t, "v", [1, 1, 128, 128])),
-            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 128])),
+            ("q", lambda t: describe(t, "q", [1, 1, 64, 64])),
+            ("q", lambda t: describe(t, "q", [1, 1, 64, 32])),
+            ("k", lambda t: describe(t, "k", [1, 1, 128, 64])),
+            ("k", lambda t: describe(t, "k", [1, 1, 128, 32])),
+            ("v", lambda t: describe(t, "v", [1, 1, 128, 64])),
+            ("v", lambda t: describe(t, "v", [1, 1, 128, 32])),
+            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 64])),
+            ("dout", lambda t: describe(t, "dout", [1, 1, 64, 32])),
             ("numbers", lambda t: describe(t[0, ..., :n_q], "numbers", [1, 1, 64])),
             ("numbers", lambda t: describe(t[1, ..., :n_q], "numbers", [1, 1, 64])),
             ("total", lambda t: describe(t, "total", [1, 1, 64, 64])),
-            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 128])),
-            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 128])),
+            ("total", lambda t: describe(t, "total", [1, 1, 64, 32])),
+            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 64])),
+            ("dk", lambda t: describe(t, "dk", [1, 1, 64, 32])),
+            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 64])),
+            ("dv", lambda t: describe(t, "dv", [1, 1, 64, 32])),
         ],
         [],
-        (scale, scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_q, kv_heads, heads)),
+        (
+            scale,
+            scale * math.log2(math.e),
+            batches,
+            heads,
+            kv_heads,
+            n_q,
+            n_k,
+            whole_groups(heads_together(n_q, kv_heads, heads), batches * kv_heads),
+        ),
         config.all_kwargs(),
     )
     finish = Launch(

@@ -249,7 +249,7 @@ class Plan:
 
         They are the stores of all its other buffers.
         """
-        banks = ring.banks // self.role(ring.fill.role).replicas
+        banks = max(1, ring.banks // self.role(ring.fill.role).replicas)  # a ring may be one replica's alone
         return (ring.slots * banks - 1) * ring.stores
 
     def turn(self, name: str) -> Turn:

@@ -30,7 +30,8 @@ class Work:
     their number, the extent that they share, and an item's share of it. If `alike`, every group has the same number of
     items, so that the host knows their total. If `parted`, an item is a part of a tile along the shared extent, and an
     empty group has items, too. `blocks` is the number of rows in a block of data, such as MX scales, of which each
-    group has whole blocks; the position of a group's blocks is the number of blocks before it.
+    group has whole blocks; the position of a group's blocks is the number of blocks before it. `state` names what a
+    task keeps from item to item: the group, the number of its first item, and its part of the shared extent.
     """
 
     kind: Kind = "grid"
@@ -44,6 +45,7 @@ class Work:
     alike: bool = False
     parted: bool = False
     blocks: int = 0
+    state: tuple[str, str, str, str] = ("group", "first", "begin", "end")
 
     @property
     def name(self) -> str:

@@ -178,8 +178,12 @@ def _subject(name: str, call: ast.Call) -> str:
 
 
 def _array(node: ast.AST) -> str:
-    """The name of an array, without its index and the methods called on it."""
+    """The name of an array, without its index and the methods called on it; the first of those that a replica chooses
+    from."""
     while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Tuple) and node.elts:
+            node = node.elts[0]
+            continue
         if isinstance(node, (ast.Subscript, ast.Attribute)):
             node = node.value
         elif isinstance(node, ast.Call) and node.args:

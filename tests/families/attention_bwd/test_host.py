@@ -138,3 +138,10 @@ def test_heads_come_together_as_long_as_what_they_need_fits_into_l2() -> None:
     assert together(16384, 32, 32) == 4  # Q and dO of 8 MiB each
     assert together(16384, 8, 32) == 1  # each of which is worked on with its three sisters
     assert module("hopper_attention_bwd_dq_causal_head_dim128").heads_together(16384, 8, 32) == 16
+
+
+def test_the_last_heads_that_come_together_are_about_as_many() -> None:
+    """Of 64 heads of D 192 ten fit into L2, and the last four would begin late: eight at a time leave none."""
+    whole = module("hopper_attention_bwd_d192_dv128_causal").whole_groups
+    assert (whole(10, 64), whole(21, 128), whole(16, 128)) == (8, 16, 16)
+    assert (whole(100, 5), whole(3, 1), whole(7, 44)) == (5, 1, 4)

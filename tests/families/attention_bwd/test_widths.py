@@ -26,11 +26,44 @@ BWD, DQ, FWD = "attention_bwd", "attention_bwd_dq", "attention_fwd"
 NARROW_V = {"problem.head_dim": 192, "problem.head_dim_v": 128}
 
 
-@pytest.mark.parametrize(("head_dim", "columns"), [(8, 64), (64, 64), (72, 128), (128, 128), (136, 256), (256, 256)])
+@pytest.mark.parametrize(("head_dim", "columns"), [(8, 64), (64, 64), (104, 128), (128, 128), (136, 256), (256, 256)])
 def test_a_tile_has_the_least_power_of_two_that_holds_a_head(head_dim: int, columns: int) -> None:
     assert columns_of(head_dim) == columns
     q = plan_of({"problem.head_dim": head_dim}).ring("q").tile("q")
     assert q.shape[1].value == columns
+
+
+@pytest.mark.parametrize("head_dim", [72, 96])
+def test_heads_of_up_to_96_columns_lie_in_buffers_of_64_and_32(head_dim: int) -> None:
+    """A consumer has the columns of one of them of dQ, in a ring of its own; dK and dV leave by both."""
+    plan = plan_of({"problem.head_dim": head_dim})
+    facts = cast(BackwardFacts, plan.facts)
+    assert facts.slices == facts.slices_v == facts.grad_widths == (64, 32)
+    assert (facts.columns, facts.row_block, facts.ahead, facts.tight) == (96, 128, True, False)
+    assert (facts.dks, facts.dqs, facts.dq_tiles) == (("dk_0", "dk_1"), ("dq",), {"dq": 64, "dq_tail": 32})
+    assert [(r.name, r.banks, r.slots.value) for r in plan.rings if r.name.startswith("dq")] == [
+        ("dq", 1, 2),
+        ("dq_tail", 1, 2),
+    ]
+    assert plan.deep(plan.ring("dq")).value == 1
+    bytes_ = {r.name: r.smem_bytes for r in plan.rings}
+    assert bytes_["k"] == bytes_["v"] == 128 * 96 * 2 and bytes_["grad"] == 2 * 64 * 96 * 2
+    assert not plan.reasons
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"problem.lengths": "keys"},
+        {"problem.lengths": "packed"},
+        {"problem.gradients": "kv"},
+        {"rings.dq.adds": "ordered"},
+        {"tasks.mma.meet": "named"},
+    ],
+)
+def test_others_have_one_buffer_with_zeros_past_the_head(values: dict[str, Any]) -> None:
+    facts = cast(BackwardFacts, plan_of({"problem.head_dim": 96, **values}).facts)
+    assert facts.slices == (128,) and not facts.sliced
 
 
 def test_consumers_of_wide_heads_share_out_columns() -> None:
@@ -105,6 +138,10 @@ def test_what_does_not_fit_says_why(values: dict[str, Any], rule: str, words: st
         ({**NARROW_V, "tasks.mma.meet": "named"}, "fill the registers of a consumer: they meet on an mbarrier"),
         ({**NARROW_V, "rings.dq.adds": "ordered"}, "above a head_dim of 128 no turn is handed on"),
         ({"problem.head_dim": 96, "arch": "sm100"}, "on sm100 it is 64 or 128"),
+        ({**NARROW_V, "tasks.mma.dq": "before_dk"}, "no register is left for dQ under dK"),
+        ({"tasks.mma.dq": "before_dk", "tasks.mma.meet": "named"}, "all stop before dQ anyway"),
+        ({"tasks.mma.dq": "before_dk", "problem.gradients": "kv"}, "without dQ, it has no place"),
+        ({"tasks.mma.dq": "before_dk", "arch": "sm100"}, "on sm100 no consumer has sums in its registers"),
     ],
 )
 def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: str) -> None:
@@ -149,6 +186,12 @@ def _spec(path: Path) -> Any:
     [
         (BWD, "problem: {head_dim: 40}\nmask: {kind: causal}", (1, 2, 1, 70, 90)),
         (BWD, "problem: {head_dim: 72}", (1, 2, 1, 70, 150)),
+        (BWD, "problem: {head_dim: 96}\nmask: {kind: window}\nsoftmax: {softcap: true}", (1, 2, 1, 150, 150)),
+        (BWD, "problem: {head_dim: 88}\nmask: {kind: causal}\nschedule: {heads: apart}", (2, 2, 1, 130, 130)),
+        (BWD, "problem: {head_dim: 96}\ntasks: {mma: {keep: v, ahead: false}}", (1, 2, 1, 130, 70)),
+        (BWD, "problem: {head_dim: 96}\ntasks: {mma: {dq: before_dk, ahead: true}}", (1, 2, 1, 150, 70)),
+        (BWD, "problem: {head_dim: 128}\ntasks: {mma: {dq: before_dk}}", (1, 2, 1, 150, 150)),
+        (BWD, "problem: {head_dim: 64}\ntasks: {mma: {dq: before_dk}}", (1, 2, 1, 150, 150)),
         (
             BWD,
             "problem: {head_dim: 104, lengths: packed}\nmask: {kind: causal, align: bottom_right}",

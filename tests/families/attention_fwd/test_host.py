@@ -170,6 +170,31 @@ def test_the_larger_l2_share_of_short_sequences_lets_more_heads_work_together() 
     assert together(10**6, 32, 32) == 1
 
 
+def longest_share(together: int, heads: int, tiles: int, programs: int) -> int:
+    """Steps of the CTA that has the most, by walking all items; a tile has a step more than the one before."""
+    steps = [0] * programs
+    ends = [min(first + together, heads) for first in range(0, heads, together)]
+    order = [t for end in ends for t in range(tiles, 0, -1) for _ in range(end - (end - 1) // together * together)]
+    for index, tile in enumerate(order):
+        steps[index % programs] += tile + 1
+    return max(steps)
+
+
+@pytest.mark.parametrize(("most", "heads", "found"), [(12, 64, 6), (21, 128, 12), (16, 128, 12), (4, 64, 2)])
+def test_so_many_heads_work_together_that_ctas_have_equal_shares(most: int, heads: int, found: int) -> None:
+    """With the first numbers, those of D 192 and V of 128, one CTA has 17% more to do than the average, then 4%."""
+    together = module(f"{BASE}_causal").equal_shares(most, heads, 1, 4096, 4096, 128, 128, 132)
+    assert together == found
+    assert longest_share(together, heads, 32, 132) <= longest_share(most, heads, 32, 132)
+
+
+def test_heads_that_share_k_and_v_stay_together_and_long_problems_are_not_searched() -> None:
+    shares = module(f"{BASE}_causal").equal_shares
+    assert shares(32, 32, 4, 8192, 8192, 128, 128, 132) % 4 == 0
+    assert shares(4, 64, 1, 10**6, 10**6, 128, 128, 132) == 4
+    assert shares(100, 2, 1, 5, 5, 128, 128, 2) == 2
+
+
 def test_negative_windows_are_refused_and_none_is_everything() -> None:
     name = f"{BASE}_masks_window_top_left_dense"
     with pytest.raises(ValueError, match="window: -1, expected 0 to inf"):

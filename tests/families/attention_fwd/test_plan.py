@@ -107,8 +107,8 @@ def test_the_kernel_is_told_what_its_options_need_and_nothing_else() -> None:
     options = {"softmax.lse": False, "softmax.sink": True, "softmax.softcap": True, "mask.kind": "window"}
     names = [a.name for a in plan_of({**options, "problem.lengths": "packed"}).launches[0].arguments]
     assert names[4:] == [
-        *("sink_ptr", "cu_seqlens_q_ptr", "cu_seqlens_k_ptr", "cap", "scale_log2", "LEFT", "RIGHT"),
-        *("B", "H", "H_KV", "N_Q", "GROUP_H"),
+        *("counter_ptr", "sink_ptr", "cu_seqlens_q_ptr", "cu_seqlens_k_ptr", "cap", "scale_log2", "LEFT", "RIGHT"),
+        *("B", "H", "H_KV", "T_Q", "GROUP_H"),
     ]
 
 
@@ -122,3 +122,16 @@ def test_q_that_is_kept_takes_registers(head_dim: int, registers: int) -> None:
 def test_q_and_a_wide_head_do_not_fit_into_registers_together() -> None:
     plan = plan_of({"problem.head_dim": 256, "tile.n": 64, "tasks.mma.keep": "q"})
     assert "accumulator" in {r.rule for r in plan.reasons}
+
+
+def test_items_of_packed_sequences_are_drawn() -> None:
+    """A softmax's, on sm90: each consumer hears the number of an item, and lengths say which sequence it is of."""
+    plan = plan_of({"problem.lengths": "packed", "mask.kind": "causal"})
+    work = plan.work
+    assert (work.kind, work.numbers, work.counter) == ("grouped", "dynamic", "counter_ptr")
+    assert work.state == ("batch", "first", "q_start", "q_end") and work.groups[1] == "B"
+    assert plan.ring("item").drains[0].replicas == plan.role("mma").replicas
+    names = [a.name for a in plan.launches[0].arguments]
+    assert "counter_ptr" in names and "N_Q" not in names
+    assert plan_of({"problem.lengths": "packed", "schedule.kind": "persistent"}).work.kind == "persistent"
+    assert plan_of({"problem.lengths": "keys"}).work.kind == "persistent"

@@ -69,7 +69,7 @@ AXES: dict[str, dict[str, set[Any]]] = {
         "tasks.mma.replicate": {2, 3},
         "tasks.mma.turns": {"none", "named", "mbarrier"},
         "rings.kv.empty": {"leader", "warp"},
-        "schedule.kind": {"grid", "persistent"},
+        "schedule.kind": {"grid", "persistent", "dynamic"},
         "softmax.bias": {"none", "like_q", "fp32"},
     },
     "blackwell": BOTH
@@ -110,6 +110,8 @@ def test_the_shipped_specs_have_every_value_of_every_axis(arch: str) -> None:
         ({"rings.s.slices": 2}, "this is of sm100"),
         ({"softmax.rescale": "lazy"}, "this is of sm100"),
         ({"schedule.kind": "clc"}, "sm90 has no cluster launch control"),
+        ({"schedule.kind": "dynamic"}, "dense sequences are as long: persistent"),
+        ({"arch": "sm100", "schedule.kind": "dynamic"}, "a counter is of sm90: here the hardware hands tiles out, clc"),
         ({"tasks.load.default": False}, "on sm90 the TMA producer is the default task"),
         ({"tasks.mma.warps": 1}, "wgmma is issued by a warpgroup: 4 warps, not 1"),
         ({"arch": "sm100", "tasks.load.default": True}, "on sm100 the correction is the default task"),

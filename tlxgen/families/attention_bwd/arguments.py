@@ -64,10 +64,10 @@ def launches(facts: BackwardFacts, parameters: Sequence[Parameter]) -> tuple[Lau
 
 
 def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
-    yield matrix("q", "q", facts, facts.own, facts.slices[0])
-    yield matrix("k", "k", facts, facts.keys, facts.slices[0])
-    yield matrix("v", "v", facts, facts.keys, facts.slices_v[0])
-    yield matrix("do", "dout", facts, facts.own, facts.slices_v[0])
+    operands = (("q", "q", facts.own), ("k", "k", facts.keys), ("v", "v", facts.keys), ("do", "dout", facts.own))
+    for name, tensor, rows in operands:
+        for columns, tail in _widths(facts.slices_v if name in ("v", "do") else facts.slices):
+            yield matrix(f"{name}{tail}", tensor, facts, rows, columns)
     if facts.by_sequence:  # for the products that add up over it: of two CTAs the columns that each multiplies by
         half = facts.head_dim // facts.ctas
         apart = "_columns" if facts.scaled else ""
@@ -111,7 +111,10 @@ def _main(facts: BackwardFacts) -> Iterator[KernelArgument]:
         )
     yield from sizes(facts, longest=("k",) if facts.packed and not facts.ordered else ("q", "k"))
     if facts.by_tile:
-        yield scalar("GROUP_H", "heads_together(n_q)" if facts.apart else "heads_together(n_q, kv_heads, heads)")
+        together = "heads_together(n_q)" if facts.apart else "heads_together(n_q, kv_heads, heads)"
+        if facts.whole_groups:
+            together = f"whole_groups({together}, batches * {'heads' if facts.apart else 'kv_heads'})"
+        yield scalar("GROUP_H", together)
 
 
 def _list_sizes(facts: BackwardFacts) -> Iterator[KernelArgument]:
@@ -129,10 +132,17 @@ def _list_sizes(facts: BackwardFacts) -> Iterator[KernelArgument]:
 def _gradients(facts: BackwardFacts) -> Iterator[KernelArgument]:
     """Of dK and dV, or of the sums that heads of Q apart add theirs to."""
     for i, name in enumerate(("dk", "dv")):
-        if facts.apart:
-            yield _box(name, "fp32", facts.grad, "key_sums", facts.packed, view=f"t[{i}]")
-        else:
-            yield _box(name, facts.out.signature, facts.grad, name, facts.packed)
+        for columns, tail in _widths(facts.grad_widths):
+            box = facts.grad[0], columns
+            if facts.apart:
+                yield _box(f"{name}{tail}", "fp32", box, "key_sums", facts.packed, view=f"t[{i}]")
+            else:
+                yield _box(f"{name}{tail}", facts.out.signature, box, name, facts.packed)
+
+
+def _widths(slices: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Columns of the boxes of a tensor whose tiles lie in such buffers, and what a descriptor's name has more."""
+    return zip(dict.fromkeys(slices), ("", "_tail"), strict=False)
 
 
 def matrix(name: str, of: str, facts: Facts, rows: Size | int, columns: int = 0) -> KernelArgument:

@@ -19,5 +19,6 @@ AXES = (
     Axis("tasks.reduce.registers"),
     Axis("tasks.mma.keep"),
     Axis("tasks.mma.ahead"),
+    Axis("tasks.mma.dq"),
     Axis("tasks.mma.meet", blame=("named-barriers",)),
 )

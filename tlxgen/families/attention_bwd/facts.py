@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tlxgen.arch import DTYPES, DType
-from tlxgen.families.attention.common import columns_of
+from tlxgen.families.attention.common import columns_of, slices_of
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import HostArgument, Order
 from tlxgen.plan.pieces import shares
@@ -87,6 +87,11 @@ class GradientFacts(Weights):
         return columns_of(self.head_dim)
 
     @property
+    def row_block_v(self) -> int:
+        """The same of O or dO."""
+        return columns_of(self.head_dim_v)
+
+    @property
     def slices_v(self) -> tuple[int, ...]:
         """The same of V or dO."""
         return (columns_of(self.head_dim_v),)
@@ -144,8 +149,10 @@ class BackwardFacts(GradientFacts):
     grads: int = 0  # that the tiles of dK and dV leave through at the end
     by_columns: bool = False  # consumers share out columns of dK, dV and dQ, not keys
     sliced: bool = False  # tiles of Q and K have as many columns as a head, in several buffers
+    tight: bool = False  # dK and dV fill the registers of a consumer: few scores at a time
     meet: str = "none"
     ahead: bool = False
+    dq_first: bool = False  # the product for dQ comes before that for dK
     keep: str = "none"
     warps: int = 4  # of the default task
     scaled: bool = False  # sm100: operands have MX scales
@@ -162,11 +169,33 @@ class BackwardFacts(GradientFacts):
 
     @property
     def slices(self) -> tuple[int, ...]:
+        if self.uneven:
+            return slices_of(self.head_dim)
         return sliced(self.head_dim) if self.sliced else super().slices
 
     @property
     def slices_v(self) -> tuple[int, ...]:
+        if self.uneven:
+            return slices_of(self.head_dim_v)
         return sliced(self.head_dim_v) if self.sliced else super().slices_v
+
+    @property
+    def uneven(self) -> bool:
+        """Whether buffers differ in columns: dQ is not cut alike for consumers, each of which has a buffer's."""
+        return self.sliced and not self.tight
+
+    @property
+    def whole_groups(self) -> bool:
+        """Whether as many heads as fit into L2 are rarely a divisor of all: no power of two, as their columns are none.
+
+        The heads of a last group that is not whole begin late, with their longest walks.
+        """
+        return self.sliced and self.by_tile
+
+    @property
+    def grad_widths(self) -> tuple[int, ...]:
+        """Columns of each of a consumer's accumulators of dK or dV, that of fewer last."""
+        return self.slices if self.uneven else (self.grad[1],) * max(len(self.dks), len(self.dvs))
 
     def rows_of(self, tile: str) -> tuple[str, ...]:
         """What a consumer's rows of K or V are called, buffer by buffer."""
@@ -188,6 +217,8 @@ class BackwardFacts(GradientFacts):
             return {}
         if not self.sliced:
             return {"dq": self.part[1]}
+        if self.uneven:  # one for each consumer
+            return dict(zip(("dq", "dq_tail"), self.slices, strict=True))
         unit = self.columns // self.replicas & -(self.columns // self.replicas)
         widths = [unit * share for share in shares(self.columns // self.replicas)]
         return dict(zip(("dq", "dq_tail"), widths, strict=False))  # one of 256 columns
@@ -230,7 +261,7 @@ class BackwardFacts(GradientFacts):
     def dqs(self) -> tuple[str, ...]:
         """A consumer's parts of dQ."""
         by_columns = self.columns // self.replicas // self.part[1] if self.by_columns else 0
-        return pieces("dq", by_columns or len(self.dq_tiles)) if self.dq else ()
+        return pieces("dq", by_columns or (1 if self.uneven else len(self.dq_tiles))) if self.dq else ()
 
     @property
     def dq_reuse(self) -> bool:

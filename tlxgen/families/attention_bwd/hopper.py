@@ -6,7 +6,7 @@ one wgmma, the left operands of those for dV and dK. Only dQ, a sum over keys, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,21 +27,23 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
     d, dq = spec.columns, "dq" in spec.gradients
     if spec.by_columns:
         return _by_columns(spec, dq)
-    if spec.sliced:
-        return _sliced(spec, dq)
+    if spec.tight:
+        return _tight(spec, dq)
     tile = BLOCK * d * _leaving(spec).bytes  # of dK or dV on its way out
     room = spec.dq_stages * BLOCK**2 * DTYPES["fp32"].bytes if dq else 2 * BLOCK * d * DTYPES[spec.problem.dtype].bytes
     return {
         "part": (BLOCK, BLOCK),
-        "grad": (BLOCK, d),
+        "grad": (BLOCK, SLICE if spec.cut else d),
         "scores": (BLOCK, BLOCK),
         "block": BLOCK,
         "replicas": spec.tasks.mma.replicate,
         "parts": spec.queries // BLOCK,
         "dq_slots": spec.dq_stages,
-        "grads": max(1, room // tile),
+        "grads": 2 if spec.cut else max(1, room // tile),
+        "sliced": spec.cut,
         "meet": spec.tasks.mma.meet if dq else "none",
         "ahead": spec.ahead,
+        "dq_first": spec.tasks.mma.dq == "before_dk",
         "keep": spec.kept_rows,
     }
 
@@ -51,7 +53,7 @@ def _leaving(spec: KeysSpec) -> DType:
     return DTYPES["fp32" if spec.apart else spec.problem.dtype]
 
 
-def _sliced(spec: KeysSpec, dq: bool) -> dict[str, Any]:
+def _tight(spec: KeysSpec, dq: bool) -> dict[str, Any]:
     """The same where a head is wide and each consumer has its own keys: dK and dV fill its registers."""
     return {
         "part": (BLOCK, BLOCK),
@@ -60,6 +62,7 @@ def _sliced(spec: KeysSpec, dq: bool) -> dict[str, Any]:
         "block": BLOCK,
         "replicas": spec.tasks.mma.replicate,
         "sliced": True,
+        "tight": True,
         "dq_slots": spec.dq_stages,
         "grads": spec.dq_stages * DTYPES["fp32"].bytes // _leaving(spec).bytes,
         "meet": spec.tasks.mma.meet if dq else "none",
@@ -125,14 +128,10 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     """K, V: filled once. Q, dO: with a number for each of their rows. dS: met over. dQ, dK, dV: on their way out."""
     fp32, empty, drains = DTYPES["fp32"], spec.rings.empty, (Drain("mma", replicas=facts.replicas),)
     one, block = Size.literal(1), Size.literal(BLOCK)
-    queries, keys, columns = (Size.literal(n) for n in (facts.queries, facts.keys, facts.columns))
-    columns_v = Size.literal(facts.columns_v)
+    queries, keys = (Size.literal(n) for n in (facts.queries, facts.keys))
     loads, stores = Fill("load", "tma"), Fill("mma", "store")
-    slices, slices_v = len(facts.slices), len(facts.slices_v)
-    k = Tile("k", (keys, columns), facts.dtype, slices, axis=1)
-    v = Tile("v", (keys, columns_v), facts.dtype, slices_v, axis=1)
-    q: tuple[Tile, ...] = (Tile("q", (queries, columns), facts.dtype, slices, axis=1),)
-    do: tuple[Tile, ...] = (Tile("do", (queries, columns_v), facts.dtype, slices_v, axis=1),)
+    k, v = (_tiles(name, keys, slices, facts.dtype) for name, slices in (("k", facts.slices), ("v", facts.slices_v)))
+    q, do = (_tiles(name, queries, s, facts.dtype) for name, s in (("q", facts.slices), ("do", facts.slices_v)))
     if facts.softmax:
         # One row, not one dimension: stock Triton's TMA copies have tiles of two.
         q, do = (*q, Tile("lse", (one, queries), fp32)), (*do, Tile("delta", (one, queries), fp32))
@@ -141,11 +140,13 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
         ds = (Tile("ds", (queries, keys), facts.dtype, of="q"),)
     if facts.by_columns:  # a row is a query, of which a consumer has some
         ds = tuple(Tile(name, (queries, keys), facts.dtype, of="q") for name in ("p", "ds"))
-    grad = Tile("grad", (block, Size.literal(facts.grad[1])), _leaving(spec), of="dk")
-    out = Ring("grad", (grad,), Size.literal(facts.grads), stores, (), banks=facts.replicas)
+    grad = tuple(replace(t, of="dk") for t in _tiles("grad", block, facts.grad_widths[:2], _leaving(spec)))
+    if not facts.uneven:
+        grad = (Tile("grad", (block, Size.literal(facts.grad[1])), _leaving(spec), of="dk"),)
+    out = Ring("grad", grad, Size.literal(facts.grads // len(grad)), stores, (), banks=facts.replicas)
     made = [
-        Ring("k", (k,), one, loads, (), item=True),
-        Ring("v", (v,), one, loads, (), item=True),
+        Ring("k", k, one, loads, (), item=True),
+        Ring("v", v, one, loads, (), item=True),
         Ring("q", q, sizes["Q_STAGES"], loads, drains, empty),
         Ring("do", do, sizes["DO_STAGES"], loads, drains, empty),
     ]
@@ -155,11 +156,25 @@ def rings(spec: KeysSpec, facts: BackwardFacts, sizes: dict[str, Size]) -> tuple
     met = Ring("ds", ds, Size.literal(Meeting.SLOTS), parts, (), empty)
     if not facts.dq:
         return (*made, met, out) if facts.by_columns else (*made, out)
+    if facts.uneven:  # a consumer's parts of dQ have a ring of their own
+        parts_of_dq = (
+            Ring(name, (Tile(name, (block, Size.literal(width)), fp32),), Size.literal(facts.dq_slots), stores, ())
+            for name, width in facts.dq_tiles.items()
+        )
+        return (*made, met, *parts_of_dq, out)
     first, *others = (Tile(name, (block, Size.literal(width)), fp32) for name, width in facts.dq_tiles.items())
     dq = Ring("dq", (first,), Size.literal(facts.dq_slots), stores, (), banks=facts.replicas)
     after = [Ring(t.name, (t,), dq.slots * (first.bytes.value // t.bytes.value), stores, ()) for t in others]
     after = [replace(ring, banks=facts.replicas, alias="dq", reshaped=True) for ring in (*after, out)]
     return (*made, met, dq, *after)
+
+
+def _tiles(name: str, rows: Size, slices: Sequence[int], dtype: DType) -> tuple[Tile, ...]:
+    """A tile in buffers of equal columns, and its tail, the last columns, if they are fewer."""
+    count = slices.count(slices[0])
+    tile = Tile(name, (rows, Size.literal(slices[0] * count)), dtype, count, axis=1)
+    tails = (Tile(f"{name}_tail", (rows, Size.literal(last)), dtype, of=name, tail=name) for last in slices[count:])
+    return (tile, *tails)
 
 
 def rules(spec: KeysSpec, facts: BackwardFacts) -> Iterator[Rule]:
@@ -179,7 +194,7 @@ def _accumulators(facts: BackwardFacts) -> int:
         return (len(facts.dks) + 1) * facts.keys * facts.piece // threads + tile + max(2 * tile, part)
     sums = BLOCK * (facts.columns + facts.columns_v) // threads
     tile = facts.scores[0] * facts.scores[1] // threads
-    if facts.sliced:  # scores, or P and dP, or dS and a part of dQ
+    if facts.tight:  # scores, or P and dP, or dS and a part of dQ
         return sums + tile + tile // 2
     kept = (facts.keep != "none") * len(facts.keep) * BLOCK * facts.columns // 2 // threads
     return sums + 2 * tile + tile // 2 + (tile + tile // 2) * (facts.parts - 1) + kept

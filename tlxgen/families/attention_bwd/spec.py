@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from tlxgen.arch import DTYPES
 from tlxgen.families import kit
 from tlxgen.families.attention import expressions, weights
-from tlxgen.families.attention.common import columns_of
+from tlxgen.families.attention.common import columns_of, slices_of
 from tlxgen.families.attention_fwd.faults import expression as expression_faults
 from tlxgen.families.attention_fwd.keys import EXPRESSION, Expression
 from tlxgen.families.kit import meanings
@@ -40,9 +40,10 @@ class Operands(SpecModel):
         ge=8,
         le=256,
         multiple_of=8,
-        description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns, so that 96 "
-        "takes as long as 128. Above 128 consumers share out columns, not keys; but where D is 192 at most and V has "
-        "128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. sm100: 64 or 128.",
+        description="D: elements of a row of Q and K, a multiple of 8. A tile has 64, 128 or 256 columns; with dense "
+        "sequences and all gradients, 96 are 64 and 32. Above 128 consumers share out columns, not keys; but where D "
+        "is 192 at most and V has 128 at most, a tile of Q has 192 columns, and each consumer has keys of its own. "
+        "sm100: 64 or 128.",
     )
     accumulate: Literal["fp32"] = Field("fp32", description="Type of scores, probabilities and accumulators.")
 
@@ -345,9 +346,14 @@ class KeysSpec(BackwardSpec):
         return self.wide and self.tile.n == 64
 
     @property
-    def sliced(self) -> bool:
+    def tight(self) -> bool:
         """Whether each has its own keys, all the same: few scores at a time, and no columns past a head's."""
         return self.wide and not self.by_columns
+
+    @property
+    def cut(self) -> bool:
+        """Whether tiles of a narrow head have no columns past it: buffers of 64 and of 32."""
+        return False
 
     @property
     def ctas(self) -> int:
@@ -378,7 +384,7 @@ class KeysSpec(BackwardSpec):
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.sliced
+        fits = self.columns >= 128 and mma.meet == "mbarrier" and mma.dq == "last" and not self.tight
         return fits if mma.ahead is None else mma.ahead
 
     @property
@@ -393,7 +399,8 @@ class KeysSpec(BackwardSpec):
         rings = self.rings
         if self.arch == "sm100":
             return rings.dq.stages or 2
-        fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
+        overlapped = self.ahead or self.tasks.mma.dq != "last"
+        fits = overlapped and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
@@ -448,6 +455,14 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     @property
     def apart(self) -> bool:
         return self.schedule.heads == "apart"
+
+    @property
+    def cut(self) -> bool:
+        buffers = slices_of(self.problem.head_dim)
+        plain = self.lengths == "dense" and not (self.bias or self.is_listed or self.ordered)
+        steps = self.tasks.mma.meet == "mbarrier" and self.queries == buffers[0] and len(self.gradients) == 3
+        fits = self.arch == "sm90" and not self.wide and slices_of(self.head_dim_v) == buffers
+        return fits and plain and steps and len(buffers) > 1
 
     @property
     def blocks(self) -> Blocks | None:
@@ -577,7 +592,7 @@ def _blackwell(spec: KeysSpec) -> list[Fault]:
         ("tasks.load.default", spec.tasks.load.default, "on sm100 the task of P and dS is the default one"),
         ("tasks.mma.replicate", mma.replicate != 1, "on sm100 one thread issues all products: 1"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
-        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
+        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "dq", "keep")),
     )
     alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
     return [*own, *kit.faults.where(narrow, ("problem.gradients", "dq" not in spec.gradients, alone))]

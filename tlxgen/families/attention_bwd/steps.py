@@ -36,6 +36,8 @@ class Facts(Protocol):
     @property
     def ahead(self) -> bool: ...
     @property
+    def dq_first(self) -> bool: ...
+    @property
     def ordered(self) -> bool: ...
     @property
     def blocks(self) -> Blocks | None: ...
@@ -44,7 +46,9 @@ class Facts(Protocol):
     @property
     def dbias(self) -> str: ...
     @property
-    def sliced(self) -> bool: ...
+    def tight(self) -> bool: ...
+    @property
+    def uneven(self) -> bool: ...
     @property
     def slices(self) -> tuple[int, ...]: ...
     @property
@@ -61,11 +65,14 @@ class Facts(Protocol):
 
 def load(facts: Facts) -> tuple[Step, ...]:
     """K and V once, then Q and dO of each step; for a softmax with a number for each of their rows."""
-    k, v = ("load k",) * len(facts.slices), ("load v",) * len(facts.slices_v)
+    k, v, own_q, own_do = (
+        tuple(f"load {name}" + "_tail" * (width < slices[0]) for width in slices)
+        for name, slices in zip(("k", "v", "q", "do"), (facts.slices, facts.slices_v) * 2, strict=True)
+    )
     once = ("expect k", *k, "expect v", *v)
     lse, delta = ("load lse", "load delta") if facts.row == "online_softmax" else ("", "")
-    q: tuple[str, ...] = ("acquire q", "expect q", *("load q",) * len(facts.slices), lse)
-    do = ("acquire do", "expect do", *("load do",) * len(facts.slices_v), delta)
+    q: tuple[str, ...] = ("acquire q", "expect q", *own_q, lse)
+    do = ("acquire do", "expect do", *own_do, delta)
     if facts.bias:
         q = (*q, "acquire bias", "expect bias", "load bias")
     last = q if facts.ahead and facts.blocks else ()  # without lists a step of the same loop
@@ -251,12 +258,14 @@ class Consumer:
         else:
             self.next_scores()
         self.do("wait do")
-        if not self.facts.sliced:
+        if not self.facts.tight:
             self.issue("dp", self.facts.slices_v)
         for part in range(self.facts.parts):
             self.gradients(part)
         if self.facts.meet == "named":
             self.meet_then_add()
+        elif self.facts.dq_first:
+            self.add_before_dk()
         else:
             self.add_while_others_store()
         self.finish()
@@ -276,7 +285,7 @@ class Consumer:
             self.wait_for("next_scores" if part else "scores")
         softmax = self.facts.row == "online_softmax"
         self.do(": P^T = exp(K Q^T - LSE)" if softmax else ": P^T = f(K Q^T)")
-        if self.facts.sliced:
+        if self.facts.tight:
             self.issue("dp", self.facts.slices_v)
         self.wait_for("dp")
         self.do(": dS^T = P^T (V dO^T - delta)" if softmax else ": dS^T = f'(K Q^T) V dO^T")
@@ -295,6 +304,21 @@ class Consumer:
         self.issue_dk()
         self.wait_for("dq")
         self.room_for_dq()
+        self.add_dq()
+        self.take_dk()
+
+    def add_before_dk(self) -> None:
+        self.room_for_dq()
+        self.do("fence", "publish ds")
+        if self.facts.ahead:
+            self.next_scores()
+        self.do("wait ds")
+        self.issue_dq()
+        self.take_dv()
+        self.issue_dk()
+        if self.facts.ahead:
+            self.wait_for("scores")
+        self.wait_for("dq")
         self.add_dq()
         self.take_dk()
 
@@ -322,7 +346,7 @@ class Consumer:
             if later:
                 self.room_for_dq()
             self.add_dq()
-        for name, tile in zip(facts.dqs[1:], [*facts.dq_tiles][1:], strict=True):
+        for name, tile in zip(facts.dqs[1:], [*facts.dq_tiles][1:], strict=not facts.uneven):
             self.issue(name)
             self.room_for_dq()
             self.wait_for(name)
@@ -353,8 +377,11 @@ class Consumer:
         self.do("fence", f"store {tile}")
 
     def finish(self) -> None:
-        self.do("signal adds" if self.facts.ordered else "store_wait" if self.facts.dq else "")
+        in_the_way = self.facts.dq and not self.facts.uneven
+        self.do("signal adds" if self.facts.ordered else "store_wait" if in_the_way else "")
         gradients, slots = ["dv"] * len(self.facts.dvs) + ["dk"] * len(self.facts.dks), self.facts.grads
+        if self.facts.uneven:
+            gradients[1::2] = "dv_tail", "dk_tail"
         for i, name in enumerate(gradients):
             self.do(f"store_wait {slots - 1}" if i >= slots else "", "fence", f"store {name}")
         self.do("store_wait")

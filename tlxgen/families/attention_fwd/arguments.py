@@ -50,6 +50,8 @@ def _descriptors(facts: AttentionFacts, sizes: Mapping[str, Size]) -> Iterator[K
 def _addresses(facts: AttentionFacts) -> Iterator[KernelArgument]:
     if facts.lse:
         yield address("lse_ptr", "fp32", "lse")
+    if facts.drawn:
+        yield address("counter_ptr", "i32", "words")
     if facts.sink:
         yield address("sink_ptr", "fp32", "sink")
     for name, _ in lists(facts):
@@ -127,13 +129,14 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     else:
         heads = {"B": "batches", "H": "heads", "H_KV": "kv_heads"}
     yield from (scalar(name, value, single=True) for name, value in heads.items())
-    yield scalar("N_Q", "n_q", divisible=True)
+    if not facts.drawn:
+        yield scalar("N_Q", "n_q", divisible=True)
     if facts.lengths == "dense":
         yield scalar("N_K", "n_k", divisible=True)
-    if facts.packed and facts.lse:
+    if facts.packed and (facts.lse or facts.drawn):
         yield scalar("T_Q", "q.shape[0]", divisible=True)
     together = "heads_together(n_k, heads, kv_heads)" if facts.causal else "heads // kv_heads"
-    yield scalar("GROUP_H", together, single=not facts.causal)
+    yield scalar("GROUP_H", "together" if facts.evened else together, single=not facts.causal)
     if facts.told and facts.persistent:
         yield from (scalar("num_items", "items"), scalar("step", "programs"))
 

@@ -38,7 +38,7 @@ class AttentionFacts(Weights):
     overlap: bool
     in_parts: bool  # O leaves part by part through one buffer
     keep_q: bool  # Q is in registers, not read from SMEM by each wgmma
-    source: Literal["grid", "persistent", "clc"]  # where the items of a CTA come from
+    source: Literal["grid", "persistent", "clc", "dynamic"]  # where the items of a CTA come from
     operands: tuple[Operand, ...]
     lse: bool = False
     slices: int = 1  # parts in which a tile of probabilities is handed to the MMA
@@ -50,7 +50,20 @@ class AttentionFacts(Weights):
 
     @property
     def persistent(self) -> bool:
-        return self.source == "persistent"
+        return self.source in ("persistent", "dynamic")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether CTAs draw items from a counter: those of one sequence after those of another."""
+        return self.source == "dynamic"
+
+    @property
+    def evened(self) -> bool:
+        """Whether the host looks for an order of items in which CTAs that stride over them have as much to do each.
+
+        Of packed sequences it does not know the lengths, of lists of blocks not how long they are.
+        """
+        return self.causal and self.persistent and not (self.packed or self.blocks or self.told)
 
     @property
     def clc(self) -> bool:

@@ -69,6 +69,7 @@ def _hopper(spec: ForwardKeys) -> list[Fault]:
             "this is of sm100: the exponential unit is not the bound on sm90, where products take twice the clocks",
         ),
         ("schedule.kind", spec.schedule.kind == "clc", "this is of sm100: sm90 has no cluster launch control"),
+        ("schedule.kind", _drawn(spec) and spec.problem.lengths != "packed", "dense sequences are as long: persistent"),
         ("tasks.load.default", not tasks.load.default, "on sm90 the TMA producer is the default task"),
         ("tasks.mma.warps", mma.warps != 4, f"wgmma is issued by a warpgroup: 4 warps, not {mma.warps}"),
     )
@@ -76,10 +77,16 @@ def _hopper(spec: ForwardKeys) -> list[Fault]:
     return [*own, *faults.where(("tasks.mma.turns", mma.turns != "none" and mma.replicate == 1, alone))]
 
 
+def _drawn(spec: ForwardKeys) -> bool:
+    """Whether CTAs draw their items from a counter."""
+    return spec.schedule.kind == "dynamic"
+
+
 def _blackwell(spec: ForwardKeys) -> list[Fault]:
     """What sm100 does otherwise than sm90, and what of its tasks does not go together."""
     tasks, mma = spec.tasks, spec.tasks.mma
     own = faults.foreign(
+        ("schedule.kind", _drawn(spec), "a counter is of sm90: here the hardware hands tiles out, clc"),
         ("tasks.load.default", tasks.load.default, "on sm100 the correction is the default task"),
         ("rings.o.parts", spec.rings.o.parts > 1, "on sm100 the correction holds parts of O anyway: parts must be 1"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from tlxgen.arch import Sm90
+from tlxgen.arch import DTYPES, Sm90
 from tlxgen.families.attention.common import WORKING_REGISTERS
 from tlxgen.plan import Drain, Fill, Holds, Ring, Role, Rule, Size, Tile, Turn
 from tlxgen.plan.rule import between, one_of
@@ -15,6 +15,8 @@ from . import steps
 from .facts import AttentionFacts
 from .spec import ForwardSpec
 
+DRAWN_SCRATCH = 128  # bytes of an item's number on its way to the threads of a task
+DRAWN_AHEAD = 4  # items
 ROW_SCRATCH = 4  # bytes a row: the statistics of a tile on their way to the layout in which they are stored
 
 
@@ -29,7 +31,8 @@ def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
 
 def smem(spec: ForwardSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions."""
-    return Sm90.captures, spec.tile.m * ROW_SCRATCH if spec.lse else 0
+    told = DRAWN_SCRATCH * (spec.schedule.kind == "dynamic")
+    return Sm90.captures + told, spec.tile.m * ROW_SCRATCH if spec.lse else 0
 
 
 def _aliased(spec: ForwardSpec) -> bool:
@@ -72,6 +75,9 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
     if facts.bias:
         tile, fill = Tile("bias", (facts.rows, sizes["BLOCK_N"]), facts.bias), Fill("load", "tma")
         rings.append(Ring("bias", (tile,), sizes["BIAS_STAGES"], fill, (Drain("mma"),), kv.empty, banks=replicas))
+    if facts.drawn:
+        number = Tile("item", (Size.literal(1),), DTYPES["i32"], internal=True)
+        rings.append(Ring("item", (number,), Size.literal(DRAWN_AHEAD), Fill("load", "store"), drains, item=True))
     o_slots = q_slots if aliased else Size.literal(1)
     o = _tiles(facts, "o", facts.rows)
     if aliased:  # whose first buffers it takes

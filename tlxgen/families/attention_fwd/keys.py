@@ -307,10 +307,17 @@ class AttentionRings(Rings):
 
 
 class Schedule(SpecModel):
-    kind: Literal["grid", "persistent", "clc"] = Field(
+    kind: Literal["grid", "persistent", "clc", "dynamic"] = Field(
         "persistent",
-        description="Where a CTA's tiles of queries come from: the work list.",
-        json_schema_extra=meanings.KIND,
+        description="Where a CTA's tiles of queries come from: the work list. Default: persistent; sm90, for a softmax "
+        "of packed sequences: dynamic.",
+        json_schema_extra=meanings.of(
+            meanings.KIND,
+            *("grid", "persistent", "clc"),
+            dynamic="sm90, packed sequences: a counter in global memory hands tiles out, sequence after sequence, to "
+            "whichever CTA is done first. Choose it where lengths differ: no CTA walks tiles that are not there, and "
+            "all have as much to do.",
+        ),
     )
 
 

@@ -49,8 +49,11 @@ class AttentionSpec(AttentionKeys, ForwardSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_bias(cls, data: Any) -> Any:
-        """Fills in what a bias of four bytes, or an expression, has another default for."""
+    def _with_others(cls, data: Any) -> Any:
+        """Fills in what sequences end to end, a bias of four bytes, or an expression have another default for."""
+        problem = data.get("problem") if isinstance(data, Mapping) else None
+        if isinstance(problem, Mapping) and problem.get("lengths") == "packed" and data.get("arch") == "sm90":
+            data = filled(data, PACKED)
         softmax = data.get("softmax") if isinstance(data, Mapping) else None
         if not isinstance(softmax, Mapping) or data.get("arch") != "sm90":
             return data
@@ -70,6 +73,9 @@ SM100_GRID: Mapping[str, Any] = {"tasks": {"mma": {"registers": 24}}}
 
 # On sm90 the accumulator of 256 columns takes half of a consumer's registers.
 WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
+
+# However CTAs share out the tiles of sequences of unequal lengths, some have much more to do.
+PACKED: Mapping[str, Any] = {"schedule": {"kind": "dynamic"}}
 
 # A tile of it takes as much SMEM as two of K, and an address for each row that a thread reads.
 WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}, "tasks": {"mma": {"keep": "none"}}}

@@ -12,13 +12,20 @@ def _next(facts: AttentionFacts) -> tuple[Step, ...]:
     return steps("next" if facts.clc else "")
 
 
+def _hear(facts: AttentionFacts) -> tuple[Step, ...]:
+    """The number of the next item, where the producer draws it."""
+    return steps("wait item", "release item") if facts.drawn else ()
+
+
 def load(facts: AttentionFacts) -> tuple[Step, ...]:
     """The producer: Q of an item, then K and V, K a tile ahead where its product runs under the softmax."""
     q = steps("acquire q" if facts.stays else "", "expect q", *_loads(facts, "q"))
     k, v = (steps(f"acquire {ring}", f"expect {ring}", *_loads(facts, name)) for name, ring in _rings(facts).items())
     bias = steps("acquire bias", "expect bias", "load bias") if facts.bias else ()
     tiles = (*k, *bias, *k, *v, *bias, *v) if facts.k_ahead else (*k, *bias, *v)
-    return (*q, *tiles, *_next(facts))
+    tell = steps("acquire item", "publish item") if facts.drawn else ()
+    drawn = (*steps("ask"), *tell, *steps("reset")) if facts.drawn else ()
+    return (*tell, *q, *tiles, *drawn, *_next(facts))
 
 
 def _loads(facts: AttentionFacts, name: str) -> tuple[str, ...]:
@@ -60,8 +67,10 @@ def consumer(facts: AttentionFacts, turns: str, *, aliased: bool) -> tuple[Step,
     free, store = "store_wait" if facts.stays and not aliased else "", ("fence", *_by_slices(facts, "store", "o"))
     again = ("store_wait", *store) if facts.in_parts else ()
     leave = steps(free, *store, *again, ": store LSE" if facts.lse else "")
-    back = steps("store_wait", "release q" if facts.stays else "") if aliased else steps("store_wait")
-    return (*first, *steps("wait q"), *read, *loop, *after, *last, *leave, *back)
+    back = steps("store_wait", "release q" if facts.stays else "") if aliased else ()
+    left = () if aliased else steps("store_wait")
+    hear = _hear(facts)
+    return (*first, *hear, *steps("wait q"), *read, *loop, *after, *last, *leave, *back, *hear, *left)
 
 
 def softmax(facts: AttentionFacts) -> tuple[Step, ...]:
