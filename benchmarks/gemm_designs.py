@@ -237,8 +237,9 @@ def whole() -> Iterator[tuple[str, Design]]:
             for rows in range(72, 257, 8)
         ]
         for name, more in {"": {}, "_m2": along("m", 2), "_n2": along("n", 2), "_n4": along("n", 4)}.items():
-            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, "tasks.mma.exchange": True}
-            values |= {"rings.c.stages": 2, "epilogue.subtiles": 1, "tasks.load.edge_rows": None, **more}
+            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.exchange": True}
+            values |= {"tasks.mma.replicate": consumers, "rings.c.stages": 2, "epilogue.subtiles": 1, **more}
+            values["tasks.load.edge_rows"] = None
             yield f"whole{consumers}{name}", Design(values, tuple(tiles), lambda m, n, k, a: m >= 65 and a == "row")
 
 

@@ -9,6 +9,7 @@ variant   problem.dtype=fp16, problem.head_dim=128, problem.head_dim_v=128, mask
 roles     load: 4 warps; mma: 2 x 4 warps, 240 registers
 """
 
+import itertools
 import math
 
 import torch
@@ -298,6 +299,36 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
+def equal_shares(most, heads, shared, n_q, n_k, block_m, block_n, programs):
+    """How many of `heads` are worked on at a time, `most` at most, so that the CTA with the most to do has the least.
+
+    CTAs take items in turns: which tiles of queries a CTA gets follows from how many heads are at one before the next.
+    Numbers that divide that of CTAs are tried, of heads that all have the `shared` ones of their K and V beside them.
+    Where a CTA has many items, they differ little.
+    """
+    ends = range(block_m, n_q + block_m, block_m)
+    steps = [triton.cdiv(max(min(n_k, end), 1), block_n) + 1 for end in ends]
+
+    def longest(together):
+        """Tiles of keys, and one for each item, of that CTA. Heads at one tile take so many CTAs in a row."""
+        changes, rounds, at = [0] * (2 * programs + 1), 0, 0
+        for first in range(0, heads, together):
+            width = min(together, heads - first)
+            for step in reversed(steps):
+                rounds += width // programs * step
+                changes[at] += step
+                at += width % programs
+                changes[at] -= step
+                at %= programs
+        loads = list(itertools.accumulate(changes))
+        return rounds + max(map(sum, zip(loads[:programs], loads[programs:])))
+
+    most = min(most, heads)
+    few = len(steps) * heads <= 40 * programs
+    fewer = [x for x in range(shared, most * few, shared) if programs % x == 0 and 4 * x >= most]
+    return min(most, *fewer, key=longest) if fewer else most
+
+
 def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
@@ -326,9 +357,12 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
+    programs = min(items, sm_count(device.index))
+    together = heads_together(n_k, heads, kv_heads)
+    together = equal_shares(together, batches * heads, heads // kv_heads, n_q, n_k, block_m, block_n, programs)
     kernel = Launch(
         hopper_attention_fwd_dims_fp16_head_dim128_head_dim_v128_kernel,
-        (min(items, sm_count(device.index)), 1, 1),
+        (programs, 1, 1),
         [
             ("q", lambda t: describe(t, "q", [1, 1, block_m // 2, 128])),
             ("k", lambda t: describe(t, "k", [1, 1, block_n, 128])),
@@ -336,7 +370,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
             ("out", lambda t: describe(t, "out", [1, 1, block_m // 2, 128])),
         ],
         ["lse"],
-        (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, heads_together(n_k, heads, kv_heads)),
+        (scale * math.log2(math.e), batches, heads, kv_heads, n_q, n_k, together),
         config.all_kwargs(),
     )
     return Call(device, ("q", "k", "v", "out", "lse"), ("out", "lse"), made, [kernel], owner=config)

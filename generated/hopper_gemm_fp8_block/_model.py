@@ -16,6 +16,7 @@ from math import gcd, inf
 from typing import NamedTuple
 
 LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
+SPARE = 24  # rows of an exchanged tile
 COPY = 4  # bytes that an asynchronous copy takes at least; others pass through registers, a slot at a time
 SUM = 4  # bytes of a sum
 COPIERS = 256  # threads that copy
@@ -56,6 +57,7 @@ class Kernel(NamedTuple):
     in_flight: bool = True  # a wgmma is issued before the one before it has ended
     direct: bool = False  # C is stored from registers
     ahead: int = 16  # blocks of sums on their way, where a tail is cut
+    whole: bool = False  # columns that are no power of two have one product
     edge: int = 0  # rows of the boxes that load the last tiles of an operand along whose rows K lies, and no zeros
 
 
@@ -129,6 +131,7 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
+        self.widths = [kernel.tile[1] if kernel.whole else 0 for kernel in kernels]
         self.estimates: dict[tuple[Gpu, int, int], list[Estimate]] = {}  # by the widths of copies, too
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
@@ -141,7 +144,12 @@ class Times:
         if known is None:
             known = self.estimates[key] = [estimate(x, self.types, gpu, self.rates, *key[1:]) for x in self.kernels]
         a_cost, b_cost = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
-        return [time(m, n, k, a_cost, b_cost) for time in known]
+        # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
+        # tiles.
+        return [
+            inf if w and -(-m // w) == -(-m // (w - SPARE)) else time(m, n, k, a_cost, b_cost)
+            for time, w in zip(known, self.widths, strict=True)
+        ]
 
     def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
         """How the kernel at `index`, whose tail is one of CUT, cuts the tiles of a shape; its host function asks."""
@@ -209,6 +217,7 @@ class Clocks:
         instructions = block_m / types.rows * block_k * max(self.a, self.b) / 32
         self.ideal = instructions * block_n / 2
         widths = [block_n & 1 << i for i in range(9) if block_n & 1 << i]  # of the products that share the columns
+        widths = [block_n] if kernel.whole else widths
         each = [((w / 2) ** rates.blunt + rates.issue**rates.blunt) ** (1 / rates.blunt) for w in widths]
         multiply = instructions * sum(each)
         self.multiply = multiply**rates.blend
@@ -244,6 +253,8 @@ class Clocks:
             LINE / x if not rows_of and not any(widths) else 0.0
             for x, rows_of in zip((self.a, self.b), along_k, strict=True)
         )
+        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left.
+        self.boxes = (block_n // ROW + (block_n % ROW).bit_count() - 1) * rates.box if kernel.whole else 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -304,7 +315,7 @@ class Clocks:
         some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)
         a_zeros, a_boxes = self.edge(tiles_m * block_m - m, m, block_m, self.a_beyond)
         b_zeros, b_boxes = self.edge(tiles_n * block_n - n, n, block_n, self.b_beyond)
-        boxes = a_boxes / some_m + b_boxes / some_n
+        boxes = self.boxes + a_boxes / some_m + b_boxes / some_n
         zeros = a_zeros / (some_m * tiles_m) + b_zeros / (some_n * tiles_n)  # times the CTAs at work: a share fills
         loaded = self.a_slot * high + self.b_slot * wide
         delivered = self.a_slot * high * a_cost / self.cluster_n + self.b_slot * wide * b_cost / self.cluster_m

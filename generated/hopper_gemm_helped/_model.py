@@ -144,8 +144,8 @@ class Times:
         if known is None:
             known = self.estimates[key] = [estimate(x, self.types, gpu, self.rates, *key[1:]) for x in self.kernels]
         a_cost, b_cost = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
-        # Of the widths of one wgmma, those that leave much of a tile empty are not worth an estimate: narrower ones have
-        # as few tiles.
+        # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
+        # tiles.
         return [
             inf if w and -(-m // w) == -(-m // (w - SPARE)) else time(m, n, k, a_cost, b_cost)
             for time, w in zip(known, self.widths, strict=True)

@@ -157,11 +157,11 @@ def test_a_wrong_value_is_told_of_although_a_condition_rejects_all_its_points(tm
 
 def test_too_many_points_are_counted_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variants, "_Expander", None)
-    values = "[" + ", ".join(str(i) for i in range(16, 276)) + "]"
+    values = "[" + ", ".join(str(i) for i in range(16, 516)) + "]"
     text = f"variants:\n  axes:\n    tile.m: {values}\n    tile.n: {values}\n    rings.ab.stages: {values}\n"
     found = faults(tmp_path, text)
     assert [at(error) for error in found] == [(6, 3)]
-    assert "260 * 260 * 260 = 17,576,000 points, more than 16,000,000" in found[0].message
+    assert "500 * 500 * 500 = 125,000,000 points, more than 100,000,000" in found[0].message
 
 
 def test_points_share_no_state(tmp_path: Path) -> None:

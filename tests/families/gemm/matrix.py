@@ -68,6 +68,7 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "few_cluster": {**FEW, "cluster": {"n": 4}, "schedule.split_k": 1, "tile": {"m": 32, "n": 64, "k": 64}},
     "few_last": {**FEW, **LAST, "tile": {"m": 64, "n": 128, "k": 64}},
     "few_last_cluster": {**FEW, **LAST, "cluster": {"n": 4}, "tile": {"m": 32, "n": 64, "k": 64}},
+    "whole": {**FEW, "tasks.mma.columns": "whole", "tile": {"m": 88, "n": 64, "k": 64}, "problem.a.layout": "row"},
     "tall_thirds": {**FEW, "tile": {"m": 96, "n": 64, "k": 64}},
     "tall_fifths_last": {**FEW, **LAST, "tile": {"m": 160, "n": 64, "k": 64}},
     "helped": {**HELPED, "tile.n": 64, "epilogue.subtiles": 2},

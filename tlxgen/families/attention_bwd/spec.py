@@ -438,7 +438,10 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     archs = ("sm90", "sm100")
     # with e4m3, and with it alone, there are scales
     in_source = frozenset(
-        {"schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias", "softmax.expression"}
+        {
+            *("schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias", "softmax.expression"),
+            "tasks.mma.dq",
+        }
     )
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")

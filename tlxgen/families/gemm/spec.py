@@ -37,6 +37,7 @@ class GemmSpec(GemmKeys):
             data = filled(data, BY_POINTERS[by])
         return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
+    in_source = frozenset({"tasks.mma.columns"})
     fixed = frozenset({"cluster.m", "cluster.n", "cluster.k", "tasks.load.edge_rows", "tasks.mma.columns"})
 
     def faults(self) -> list[Fault]:
