@@ -131,7 +131,9 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
-        self.widths = [kernel.tile[1] if kernel.whole else 0 for kernel in kernels]
+        there = {(kernel.cluster, *kernel.tile) for kernel in kernels if kernel.whole}
+        narrower = [(x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
+        self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.estimates: dict[tuple[Gpu, int, int], list[Estimate]] = {}  # by the widths of copies, too
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:

@@ -115,14 +115,15 @@ def test_full_barriers_expect_the_bytes_of_the_loads_on_them(cases: list[Case]) 
 def test_the_boxes_of_a_ring_are_cut_where_replicas_divide_the_rows(cases: list[Case]) -> None:
     for spec, plan in cases:
         boxes = {t.name: tuple(s.value for s in t.shape) for r in plan.rings for t in r.tiles}
-        a = [(height, spec.tile.k) for height in heights_of(spec)]
+        whole = spec.tasks.mma.columns == "whole"  # blocks of 8 rows, stored 64 rows at a time
+        a = [(height, spec.tile.k) for height in ([8] if whole else heights_of(spec))]
         b = [(spec.tile.k, width) for width in widths_of(spec)]
         found = [box for name, box in boxes.items() if name.startswith("a") and name != "acc"]
         assert found == (a if spec.problem.a.layout == "row" else [box[::-1] for box in a]), spec.name
         found = [box for name, box in boxes.items() if name.startswith("b")]
         assert found == (b if spec.problem.b.layout == "row" else [box[::-1] for box in b]), spec.name
         if spec.epilogue.store == "tma":
-            assert boxes["c"] == (heights_of(spec)[-1], columns_of(spec)), spec.name
+            assert boxes["c"] == (64 if whole else heights_of(spec)[-1], columns_of(spec)), spec.name
 
 
 def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
@@ -132,6 +133,7 @@ def test_smem_holds_every_slot_of_every_ring(cases: list[Case]) -> None:
         rows = spec.tile.m * (replicas(spec) if spec.tasks.mma.split == "pingpong" else 1)
         c_bytes = 4 if spec.schedule.split_k > 1 else BYTES[spec.problem.c.dtype]
         staged = heights_of(spec)[-1] if spec.tasks.mma.exchange else rows
+        staged = 64 if spec.tasks.mma.columns == "whole" else staged
         staging = staged * columns_of(spec) * c_bytes * spec.rings.c.stages
         parts = rows * spec.tile.n * 4 if spec.cluster.k > 1 else 0
         rings = operands + parts + (staging if spec.epilogue.store == "tma" else 0)
@@ -223,7 +225,8 @@ def _signature(spec: GemmSpec) -> str:
 
 def _a_boxes(spec: GemmSpec) -> list[tuple[int, ...]]:
     k, row_major = spec.tile.k, spec.problem.a.layout == "row"
-    return [(rows, k) if row_major else (k, rows) for rows in heights_of(spec)]
+    heights = [64, 32, 16, 8] if spec.tasks.mma.columns == "whole" else heights_of(spec)
+    return [(rows, k) if row_major else (k, rows) for rows in heights]
 
 
 @pytest.mark.parametrize(
