@@ -8,7 +8,6 @@ variant   mask.kind=causal
 roles     load: 4 warps; mma: 2 x 4 warps, 240 registers
 """
 
-import itertools
 import math
 
 import torch
@@ -23,6 +22,7 @@ from ._host import (
     check,
     config_of,
     describe,
+    equal_shares,
     gpu_of,
     index_of,
     is_compiling,
@@ -316,36 +316,6 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
-def equal_shares(most, heads, shared, n_q, n_k, block_m, block_n, programs):
-    """How many of `heads` are worked on at a time, `most` at most, so that the CTA with the most to do has the least.
-
-    CTAs take items in turns: which tiles of queries a CTA gets follows from how many heads are at one before the next.
-    Numbers that divide that of CTAs are tried, of heads that all have the `shared` ones of their K and V beside them.
-    Where a CTA has many items, they differ little.
-    """
-    ends = range(block_m, n_q + block_m, block_m)
-    steps = [triton.cdiv(max(min(n_k, end), 1), block_n) + 1 for end in ends]
-
-    def longest(together):
-        """Tiles of keys, and one for each item, of that CTA. Heads at one tile take so many CTAs in a row."""
-        changes, rounds, at = [0] * (2 * programs + 1), 0, 0
-        for first in range(0, heads, together):
-            width = min(together, heads - first)
-            for step in reversed(steps):
-                rounds += width // programs * step
-                changes[at] += step
-                at += width % programs
-                changes[at] -= step
-                at %= programs
-        loads = list(itertools.accumulate(changes))
-        return rounds + max(map(sum, zip(loads[:programs], loads[programs:])))
-
-    most = min(most, heads)
-    few = len(steps) * heads <= 40 * programs
-    fewer = [x for x in range(shared, most * few, shared) if programs % x == 0 and 4 * x >= most]
-    return min(most, *fewer, key=longest) if fewer else most
-
-
 def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
@@ -375,8 +345,9 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = triton.cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))
-    together = heads_together(n_k, heads, kv_heads)
-    together = equal_shares(together, batches * heads, heads // kv_heads, n_q, n_k, block_m, block_n, programs)
+    most = heads_together(n_k, heads, kv_heads)
+    beside = 0
+    together = equal_shares(most, batches * heads, heads // kv_heads, n_q, n_k, beside, block_m, block_n, programs)
     kernel = Launch(
         hopper_attention_fwd_alibi_causal_kernel,
         (programs, 1, 1),

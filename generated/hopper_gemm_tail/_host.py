@@ -8,6 +8,7 @@ hands Triton's launcher what it was told before.
 import ctypes
 import functools
 import importlib
+import itertools
 import math
 import numbers
 import operator
@@ -320,6 +321,36 @@ def gpu_of(device_index):
 def resident(config):
     """How many CTAs of a config the registers of an SM are enough for, where it says how many a thread has."""
     return 65536 // (32 * config.num_warps * config.maxnreg)
+
+
+def equal_shares(most, heads, shared, n_q, n_k, beside, block_m, block_n, programs):
+    """How many of `heads` are worked on at a time, `most` at most, so that the CTA with the most to do has the least.
+
+    Queries see the keys up to their own place and `beside` more. CTAs take items in turns: which tiles of queries a CTA
+    gets follows from how many heads are at one before the next. Numbers that divide that of CTAs are tried, of heads
+    that all have the `shared` ones of their K and V beside them. Where a CTA has many items, they differ little.
+    """
+    ends = range(block_m, n_q + block_m, block_m)
+    steps = [-(-max(min(n_k, end + beside), 1) // block_n) + 1 for end in ends]
+
+    def longest(together):
+        """Tiles of keys, and one for each item, of that CTA. Heads at one tile take so many CTAs in a row."""
+        changes, rounds, at = [0] * (2 * programs + 1), 0, 0
+        for first in range(0, heads, together):
+            width = min(together, heads - first)
+            for step in reversed(steps):
+                rounds += width // programs * step
+                changes[at] += step
+                at += width % programs
+                changes[at] -= step
+                at %= programs
+        loads = list(itertools.accumulate(changes))
+        return rounds + max(map(sum, zip(loads[:programs], loads[programs:])))
+
+    most = min(most, heads)
+    few = len(steps) * heads <= 40 * programs
+    fewer = [x for x in range(shared, most * few, shared) if programs % x == 0 and 4 * x >= most]
+    return min(most, *fewer, key=longest) if fewer else most
 
 
 WORKSPACES = {}  # by device, stream and size: the kernels of a stream have it one after the other

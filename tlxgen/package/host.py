@@ -78,8 +78,8 @@ def _imports_of_triton(node: cst.CSTNode) -> set[str]:
 
 
 def _is_device_code(node: cst.FunctionDef) -> bool:
-    """Whether Triton compiles a function, or calls it as it compiles: it has @triton.jit, @triton.jit(...) or
-    @triton.constexpr_function."""
+    """Whether Triton compiles a function, or calls it as it compiles: it has @triton.jit, @triton.jit(...),
+    @triton.constexpr_function or @tl.core.builtin."""
     of = [d.decorator.func if isinstance(d.decorator, cst.Call) else d.decorator for d in node.decorators]
     return any(dotted(decorator) in ("triton.jit", "triton.constexpr_function", "tl.core.builtin") for decorator in of)
 

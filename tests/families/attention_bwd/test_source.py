@@ -24,6 +24,7 @@ MORE = {  # by words of a module's name
     "where": 30,
     "mxfp8": 200,  # seven operands with scales, and dS quantised along rows and columns
     "d192": 40,  # operands, dK and dV in several buffers, each with its load, product or store
+    "d96": 40,  # in two buffers
     "d256": 25,
 }
 MORE_ON_BLACKWELL = {"features": 10, "keys": 5, "packed": 20}  # the load task works out bounds of its own, too

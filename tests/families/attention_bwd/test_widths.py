@@ -138,10 +138,6 @@ def test_what_does_not_fit_says_why(values: dict[str, Any], rule: str, words: st
         ({**NARROW_V, "tasks.mma.meet": "named"}, "fill the registers of a consumer: they meet on an mbarrier"),
         ({**NARROW_V, "rings.dq.adds": "ordered"}, "above a head_dim of 128 no turn is handed on"),
         ({"problem.head_dim": 96, "arch": "sm100"}, "on sm100 it is 64 or 128"),
-        ({**NARROW_V, "tasks.mma.dq": "before_dk"}, "no register is left for dQ under dK"),
-        ({"tasks.mma.dq": "before_dk", "tasks.mma.meet": "named"}, "all stop before dQ anyway"),
-        ({"tasks.mma.dq": "before_dk", "problem.gradients": "kv"}, "without dQ, it has no place"),
-        ({"tasks.mma.dq": "before_dk", "arch": "sm100"}, "on sm100 no consumer has sums in its registers"),
     ],
 )
 def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: str) -> None:
@@ -189,9 +185,6 @@ def _spec(path: Path) -> Any:
         (BWD, "problem: {head_dim: 96}\nmask: {kind: window}\nsoftmax: {softcap: true}", (1, 2, 1, 150, 150)),
         (BWD, "problem: {head_dim: 88}\nmask: {kind: causal}\nschedule: {heads: apart}", (2, 2, 1, 130, 130)),
         (BWD, "problem: {head_dim: 96}\ntasks: {mma: {keep: v, ahead: false}}", (1, 2, 1, 130, 70)),
-        (BWD, "problem: {head_dim: 96}\ntasks: {mma: {dq: before_dk, ahead: true}}", (1, 2, 1, 150, 70)),
-        (BWD, "problem: {head_dim: 128}\ntasks: {mma: {dq: before_dk}}", (1, 2, 1, 150, 150)),
-        (BWD, "problem: {head_dim: 64}\ntasks: {mma: {dq: before_dk}}", (1, 2, 1, 150, 150)),
         (
             BWD,
             "problem: {head_dim: 104, lengths: packed}\nmask: {kind: causal, align: bottom_right}",

@@ -183,16 +183,16 @@ def longest_share(together: int, heads: int, tiles: int, programs: int) -> int:
 @pytest.mark.parametrize(("most", "heads", "found"), [(12, 64, 6), (21, 128, 12), (16, 128, 12), (4, 64, 2)])
 def test_so_many_heads_work_together_that_ctas_have_equal_shares(most: int, heads: int, found: int) -> None:
     """With the first numbers, those of D 192 and V of 128, one CTA has 17% more to do than the average, then 4%."""
-    together = module(f"{BASE}_causal").equal_shares(most, heads, 1, 4096, 4096, 128, 128, 132)
+    together = module(f"{BASE}_causal").equal_shares(most, heads, 1, 4096, 4096, 0, 128, 128, 132)
     assert together == found
     assert longest_share(together, heads, 32, 132) <= longest_share(most, heads, 32, 132)
 
 
 def test_heads_that_share_k_and_v_stay_together_and_long_problems_are_not_searched() -> None:
     shares = module(f"{BASE}_causal").equal_shares
-    assert shares(32, 32, 4, 8192, 8192, 128, 128, 132) % 4 == 0
-    assert shares(4, 64, 1, 10**6, 10**6, 128, 128, 132) == 4
-    assert shares(100, 2, 1, 5, 5, 128, 128, 2) == 2
+    assert shares(32, 32, 4, 8192, 8192, 0, 128, 128, 132) % 4 == 0
+    assert shares(4, 64, 1, 10**6, 10**6, 0, 128, 128, 132) == 4
+    assert shares(100, 2, 1, 5, 5, 0, 128, 128, 2) == 2
 
 
 def test_negative_windows_are_refused_and_none_is_everything() -> None:

@@ -19,6 +19,5 @@ AXES = (
     Axis("tasks.reduce.registers"),
     Axis("tasks.mma.keep"),
     Axis("tasks.mma.ahead"),
-    Axis("tasks.mma.dq"),
     Axis("tasks.mma.meet", blame=("named-barriers",)),
 )

@@ -152,7 +152,6 @@ class BackwardFacts(GradientFacts):
     tight: bool = False  # dK and dV fill the registers of a consumer: few scores at a time
     meet: str = "none"
     ahead: bool = False
-    dq_first: bool = False  # the product for dQ comes before that for dK
     keep: str = "none"
     warps: int = 4  # of the default task
     scaled: bool = False  # sm100: operands have MX scales

@@ -43,7 +43,6 @@ def decisions(spec: KeysSpec) -> dict[str, Any]:
         "sliced": spec.cut,
         "meet": spec.tasks.mma.meet if dq else "none",
         "ahead": spec.ahead,
-        "dq_first": spec.tasks.mma.dq == "before_dk",
         "keep": spec.kept_rows,
     }
 

@@ -384,7 +384,7 @@ class KeysSpec(BackwardSpec):
     def ahead(self) -> bool:
         """Whether the next step's scores are issued in this one."""
         mma = self.tasks.mma
-        fits = self.columns >= 128 and mma.meet == "mbarrier" and mma.dq == "last" and not self.tight
+        fits = self.columns >= 128 and mma.meet == "mbarrier" and not self.tight
         return fits if mma.ahead is None else mma.ahead
 
     @property
@@ -399,8 +399,7 @@ class KeysSpec(BackwardSpec):
         rings = self.rings
         if self.arch == "sm100":
             return rings.dq.stages or 2
-        overlapped = self.ahead or self.tasks.mma.dq != "last"
-        fits = overlapped and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
+        fits = self.ahead and "dq" in self.gradients and rings.q.stages == rings.do.stages == 2
         return rings.dq.stages or (2 if fits and self.columns == 128 else 1)
 
     @property
@@ -438,10 +437,7 @@ class AttentionBwdSpec(SoftmaxBackwardSpec, KeysSpec):
     archs = ("sm90", "sm100")
     # with e4m3, and with it alone, there are scales
     in_source = frozenset(
-        {
-            *("schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias", "softmax.expression"),
-            "tasks.mma.dq",
-        }
+        {"schedule", "problem.scaling", "mask.blocks", "softmax.bias", "softmax.dbias", "softmax.expression"}
     )
 
     kernel: Literal["attention_bwd"] = Field(description="The kernel family.")
@@ -595,7 +591,7 @@ def _blackwell(spec: KeysSpec) -> list[Fault]:
         ("tasks.load.default", spec.tasks.load.default, "on sm100 the task of P and dS is the default one"),
         ("tasks.mma.replicate", mma.replicate != 1, "on sm100 one thread issues all products: 1"),
         ("tasks.mma.warps", mma.warps != 1, f"on sm100 one thread issues tcgen05: 1 warp, not {mma.warps}"),
-        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "dq", "keep")),
+        *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
     )
     alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
     return [*own, *kit.faults.where(narrow, ("problem.gradients", "dq" not in spec.gradients, alone))]

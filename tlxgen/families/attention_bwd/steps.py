@@ -36,8 +36,6 @@ class Facts(Protocol):
     @property
     def ahead(self) -> bool: ...
     @property
-    def dq_first(self) -> bool: ...
-    @property
     def ordered(self) -> bool: ...
     @property
     def blocks(self) -> Blocks | None: ...
@@ -264,8 +262,6 @@ class Consumer:
             self.gradients(part)
         if self.facts.meet == "named":
             self.meet_then_add()
-        elif self.facts.dq_first:
-            self.add_before_dk()
         else:
             self.add_while_others_store()
         self.finish()
@@ -304,21 +300,6 @@ class Consumer:
         self.issue_dk()
         self.wait_for("dq")
         self.room_for_dq()
-        self.add_dq()
-        self.take_dk()
-
-    def add_before_dk(self) -> None:
-        self.room_for_dq()
-        self.do("fence", "publish ds")
-        if self.facts.ahead:
-            self.next_scores()
-        self.do("wait ds")
-        self.issue_dq()
-        self.take_dv()
-        self.issue_dk()
-        if self.facts.ahead:
-            self.wait_for("scores")
-        self.wait_for("dq")
         self.add_dq()
         self.take_dk()
 

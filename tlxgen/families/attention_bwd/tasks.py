@@ -35,15 +35,6 @@ class Consumers(SpecModel):
         description="K Q^T of the next step is issued in this one, and runs while dQ is stored. Needs mbarrier. "
         "Default: for head_dim 128.",
     )
-    dq: Literal["last", "before_dk"] = Field(
-        "last",
-        description="Place of the product for dQ in a step. before_dk needs mbarrier.",
-        json_schema_extra=choices(
-            last="After that for dK, whose operand's registers it takes: dQ is stored while nothing is multiplied, but "
-            "for scores that ran ahead.",
-            before_dk="Before that for dK, under which dQ is stored. Choose it where registers hold both.",
-        ),
-    )
     keep: Literal["none", "k", "v", "kv"] | None = Field(
         None,
         description="Whose rows stay in registers, as left operands of wgmma that take nothing out of SMEM. Default: v "

@@ -24,29 +24,10 @@ class Wide(Protocol):
     def tight(self) -> bool: ...
     @property
     def ahead(self) -> bool: ...
-    @property
-    def gradients(self) -> tuple[str, ...]: ...
-    @property
-    def dbias(self) -> str: ...
 
 
 def faults_of(spec: Wide, mma: Consumers, d: int, *, softmax: bool, given: bool) -> list[Fault]:
-    """Of a head dimension of Q and K, and one of V that may have been `given`; and of an order of products."""
-    return [*_of_widths(spec, mma, d, softmax, given), *_of_order(spec, mma)]
-
-
-def _of_order(spec: Wide, mma: Consumers) -> list[Fault]:
-    """Where the product for dQ does not come before that for dK."""
-    early = mma.dq == "before_dk"
-    return kit.faults.where(
-        ("tasks.mma.dq", early and mma.meet == "named", "at a named barrier all stop before dQ anyway: last"),
-        ("tasks.mma.dq", early and spec.wide, "above a head_dim of 128 no register is left for dQ under dK: last"),
-        ("tasks.mma.dq", early and "dq" not in spec.gradients, "without dQ, it has no place: last"),
-        ("tasks.mma.dq", early and spec.dbias != "none", "the bias's gradient leaves where dQ would: last"),
-    )
-
-
-def _of_widths(spec: Wide, mma: Consumers, d: int, softmax: bool, given: bool) -> list[Fault]:
+    """Of a head dimension of Q and K, and one of V that may have been `given`."""
     dv, kept = spec.head_dim_v, mma.keep not in (None, "none")
     alike = f"tiles of V have {columns_of(dv)} columns, those of Q {spec.columns}"
     if not spec.wide:

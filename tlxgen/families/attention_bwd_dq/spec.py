@@ -29,7 +29,7 @@ class Rings(SpecModel):
 class AttentionBwdDqSpec(SoftmaxBackwardSpec):
     """dQ of O = softmax(scale Q K^T) V, each sum over keys in order."""
 
-    in_source = frozenset({"softmax.expression", "tasks.mma.dq"})
+    in_source = frozenset({"softmax.expression"})
 
     kernel: Literal["attention_bwd_dq"] = Field(description="The kernel family.")
     tile: TileShape = Field(TileShape(), description="Extents of a tile.")

@@ -24,7 +24,6 @@ class JaggedBwdSpec(KeysSpec):
     """The gradients of a function of each score, of sequences end to end."""
 
     archs: ClassVar[tuple[str, ...]] = ("sm90", "sm100")
-    in_source: ClassVar[frozenset[str]] = frozenset({"tasks.mma.dq"})
     of: ClassVar[type[ForwardSpec]]
 
     @property

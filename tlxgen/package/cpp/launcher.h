@@ -134,6 +134,42 @@ struct Tensor {
 
 inline int64_t cdiv(int64_t dividend, int64_t divisor) { return (dividend + divisor - 1) / divisor; }
 
+/* How many heads are worked on at a time so that CTAs have equal shares: what equal_shares of _host.py says. */
+inline int64_t equal_shares(int64_t most, int64_t heads, int64_t shared, int64_t n_q, int64_t n_k, int64_t beside,
+                            int64_t block_m, int64_t block_n, int64_t programs) {
+  std::vector<int64_t> steps;
+  for (int64_t end = block_m; end < n_q + block_m; end += block_m)
+    steps.push_back(cdiv(std::max<int64_t>(std::min(n_k, end + beside), 1), block_n) + 1);
+  auto longest = [&](int64_t together) {
+    std::vector<int64_t> changes(2 * programs + 1);
+    int64_t rounds = 0, at = 0;
+    for (int64_t first = 0; first < heads; first += together) {
+      int64_t width = std::min(together, heads - first);
+      for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+        rounds += width / programs * *step;
+        changes[at] += *step;
+        at += width % programs;
+        changes[at] -= *step;
+        at %= programs;
+      }
+    }
+    for (int64_t i = 1; i < 2 * programs; i++) changes[i] += changes[i - 1];
+    int64_t load = std::numeric_limits<int64_t>::min();
+    for (int64_t i = 0; i < programs; i++) load = std::max(load, changes[i] + changes[i + programs]);
+    return rounds + load;
+  };
+  most = std::min(most, heads);
+  if (static_cast<int64_t>(steps.size()) * heads > 40 * programs) return most;
+  int64_t best = most, least = -1;
+  for (int64_t x = shared; x < most; x += shared) {
+    if (programs % x || 4 * x < most) continue;
+    if (least < 0) least = longest(most);
+    int64_t takes = longest(x);
+    if (takes < least) best = x, least = takes;
+  }
+  return best;
+}
+
 inline std::string name_of(DLDevice device) {
   const char* kind = device.device_type == kDLCUDA ? "cuda" : device.device_type == kDLCPU ? "cpu" : "another device";
   return device.device_type == kDLCUDA ? kind + (":" + std::to_string(device.device_id)) : kind;

@@ -32,6 +32,7 @@ _RUNTIME = {
     "row_stride": "int",
     "rows_of": "tuple2",
     "overlap": "bool",
+    "equal_shares": "int",
 }
 _DTYPES = {"bool": "bool_"}
 _OPERATORS: dict[type[ast.AST], tuple[str, int]] = {
