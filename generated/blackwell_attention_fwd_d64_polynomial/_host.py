@@ -344,8 +344,8 @@ def equal_shares(most, heads, shared, n_q, n_k, beside, block_m, block_n, progra
                 at += width % programs
                 changes[at] -= step
                 at %= programs
-        loads = list(itertools.accumulate(changes))
-        return rounds + max(map(sum, zip(loads[:programs], loads[programs:])))
+        loads = list(itertools.accumulate(changes[:-1]))
+        return rounds + max(map(sum, zip(loads[:programs], loads[programs:], strict=True)))
 
     most = min(most, heads)
     few = len(steps) * heads <= 40 * programs

@@ -19,8 +19,12 @@ from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import Form  # noqa: E402
 
 WHOLE = {
-    "tasks.mma.exchange": True, "tasks.mma.columns": "whole", "tasks.mma.replicate": 1,
-    "tile": {"m": 88, "n": 64, "k": 64}, "rings.ab.stages": 3, "epilogue.subtiles": 1,
+    "tasks.mma.exchange": True,
+    "tasks.mma.columns": "whole",
+    "tasks.mma.replicate": 1,
+    "tile": {"m": 88, "n": 64, "k": 64},
+    "rings.ab.stages": 3,
+    "epilogue.subtiles": 1,
 }
 TWO = {**WHOLE, "tile": {"m": 136, "n": 128, "k": 64}, "tasks.mma.replicate": 2}
 COLUMN = {"problem": {"b": {"layout": "col"}}}
