@@ -108,6 +108,22 @@ def own_calls(statements: list[ast.stmt], name: str) -> list[ast.Call]:
     return [s.value for s in statements if isinstance(s, ast.Expr) and s.value in calls(s, name)]  # type: ignore[misc]
 
 
+def repeated_calls(statements: list[ast.stmt], name: str, config: Names) -> Iterator[tuple[ast.Call, int]]:
+    """The calls that run whenever these statements do, and how often: also those in loops and branches of constants."""
+    for call in own_calls(statements, name):
+        yield call, 1
+    for statement in statements:
+        if isinstance(statement, ast.For) and ast.unparse(statement.iter).startswith("tl.static_range("):
+            turns = len(range(*(value(x, config) for x in calls(statement.iter, "tl.static_range")[0].args)))
+            yield from ((call, turns * times) for call, times in repeated_calls(statement.body, name, config))
+        if isinstance(statement, ast.If) and {n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name)} <= set(
+            config
+        ):
+            taken = int(bool(value(statement.test, config)))
+            for times, body in ((taken, statement.body), (1 - taken, statement.orelse)):
+                yield from ((call, times * each) for call, each in repeated_calls(body, name, config))
+
+
 def indexed(node: ast.expr) -> str:
     """`ab_full` of `ab_full[slot]`."""
     assert isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name), ast.unparse(node)

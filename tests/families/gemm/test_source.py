@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from typing import TypeGuard
@@ -17,17 +18,21 @@ from tlxgen.families.gemm.axes import AXES
 from tlxgen.families.kit import names
 
 from .matrix import SPECS
-from .source import Source, blocks, calls, indexed, own_calls, value
+from .source import Names, Source, blocks, calls, indexed, own_calls, repeated_calls, value
 
 ALLOCATIONS = ("tlx.alloc_barriers", "tlx.alloc_warp_barrier")
 IMPORTS = """\
 import functools
 import itertools
+import os
+import tempfile
 import torch
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
+from triton._C.libtriton import ir
 """.splitlines()
+FOR_WHOLE = {"import os", "import tempfile", "from triton._C.libtriton import ir"}  # what an operation is parsed with
 
 
 def barriers_of(source: Source) -> dict[str, str]:
@@ -92,6 +97,7 @@ def test_modules_import_torch_and_triton_and_nothing_of_ours(sources: list[Sourc
         assert nodes[-len(shared) :] == shared, source.name
         imports = [ast.unparse(n) for n in nodes if n not in shared]
         assert set(imports) <= set(IMPORTS), source.name
+        assert FOR_WHOLE & set(imports) == (FOR_WHOLE if "smem_address" in source.functions else set()), source.name
         assert imports == sorted(imports, key=IMPORTS.index), source.name
 
 
@@ -127,9 +133,8 @@ def test_tasks_ask_for_registers_all_or_none(sources: list[Source]) -> None:
 
 def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: list[Source]) -> None:
     for source in sources:
-        loads = 0
         for config in source.configs:
-            loads = 0
+            seen = set()
             for block in blocks(source.kernel):
                 expected = {
                     indexed(call.args[0]): value(call.args[1], config)
@@ -137,14 +142,14 @@ def test_expected_bytes_are_those_of_the_boxes_loaded_onto_the_barrier(sources: 
                     if indexed(call.args[0]) not in stored_remotely(source)
                 }
                 coming = dict.fromkeys(expected, 0)
-                for call in own_calls(block, "tlx.async_descriptor_load"):
+                for call, times in repeated_calls(block, "tlx.async_descriptor_load", config) if expected else ():
                     descriptor = ast.unparse(call.args[0])
                     box = source.boxes(config)[descriptor]
                     item = 4 if descriptor == "rest_desc" else source.item_bytes[descriptor[0]]
-                    coming[indexed(call.args[3])] += prod(box) * item
-                    loads += 1
+                    coming[indexed(call.args[3])] += times * prod(box) * item
+                    seen.add(call)
                 assert coming == expected, source.name
-        assert loads == len(calls(source.kernel, "tlx.async_descriptor_load")) > 0, source.name
+            assert seen == set(calls(source.kernel, "tlx.async_descriptor_load")) != set(), source.name
 
 
 def stored_remotely(source: Source) -> set[str]:
@@ -184,11 +189,27 @@ def test_buffers_have_the_shape_of_the_boxes_that_are_copied_to_or_from_them(sou
             shapes = {}
             for node in ast.walk(source.kernel):
                 if isinstance(node, ast.Assign) and (made := calls(node, "tlx.local_alloc")):
-                    shapes[ast.unparse(node.targets[0])] = value(made[0].args[0], config)
-            for name in ("tlx.async_descriptor_load", "tlx.async_descriptor_store"):
-                for call in calls(source.kernel, name):
-                    box = source.boxes(config)[ast.unparse(call.args[0])]
-                    assert shapes[indexed(call.args[1])] == box, f"{source.name}: {ast.unparse(call)}"
+                    shapes[ast.unparse(node.targets[0])] = tuple(value(made[0].args[0], config))
+            for block in blocks(source.kernel):
+                views = {
+                    ast.unparse(n.targets[0]): n.value
+                    for n in block
+                    if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+                }
+                for name in ("tlx.async_descriptor_load", "tlx.async_descriptor_store"):
+                    for call in own_calls(block, name):
+                        box = source.boxes(config)[ast.unparse(call.args[0])]
+                        buffer = views.get(ast.unparse(call.args[1]), call.args[1])
+                        assert shape_of(buffer, shapes, config) == box, f"{source.name}: {ast.unparse(call)}"
+
+
+def shape_of(buffer: ast.expr, shapes: Mapping[str, tuple[int, ...]], config: Names) -> tuple[int, ...]:
+    """Of a slot of a ring, of some rows of it, or of neighbouring buffers seen as one."""
+    if not isinstance(buffer, ast.Call):
+        return shapes[indexed(buffer)]
+    function = ast.unparse(buffer.func)
+    assert function in ("tlx.local_slice", "tlx.local_reinterpret")
+    return tuple(value(buffer.args[2], config))
 
 
 def test_loads_complete_on_barriers_that_count_bytes(sources: list[Source]) -> None:
