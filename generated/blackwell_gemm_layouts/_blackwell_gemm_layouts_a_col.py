@@ -131,17 +131,25 @@ def pick(shape, gpu, pitches=None):
 
 def choices(shape, gpu, pitches=None):
     """What `pick` says, and what else to try where that cannot take the arguments."""
-    for index in order(shape, gpu, pitches):
-        _, name, config = KERNELS[index]
-        module = import_module(f".{name}", __package__)
-        yield module, module.CONFIGS[config]
+    first = best(shape, gpu, pitches)
+    yield entry(first)
+    times = TIMES(shape, gpu, pitches)
+    for index in sorted(range(len(times)), key=times.__getitem__):
+        if index != first:
+            yield entry(index)
+
+
+def entry(index):
+    """The module and the config of an entry of KERNELS."""
+    _, name, config = KERNELS[index]
+    module = import_module(f".{name}", __package__)
+    return module, module.CONFIGS[config]
 
 
 @functools.lru_cache(1024)
-def order(shape, gpu, pitches):
-    """All entries of KERNELS, the least estimated time first."""
-    times = TIMES(shape, gpu, pitches)
-    return sorted(range(len(times)), key=times.__getitem__)
+def best(shape, gpu, pitches):
+    """The entry of KERNELS of the least estimated time."""
+    return TIMES.least(shape, gpu, pitches)
 
 
 def prepare(a, b, out):

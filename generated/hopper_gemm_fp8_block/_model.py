@@ -2,7 +2,10 @@
 
 It is what picks a kernel. The same text serves `tlxgen tune`, which orders its candidates by it, and every generated
 folder, where it lies as `_model.py`, followed by the rates that were fitted to measurements (`RATES`). It imports the
-standard library only, and works out in advance what a shape does not change, so that a pick takes microseconds.
+standard library only, and works out in advance what a shape does not change.
+
+Where Triton has been imported, and a C compiler is there as Triton needs one for its own launcher, the part that a
+shape changes runs in C (model.c, or `_model.c`), so that a pick takes microseconds. Both give the same to the last bit.
 
 A CTA walks over tiles of C, in rounds. A tile is a walk over slots of the ring, and a slot takes as long as the slowest
 of what it needs: tensor cores, L2 and memory. Around the slots lie the start of a launch, the way from one tile to the
@@ -11,9 +14,14 @@ next, and the store of C where nothing hides it.
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from math import gcd, inf
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
 SPARE = 24  # rows of an exchanged tile
@@ -25,6 +33,7 @@ MOST_PARTS = 16  # of a tile whose last CTA adds them up
 MOST_ROUNDS = 4  # of such parts, which a workspace has room for
 STRIPE = 512  # sums that a consumer adds up at a time, of each part
 CUT = ("last", "each")  # tails whose host function cuts any tiles
+TAILS = ("whole", "helped", "split", *CUT)
 
 
 class Types(NamedTuple):
@@ -134,24 +143,55 @@ class Times:
         there = {(kernel.cluster, *kernel.tile) for kernel in kernels if kernel.whole}
         narrower = [(x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
-        self.estimates: dict[tuple[Gpu, int, int], list[Estimate]] = {}  # by the widths of copies, too
+        self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
+        self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
         operands are contiguous, or padded as TMA needs them."""
-        m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
-        a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
-        key = gpu, widest(a_pitch), widest(b_pitch)
-        known = self.estimates.get(key)
-        if known is None:
-            known = self.estimates[key] = [estimate(x, self.types, gpu, self.rates, *key[1:]) for x in self.kernels]
-        a_cost, b_cost = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
+        extents, costs, key = self.given(shape, gpu, pitches)
+        if (in_c := compiled()) is not None:
+            made = (ctypes.c_double * len(self.kernels))()
+            in_c.times(self.numbers(*key), len(made), *extents, *costs, made)
+            return list(made)
+        m, n, k = extents
         # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
         # tiles.
         return [
-            inf if w and -(-m // w) == -(-m // (w - SPARE)) else time(m, n, k, a_cost, b_cost)
-            for time, w in zip(known, self.widths, strict=True)
+            inf if w and -(-m // w) == -(-m // (w - SPARE)) else clocks.microseconds(m, n, k, *costs)
+            for clocks, w in zip(self.of(*key), self.widths, strict=True)
         ]
+
+    def least(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> int:
+        """The index of the first kernel that takes least; in C, without a look at those that cannot."""
+        if (in_c := compiled()) is None:
+            times = self(shape, gpu, pitches)
+            return min(range(len(times)), key=times.__getitem__)
+        extents, costs, key = self.given(shape, gpu, pitches)
+        room = (ctypes.c_double * len(self.kernels))()
+        return in_c.least_of(self.numbers(*key), len(room), *extents, *costs, room)  # type: ignore[no-any-return]
+
+    def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, Pitches, tuple[Gpu, int, int]]:
+        """Extents, what a row of A and of B costs, and by what constants are known."""
+        m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
+        a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
+        costs = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
+        return (m, n, k), costs, (gpu, widest(a_pitch), widest(b_pitch))
+
+    def of(self, gpu: Gpu, a_bytes: int, b_bytes: int) -> list[Clocks]:
+        """What the shape does not change, of each kernel."""
+        key = gpu, a_bytes, b_bytes
+        if key not in self.clocks:
+            self.clocks[key] = [Clocks(x, self.types, gpu, self.rates, a_bytes, b_bytes) for x in self.kernels]
+        return self.clocks[key]
+
+    def numbers(self, gpu: Gpu, a_bytes: int, b_bytes: int) -> Any:
+        """The same for C, an array."""
+        key = gpu, a_bytes, b_bytes
+        if key not in self.arrays:
+            rows = [x.numbers(w) for x, w in zip(self.of(*key), self.widths, strict=True)]
+            self.arrays[key] = (ctypes.c_double * (len(rows) * len(NUMBERS)))(*sum(rows, []))
+        return self.arrays[key]
 
     def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
         """How the kernel at `index`, whose tail is one of CUT, cuts the tiles of a shape; its host function asks."""
@@ -178,20 +218,50 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 
     Rows of A and of B begin at multiples of so many bytes; TMA addresses those of 16 alone.
     """
-    if not can_load(kernel, a_bytes, b_bytes):
-        return lambda *_: inf
-    clocks = Clocks(kernel, types, gpu, rates, a_bytes, b_bytes)
-    mhz, throttle = (gpu.ghz or rates.ghz) * 1e3, rates.throttle
-    fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
-    along_k, widths = (types.a_along_k, types.b_along_k), (a_bytes, b_bytes)
-    needless = any(x and along and width >= 16 for x, along, width in zip(copies(kernel), along_k, widths, strict=True))
-    longer = rates.needless if needless else 1.0
+    return Clocks(kernel, types, gpu, rates, a_bytes, b_bytes).microseconds
 
-    def microseconds(m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
-        total, busy = clocks(m, n, k, a_cost, b_cost)
-        return total * longer / (mhz * (1 - throttle * busy / total)) + fixed
 
-    return microseconds
+# What C is given of a kernel: attributes of `Clocks`, of the kernel and of the rates, and what `Clocks.numbers` adds.
+# fmt: off
+OF_CLOCKS = (
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "ctas", "group", "multiply",
+    "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot", "a_beyond",
+    "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts", "parts_sums",
+    "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes", "can_load",
+    "longer", "mhz", "fixed",
+)
+OF_KERNEL = (
+    "swap", "split", "ahead", "edge",
+)
+OF_RATES = (
+    "all", "hot", "box", "l2", "helped", "mark", "stripe", "throttle",
+)
+ADDED = (
+    "width", "tail", "a_width", "b_width", "sum", "stripe_sums", "limit_parts", "limit_rounds", "spare",
+)
+# fmt: on
+NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED
+
+
+@functools.cache
+def compiled() -> ctypes.CDLL | None:
+    """The functions of model.c; None where they cannot be compiled, or nothing runs kernels here."""
+    if "triton" not in sys.modules:
+        return None
+    kernel = f"#include <math.h>\n\ntypedef struct {{ double {', '.join(NUMBERS)}; }} Kernel;\n\n"
+    try:
+        from triton.runtime.build import compile_so_from_src  # which keeps what it has compiled
+
+        text = kernel + Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
+        flags = ["-O2", "-ffp-contract=off", "-lm"]
+        library = ctypes.CDLL(compile_so_from_src(text, "gemm_times", ccflags=flags))
+    except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError):
+        return None
+    number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
+    library.times.restype, library.least_of.restype = None, count
+    for function in library.times, library.least_of:
+        function.argtypes = [array, count, count, count, count, number, number, array]
+    return library
 
 
 class Clocks:
@@ -271,6 +341,27 @@ class Clocks:
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
         self.sums = block_m * block_n * SUM / rates.store
         self.adder_rows, self.adder_columns = (block_n, block_m) if kernel.swap else (block_m // groups, block_n)
+
+        # From clocks to microseconds.
+        self.can_load = can_load(kernel, a_bytes, b_bytes)
+        self.mhz = ghz * 1e3
+        self.fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
+        operands = zip(copies(kernel), (types.a_along_k, types.b_along_k), (a_bytes, b_bytes), strict=True)
+        self.longer = rates.needless if any(x and along and width >= 16 for x, along, width in operands) else 1.0
+
+    def numbers(self, width: int) -> list[float]:
+        """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
+        found = [getattr(self, x) for x in OF_CLOCKS]
+        found += [getattr(self.kernel, x) for x in OF_KERNEL] + [getattr(self.rates, x) for x in OF_RATES]
+        found += [width, TAILS.index(self.kernel.tail), *self.widths, SUM, STRIPE, MOST_PARTS, MOST_ROUNDS, SPARE]
+        return [float(x) for x in found]
+
+    def microseconds(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
+        """Of a launch; infinite where the kernel cannot load such rows."""
+        if not self.can_load:
+            return inf
+        total, busy = self(m, n, k, a_cost, b_cost)
+        return total * self.longer / (self.mhz * (1 - self.rates.throttle * busy / total)) + self.fixed
 
     def __call__(
         self, m: int, n: int, k: int, a_cost: float, b_cost: float, given: Cut | None = None

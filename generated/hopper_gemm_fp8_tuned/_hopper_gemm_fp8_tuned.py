@@ -136,18 +136,27 @@ def pick(shape, gpu, pitches=None):
 
 def choices(shape, gpu, pitches=None):
     """What `pick` says, and what else to try where that cannot take the arguments."""
-    for index in order(shape, gpu, pitches):
-        _, name, config = KERNELS[index]
-        module = import_module(f".{name}", __package__)
-        yield module, module.CONFIGS[config]
+    first = best(shape, gpu, pitches)
+    yield entry(first)
+    times = TIMES(shape, gpu, pitches)
+    for index in sorted(range(len(times)), key=times.__getitem__):
+        if index != first:
+            yield entry(index)
+
+
+def entry(index):
+    """The module and the config of an entry of KERNELS."""
+    _, name, config = KERNELS[index]
+    module = import_module(f".{name}", __package__)
+    return module, module.CONFIGS[config]
 
 
 @functools.lru_cache(1024)
-def order(shape, gpu, pitches):
-    """All entries of KERNELS, the least estimated time first; before them, where it was measured, the fastest."""
-    times = TIMES(shape, gpu, pitches)
-    tuned = TUNED.get(shape) if gpu[:2] == MEASURED_ON and TIMES.are_contiguous(shape, pitches) else None
-    return sorted(range(len(times)), key=lambda index: (index != tuned, times[index]))
+def best(shape, gpu, pitches):
+    """The entry of KERNELS of the least estimated time; where it was measured, the fastest."""
+    if gpu[:2] == MEASURED_ON and shape in TUNED and TIMES.are_contiguous(shape, pitches):
+        return TUNED[shape]
+    return TIMES.least(shape, gpu, pitches)
 
 
 def prepare(a, b, scale_a, scale_b, out):

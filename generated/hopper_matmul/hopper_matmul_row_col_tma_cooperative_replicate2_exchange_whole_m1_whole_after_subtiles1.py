@@ -351,19 +351,20 @@ def whole_dot(left, right, sums, _semantic=None, _generator=None):
     registers = len(blocks) * columns // 2
     words = [smem_address(x, _semantic=_semantic, _generator=_generator) for x in (left, right)]
     a, b = 2 * registers, 2 * registers + columns // 2  # registers of the words
-    acc = ", ".join(f"${i}" for i in range(registers))
+    acc = "{" + ", ".join(f"${i}" for i in range(registers)) + "}"
     kind = f"m64n{columns * len(blocks)}k16.f32.bf16.bf16"
-    code = ["{", ".reg .b32 x, y;", ".reg .b64 left, right;", "wgmma.fence.sync.aligned;"]
-    for word, register in (("x", a), ("y", b)):  # a matrix descriptor: 16 bytes a unit, swizzled by 128 bytes
+    code = ["{", ".reg .b32 x, y, upper;", ".reg .b64 left, right;", "wgmma.fence.sync.aligned;"]
+    # Matrix descriptors: addresses in units of 16 bytes, eight rows 1024 bytes apart, swizzled by 128 bytes.
+    code += ["mov.b32 upper, 0x40000040;"]
+    for word, register in (("x", a), ("y", b)):
         code += [
             f"shr.u32 {word}, ${register}, 4;",
             f"and.b32 {word}, {word}, 0x3fff;",
             f"or.b32 {word}, {word}, 0x10000;",
         ]
-    for k in range(4):
-
-        code += [f"mov.b64 left, {{x, {1073741888}}};", f"mov.b64 right, {{y, {1073741888}}};"]
-        code += [f"wgmma.mma_async.sync.aligned.{kind} {{{acc}}}, left, right, 1, 1, 1, {int(turned)}, 0;"]
+    for _ in range(4):  # of K
+        code += ["mov.b64 left, {x, upper};", "mov.b64 right, {y, upper};"]
+        code += [f"wgmma.mma_async.sync.aligned.{kind} {acc}, left, right, 1, 1, 1, {int(turned)}, 0;"]
         code += [f"add.u32 x, x, {128 if turned else 2};", "add.u32 y, y, 2;"]
     code += ["wgmma.commit_group.sync.aligned;", "}"]
     return whole_asm("\n".join(code), blocks, words, _semantic=_semantic)

@@ -14,7 +14,7 @@ from tlxgen import build as build_module
 from tlxgen import families, lock, stamp
 from tlxgen.build import PACKAGE, build, prepare
 from tlxgen.errors import OvertakenError, SpecError, SpecErrors, TlxgenError
-from tlxgen.loading import HOST, MODEL
+from tlxgen.loading import HOST, MODEL, MODEL_C
 
 from .project import EIGHT, Project
 
@@ -23,7 +23,7 @@ def test_a_first_build_writes_the_modules_and_the_lock(project: Project) -> None
     project.spec("k")
     built = project.build("k")
     assert built.modules == ("k_in_flight0.py", "k_in_flight1.py")
-    made = {*built.modules, HOST, MODEL, PACKAGE, "_k.py", "lock.json"}
+    made = {*built.modules, HOST, MODEL, MODEL_C, PACKAGE, "_k.py", "lock.json"}
     assert set(built.changed) == made == {p.name for p in project.folder("k").iterdir()}
     assert (built.variants, built.rejected) == (2, 0)
 
@@ -165,7 +165,8 @@ def test_modules_of_structures_that_are_gone_are_removed_and_foreign_files_stay(
     project.spec("k", "")
     changed = {"k.py", "k_in_flight0.py", "k_in_flight1.py", "_k.py", PACKAGE, "lock.json"}
     assert set(project.build("k").changed) == changed
-    assert {p.name for p in project.folder("k").iterdir()} == {"k.py", HOST, MODEL, PACKAGE, "lock.json", "notes.py"}
+    there = {p.name for p in project.folder("k").iterdir()}
+    assert there == {"k.py", HOST, MODEL, MODEL_C, PACKAGE, "lock.json", "notes.py"}
 
 
 def test_another_text_of_what_modules_share_makes_every_folder_stale(
@@ -244,7 +245,7 @@ def test_eight_structures_are_reason_enough_for_workers(project: Project, monkey
     monkeypatch.setattr(build_module, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(build_module.os, "cpu_count", lambda: 64)
     made = build_module.make(project.spec("k", EIGHT), project.folder("k"))
-    assert len(made.files) == 8 + len((HOST, MODEL, PACKAGE, "_k.py", "lock.json"))
+    assert len(made.files) == 8 + len((HOST, MODEL, MODEL_C, PACKAGE, "_k.py", "lock.json"))
     assert sizes == [2]  # no more than there are chunks to hand out
 
 

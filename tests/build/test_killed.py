@@ -12,7 +12,7 @@ import pytest
 
 from tlxgen.build import PACKAGE, make
 from tlxgen.files import SUFFIX
-from tlxgen.loading import HOST, MODEL
+from tlxgen.loading import HOST, MODEL, MODEL_C
 
 from .project import TWO, Project
 
@@ -56,7 +56,7 @@ def test_every_file_is_the_old_or_the_new_one_and_the_next_build_mends_it(
     spec = project.spec("k", "rings: {ab: {stages: 3}}\n" + TWO)
     new = make(spec, folder).files
     changed = {name for name in new if old[name] != new[name]}
-    assert changed == set(new) - {HOST, MODEL, PACKAGE}
+    assert changed == set(new) - {HOST, MODEL, MODEL_C, PACKAGE}
 
     kill_before_replace(spec, number + 1, tmp_path / "mark")
 

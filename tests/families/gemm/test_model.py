@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import fit_gemm, gemm_times
-from tlxgen.families.gemm import cost
+from tlxgen.families.gemm import cost, model
 from tlxgen.families.gemm.cost import MEASURED, RATES
 from tlxgen.families.gemm.model import CUT, Clocks, Gpu, Kernel, Times, Types, lent_slots, part_slots, row_cost
 from tlxgen.families.gemm.plan import build
@@ -29,6 +30,75 @@ def best(shape: tuple[int, int, int], *, below: float = 1.02) -> list[Kernel]:
     """The kernels of the space whose estimated time is next to the least."""
     times = Times(SPACE, ROWS, RATES)(shape, H200)
     return [k for k, time in zip(SPACE, times, strict=True) if time < below * min(times)]
+
+
+# --- in C ----------------------------------------------------------------------------------------------------------
+
+
+def drawn_kernel(random: Random) -> Kernel:
+    """A kernel of fields that hold each by itself, if not together."""
+    tail = random.choice(model.TAILS)
+    whole = tail == "whole" and random.random() < 0.4
+    return Kernel(
+        tile=(
+            random.choice([64, 128, 192]),
+            random.choice([*range(72, 249, 8)] if whole else [32, 64, 96, 160, 256]),
+            64,
+        ),
+        stages=random.randrange(2, 9),
+        group_m=random.choice([1, 4, 8, 16]),
+        consumers=random.choice([1, 2, 3]),
+        overlap=random.random() < 0.3,
+        persistent=random.random() < 0.8,
+        cluster=random.choice([(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 4, 1), *([] if tail in CUT else [(1, 1, 2)])]),
+        split=random.choice([1, 1, 4]) if tail == "whole" else 1,
+        tail=tail,
+        swap=random.random() < 0.5,
+        load_by=random.choice(["tma", "tma", "pointers", "pointers_a", "pointers_b"]),
+        pdl=random.random() < 0.5,
+        in_flight=random.random() < 0.5,
+        direct=random.random() < 0.2,
+        ahead=random.choice([4, 8, 16]),
+        whole=whole,
+        edge=random.choice([0, 0, 32, 64]),
+    )
+
+
+def drawn_problem(random: Random) -> tuple[tuple[int, int, int], Gpu, tuple[float, float] | None]:
+    m, n, k = (int(math.exp(random.uniform(0, math.log(20000)))) for _ in range(3))
+    a, b = (float(random.randrange(0, 128, random.choice([1, 2, 8, 16]))) for _ in range(2))
+    gpu = Gpu("", random.choice([132, 114, 16, 1]), random.choice([None, 1.7]), random.choice([None, 3e6]))
+    return (m, n, k), gpu._replace(l2=random.choice([None, 30 << 20])), random.choice([None, (a, b)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_c_gives_the_bits_that_python_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton.runtime.build")
+    if model.compiled() is None:
+        pytest.skip("no C compiler")
+    random = Random(seed)
+    along = [random.random() < 0.5 for _ in range(2)]
+    types = Types(*random.choice([(2, 2, 2), (1, 1, 2), (2, 2, 4)]), *along, promote=random.random() < 0.2)
+    times = Times([drawn_kernel(random) for _ in range(60)], types, RATES)
+    problems = [drawn_problem(random) for _ in range(40)]
+    in_c = [times(*p) for p in problems]
+    least = [times.least(*p) for p in problems]
+    monkeypatch.setattr(model, "compiled", lambda: None)
+    assert [times(*p) for p in problems] == in_c
+    assert [times.least(*p) for p in problems] == least
+
+
+def test_without_a_compiler_python_picks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    build = pytest.importorskip("triton.runtime.build")
+    monkeypatch.setattr(
+        build, "compile_so_from_src", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("no compiler"))
+    )
+    model.compiled.cache_clear()
+    try:
+        assert model.compiled() is None
+        assert Times(SPACE, ROWS, RATES).least((300, 400, 500), H200) >= 0
+    finally:
+        model.compiled.cache_clear()
 
 
 # --- what was measured ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tlxgen.arch import DTYPES, Sm100
-from tlxgen.loading import MODEL
+from tlxgen.loading import MODEL, MODEL_C
 from tlxgen.plan import Plan
 
 from . import model
@@ -156,11 +156,12 @@ def _sizes(plan: Plan) -> dict[str, int]:
 
 
 def beside() -> dict[str, str]:
-    """What lies beside the modules of a folder: the model, and the rates."""
-    text = Path(model.__file__).read_text(encoding="utf-8")
+    """What lies beside the modules of a folder: the model with the rates, and the part of it that is in C."""
+    path = Path(model.__file__)
+    text, in_c = (x.read_text(encoding="utf-8") for x in (path, path.with_suffix(".c")))
     rows = "".join(f"    {name}={value:.6g},\n" for name, value in RATES._asdict().items())
     source = f"# What {MEASURED.name} was measured to do.\n"
-    return {MODEL: f"{text}\n\n{source}RATES = Rates(\n{rows})\n"}
+    return {MODEL: f"{text}\n\n{source}RATES = Rates(\n{rows})\n", MODEL_C: in_c}
 
 
 def _tail(facts: GemmFacts) -> str:

@@ -1,0 +1,202 @@
+/* The part of the model of time that a shape changes, as in model.py, to the last bit: what a pick asks of each kernel.
+
+   `Kernel` lies before this text, as model.py lists its numbers: what the shape does not change, by the same names. */
+
+typedef long long Count;
+
+enum { WHOLE, HELPED, SPLIT, LAST, EACH }; /* tails, in the order of model.py's TAILS */
+
+typedef struct {
+    Count m, n, k;          /* as tiles have them */
+    Count tiles_m, tiles_n; /* and how many there are */
+    Count slots;            /* of a tile, or of its part */
+    double fill, boxes, zeros, loaded, delivered, a_asked, b_asked;
+    double read_once; /* negative where not everything stays in L2 */
+    Count down;
+} Problem;
+
+static Count over(Count a, Count b) { return (a + b - 1) / b; } /* rounded up */
+static Count least(Count a, Count b) { return a < b ? a : b; }
+static Count most(Count a, Count b) { return a > b ? a : b; }
+
+/* Of a tile that an operand ends in: clocks for its rows of zeros if all SMs fill them, and for more boxes. */
+static void edge(const Kernel *x, Count beyond, Count extent, Count block, double line, double *zeros, double *boxes) {
+    Count edge = (Count)x->edge;
+    *zeros = *boxes = 0;
+    if (!beyond || !line) return;
+    if (0 < edge && edge < block && edge <= extent) {
+        *zeros = (over(extent, edge) * edge - extent) * line;
+        *boxes = (block / edge - 1) * x->box;
+    } else {
+        *zeros = least(beyond, block) * line;
+    }
+}
+
+static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
+    Problem p;
+    double cost;
+    if (x->swap) {
+        Count extent = m;
+        m = n, n = extent;
+        cost = a_cost, a_cost = b_cost, b_cost = cost;
+    }
+    if (x->a_width) a_cost = 1; /* threads copy at their own pace */
+    if (x->b_width) b_cost = 1;
+    Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, parts = (Count)x->parts;
+    p.m = m, p.n = n, p.k = k;
+    p.tiles_m = over(m, (Count)x->rows) * (Count)x->cluster_m;
+    p.tiles_n = over(n, (Count)x->columns) * (Count)x->cluster_n;
+    p.slots = over(over(k, (Count)x->block_k), parts);
+    Count high = least(block_m, m), wide = least(block_n, n); /* of a tile, what there is */
+    p.fill = x->a_fill * high * a_cost + x->b_fill * wide * b_cost;
+    Count tiles = p.tiles_m * p.tiles_n, some_m = 1, some_n = 1;
+    if (tiles > (Count)x->ctas) some_m = p.tiles_m, some_n = p.tiles_n;
+    double a_zeros, a_boxes, b_zeros, b_boxes;
+    edge(x, p.tiles_m * block_m - m, m, block_m, x->a_beyond, &a_zeros, &a_boxes);
+    edge(x, p.tiles_n * block_n - n, n, block_n, x->b_beyond, &b_zeros, &b_boxes);
+    p.boxes = x->boxes + a_boxes / some_m + b_boxes / some_n;
+    p.zeros = a_zeros / (some_m * p.tiles_m) + b_zeros / (some_n * p.tiles_n);
+    p.loaded = x->a_slot * high + x->b_slot * wide;
+    p.delivered = x->a_slot * high * a_cost / x->cluster_n + x->b_slot * wide * b_cost / x->cluster_m;
+    p.delivered /= x->all;
+    double operands = (x->a * m + x->b * n) * k, read = (x->a_read * m + x->b_read * n) * k;
+    p.down = least((Count)x->group, p.tiles_m);
+    double a_lines = x->a_lines / m, b_lines = x->b_lines / n;
+    p.a_asked = (a_lines > 1 ? a_lines : 1) / x->cluster_n * x->hot;
+    p.b_asked = (b_lines > 1 ? b_lines : 1) / x->cluster_m * x->hot;
+    p.read_once = operands < x->l2_bytes ? read / (tiles * parts * p.slots) : -1;
+    return p;
+}
+
+/* Clocks of a slot where so many CTAs are at work, `spread` of which multiply other parts of K of one tile. */
+static double slot_of(const Kernel *x, const Problem *p, Count at_work, Count spread) {
+    Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, block_k = (Count)x->block_k;
+    Count down = p->down, across = over(at_work, down * spread);
+    if (across > p->tiles_n) across = p->tiles_n, down = over(at_work, p->tiles_n * spread);
+    double unique = x->a_read * least(down * block_m, p->m);
+    unique = spread * block_k * (unique + x->b_read * least(across * block_n, p->n));
+    if (p->read_once >= 0 && p->read_once * at_work < unique) unique = p->read_once * at_work;
+    double latency = x->latency + x->cold * unique / (at_work * p->loaded);
+    double asked = across * p->a_asked, b_asked = down * p->b_asked, mix = x->mix;
+    if (b_asked > asked) asked = b_asked;
+    double loads = pow(p->fill + p->boxes + p->zeros * at_work, x->blend);
+    double inner = pow(pow(x->multiply + loads, x->root) + x->barriers, mix);
+    double waits = pow(unique / x->memory, mix) + pow(latency, mix) + pow(asked, mix);
+    waits += pow(p->delivered * at_work, mix);
+    return pow(inner + waits, x->mix_root);
+}
+
+/* How many times a consumer waits for sums to add up, of so many parts of a tile. */
+static Count stripes(const Kernel *x, Count rows, Count parts, Count trips) {
+    Count stripe = (Count)x->stripe_sums, ahead = (Count)x->ahead;
+    Count count = over(least(rows, (Count)x->adder_rows) * (Count)x->adder_columns, stripe);
+    Count at_once = most(1, ahead / (parts <= 4 ? 4 : parts <= 8 ? 8 : (Count)x->limit_parts));
+    return (Count)x->tail == EACH ? trips * over(over(count, parts), at_once) : over(count, at_once);
+}
+
+/* Clocks of tiles the last of which may be cut into parts along K. */
+static double shared_out(const Kernel *x, const Problem *p, Count rows) {
+    Count ctas = (Count)x->ctas, tiles = p->tiles_m * p->tiles_n, full = tiles / ctas;
+    double whole_tile = p->slots * slot_of(x, p, least(tiles, ctas), 1) + x->between;
+    double best = over(tiles, ctas) * whole_tile;
+    for (Count kept = full; kept >= (full ? full - 1 : 0); kept--) {
+        Count whole = kept * ctas, cut = tiles - whole;
+        for (Count rounds = 1; rounds <= (Count)x->limit_rounds; rounds++) {
+            if (2 * cut > rounds * ctas || whole >= tiles) continue;
+            Count part = over(p->slots, least(rounds * ctas / cut, (Count)x->most_parts));
+            Count parts = over(p->slots, part);
+            if (parts <= 1) continue;
+            Count trips = over(cut * parts, ctas);
+            double clocks = whole / ctas * whole_tile + trips * (x->between + x->sums);
+            clocks += x->mark + stripes(x, rows, parts, trips) * x->stripe;
+            if (clocks + trips * part * x->fastest < best) {
+                clocks += trips * part * slot_of(x, p, least(cut * parts, ctas), parts);
+                if (clocks < best) best = clocks;
+            }
+        }
+    }
+    return best;
+}
+
+/* Clocks of a round of so few work items that some CTAs have none. */
+static double last_round(const Kernel *x, const Problem *p, Count left) {
+    Count ctas = (Count)x->ctas, slots = p->slots;
+    if ((Count)x->tail == HELPED) {
+        Count helpers = least(left, ctas - left);
+        if (helpers > 0) {
+            Count pieces = over(left, helpers);
+            Count lent = (Count)((slots * x->ideal - 2700 - 2400 * pieces) / ((pieces + 1) * x->ideal));
+            if (lent * x->ideal >= 5000 && lent) {
+                Count at_work = least(2 * left, ctas);
+                return (slots - lent) * slot_of(x, p, at_work, over(at_work, left)) + x->helped;
+            }
+        }
+    } else if ((Count)x->tail == SPLIT) {
+        Count part = over(slots, least(ctas / left, 32));
+        if ((slots - part) * x->ideal > (x->ahead >= 16 ? 10000 : 19000)) {
+            Count parts = over(slots, part);
+            return part * slot_of(x, p, least(left * parts, ctas), parts) + x->parts_sums;
+        }
+    }
+    return slots * slot_of(x, p, left, (Count)x->parts);
+}
+
+static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
+    Problem p = problem(x, m, n, k, a_cost, b_cost);
+    Count ctas = (Count)x->ctas, parts = (Count)x->parts, items = p.tiles_m * p.tiles_n * parts;
+    double total;
+    if ((Count)x->tail >= LAST) {
+        total = shared_out(x, &p, m);
+    } else {
+        Count rounds = items / ctas, left = items % ctas;
+        total = rounds ? rounds * (p.slots * slot_of(x, &p, ctas, parts) + x->between) : 0;
+        if (left) total += last_round(x, &p, left) + x->between;
+    }
+    total += x->around - x->between;
+    if (x->split > 1) total += (Count)x->sum * p.m * p.n * (parts + 1) / (ctas * x->l2 / 2);
+    double busy = items * p.slots * x->ideal / ctas;
+    return total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed;
+}
+
+/* Whether a kernel cannot load such rows, or a narrower one does as well. */
+static int needless(const Kernel *x, Count m) {
+    Count width = (Count)x->width;
+    return !x->can_load || (width && over(m, width) == over(m, width - (Count)x->spare));
+}
+
+/* Microseconds that a kernel takes at least: all of a tile's products and barriers, and not a load that is waited for.
+   Time grows with the clocks, since tensor cores are never busy for more than these. */
+static double bound(const Kernel *x, Count m, Count n, Count k) {
+    Count rows = x->swap ? n : m, columns = x->swap ? m : n, parts = (Count)x->parts, ctas = (Count)x->ctas;
+    Count items = over(rows, (Count)x->rows) * (Count)x->cluster_m;
+    items *= over(columns, (Count)x->columns) * (Count)x->cluster_n * parts;
+    Count slots = over(over(k, (Count)x->block_k), parts), left = items % ctas;
+    double clocks = slots * x->fastest, total = items / ctas * (clocks + x->between);
+    if (left) total += (Count)x->tail == WHOLE ? clocks + x->between : clocks * left / ctas;
+    total += x->around - x->between;
+    double busy = items * slots * x->ideal / ctas;
+    return (total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed) * (1 - 1e-9);
+}
+
+/* Microseconds of each of `count` kernels; infinite for those that are needless. */
+void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
+    for (Count i = 0; i < count; i++)
+        made[i] = needless(x + i, m) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
+}
+
+/* The first of the kernels that take least. `made` is room for their bounds, by which most are passed over. */
+Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
+    Count best = 0;
+    for (Count i = 0; i < count; i++) {
+        made[i] = needless(x + i, m) ? HUGE_VAL : bound(x + i, m, n, k);
+        if (made[i] < made[best]) best = i;
+    }
+    Count first = best;
+    double fastest = made[best] < HUGE_VAL ? microseconds(x + best, m, n, k, a_cost, b_cost) : HUGE_VAL;
+    for (Count i = 0; i < count; i++) {
+        if (i == first || made[i] > fastest || made[i] == HUGE_VAL) continue;
+        double time = microseconds(x + i, m, n, k, a_cost, b_cost);
+        if (time < fastest || (time == fastest && i < best)) fastest = time, best = i;
+    }
+    return best;
+}
