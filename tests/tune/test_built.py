@@ -136,20 +136,25 @@ def test_rows_that_lie_otherwise_than_those_that_were_tuned_are_estimated(folder
         assert package.pick(shape, GPU, (16, 16)) == least(package, shape, GPU, (16, 16))
 
 
-def test_a_shape_is_estimated_once_and_each_kernel_once(folder: Path) -> None:
+def test_a_shape_is_estimated_once_and_each_kernel_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a pick costs: an estimate of each kernel for a new shape, a look into a table for one that is known."""
     package = load_file(folder / "_g.py")
-    package.pick((100, 200, 300), GPU)
-    asked: list[int] = []
-    key = GPU, 16, 16  # rows that TMA can address
-    known = package.TIMES.estimates[key]
-    counted = [lambda *given, i=i, time=time: asked.append(i) or time(*given) for i, time in enumerate(known)]
-    package.TIMES.estimates[key] = counted
+    model = sys.modules[type(package.TIMES).__module__]
+    asked: list[str] = []
+    clocks, python = model.Clocks.microseconds, "one a kernel, in Python"
+    monkeypatch.setattr(model.Clocks, "microseconds", lambda *given: asked.append(python) or clocks(*given))
+    in_c = model.compiled()
+    monkeypatch.setattr(model, "compiled", lambda: None)
     for shape in ((100, 200, 300), (100, 200, 301), (100, 200, 301), (100, 200, 301)):
         package.pick(shape, GPU)
-    assert asked == list(range(len(package.KERNELS)))
-    package.pick((100, 200, 301), GPU, (16, 0))
     assert len(asked) == 2 * len(package.KERNELS)
+    package.pick((100, 200, 301), GPU, (16, 0))
+    assert len(asked) == 3 * len(package.KERNELS)
+    if in_c is not None:
+        monkeypatch.setattr(model, "compiled", lambda: asked.append("in C") or in_c)
+        for _ in range(3):
+            package.pick((100, 200, 302), GPU)
+        assert asked[3 * len(package.KERNELS) :] == ["in C"]
 
 
 def test_the_package_multiplies(folder: Path) -> None:
