@@ -327,7 +327,7 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
     (tmp_path / "good.yaml").write_text(HEAD.replace("bad", "good") + "tile: {n: 128}\n")
     code, output, stderr = run("build", "bad.yaml", "good.yaml")
     assert code == 2
-    assert output == "good.yaml: 5 files written to generated/good (1 module, 1 variant, 0 rejected)\n"
+    assert output == "good.yaml: 6 files written to generated/good (1 module, 1 variant, 0 rejected)\n"
     assert len(errors(stderr)) == 1
     assert sorted(p.name for p in (tmp_path / "generated").iterdir()) == ["good"]
 
@@ -335,7 +335,7 @@ def test_good_specs_beside_a_bad_one_are_built_and_the_bad_one_is_told(tmp_path:
 def test_a_value_of_an_axis_without_a_variant_is_a_warning(tmp_path: Path, run: Run) -> None:
     write(tmp_path, HEAD + "variants: {axes: {rings.ab.stages: [2, 9], tile.n: [128]}}\n")
     code, output, stderr = run("build", "bad.yaml")
-    assert (code, output) == (0, "bad.yaml: 5 files written to generated/bad (1 module, 1 variant, 1 rejected)\n")
+    assert (code, output) == (0, "bad.yaml: 6 files written to generated/bad (1 module, 1 variant, 1 rejected)\n")
     assert stderr.startswith("warning: bad.yaml:4:40: no variant is left with rings.ab.stages=9: smem: needs ")
     assert stderr.count("\n") == 1
 

@@ -204,7 +204,7 @@ def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
     spec = small(tmp_path)
     result = invoke("build", spec, "--verify")
     assert result.exit_code == 0, result.output
-    assert "0 findings in" in result.output and "5 files written" in result.output
+    assert "0 findings in" in result.output and "6 files written" in result.output
     assert "up to date" in invoke("build", spec).output
 
 
