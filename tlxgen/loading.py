@@ -14,7 +14,7 @@ from types import ModuleType
 
 HOST = "_host.py"  # what the modules of a folder import from beside them
 MODEL = "_model.py"  # the same, of a family that has a model of time
-MODEL_C = "_model.c"  # the part of it that a shape changes
+MODEL_C = "_model.c"  # the part of it that depends on the shape
 
 _numbers = itertools.count()
 

@@ -22,7 +22,7 @@ from tlxgen.files import try_to_write, write_atomic
 from tlxgen.project import real
 
 PACKAGE = Path(__file__).resolve().parent
-GENERATOR = ("*.py", "spec/*.py", "plan/*.py", "families/**/*.py", "families/**/*.json", "render/**/*.py")
+GENERATOR = ("*.py", "spec/*.py", "plan/*.py", *(f"families/**/*.{x}" for x in ("py", "c", "json")), "render/**/*.py")
 KEPT = 8  # number of a file's last digests that are kept
 CACHE_BYTES = 4 << 20  # free bytes that a verb needs in its cache
 LIBRARIES = ("black", "jinja2", "libcst", "pydantic", "ruamel.yaml")

@@ -4,8 +4,8 @@ It is what picks a kernel. The same text serves `tlxgen tune`, which orders its 
 folder, where it lies as `_model.py`, followed by the rates that were fitted to measurements (`RATES`). It imports the
 standard library only, and works out in advance what a shape does not change.
 
-Where Triton has been imported, and a C compiler is there as Triton needs one for its own launcher, the part that a
-shape changes runs in C (model.c, or `_model.c`), so that a pick takes microseconds. Both give the same to the last bit.
+The part that depends on the shape is there in C too (model.c, or `_model.c` in a folder), and gives the same bits. It
+runs where Triton has been imported and there is a C compiler, which Triton needs itself.
 
 A CTA walks over tiles of C, in rounds. A tile is a walk over slots of the ring, and a slot takes as long as the slowest
 of what it needs: tensor cores, L2 and memory. Around the slots lie the start of a launch, the way from one tile to the
@@ -163,7 +163,7 @@ class Times:
         ]
 
     def least(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> int:
-        """The index of the first kernel that takes least; in C, without a look at those that cannot."""
+        """The index of the kernel that takes least, the first of several; C estimates only those that may be it."""
         if (in_c := compiled()) is None:
             times = self(shape, gpu, pitches)
             return min(range(len(times)), key=times.__getitem__)
@@ -172,7 +172,7 @@ class Times:
         return in_c.least_of(self.numbers(*key), len(room), *extents, *costs, room)  # type: ignore[no-any-return]
 
     def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, Pitches, tuple[Gpu, int, int]]:
-        """Extents, what a row of A and of B costs, and by what constants are known."""
+        """Extents of at least 1, what a row of A and of B costs, and the key of what the shape does not change."""
         m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
         a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
         costs = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)

@@ -1,6 +1,6 @@
-/* The part of the model of time that a shape changes, as in model.py, to the last bit: what a pick asks of each kernel.
+/* The part of the model of time that depends on the shape, a second time: every result has the bits of model.py's.
 
-   `Kernel` lies before this text, as model.py lists its numbers: what the shape does not change, by the same names. */
+   model.py puts the struct `Kernel` before this text: what does not depend on the shape, by its names there. */
 
 typedef long long Count;
 
@@ -164,8 +164,9 @@ static int needless(const Kernel *x, Count m) {
     return !x->can_load || (width && over(m, width) == over(m, width - (Count)x->spare));
 }
 
-/* Microseconds that a kernel takes at least: all of a tile's products and barriers, and not a load that is waited for.
-   Time grows with the clocks, since tensor cores are never busy for more than these. */
+/* Microseconds that a kernel takes at least: products and barriers of its tiles, as if no load had to be waited for.
+   The clock rate falls by less than half where tensor cores are always busy, so fewer clocks are always less time. The
+   last factor is for rounding. */
 static double bound(const Kernel *x, Count m, Count n, Count k) {
     Count rows = x->swap ? n : m, columns = x->swap ? m : n, parts = (Count)x->parts, ctas = (Count)x->ctas;
     Count items = over(rows, (Count)x->rows) * (Count)x->cluster_m;

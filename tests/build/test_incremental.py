@@ -183,6 +183,12 @@ def test_another_text_of_what_modules_share_makes_every_folder_stale(
     assert (project.folder("k") / HOST).read_text().endswith("# more\n")
 
 
+@pytest.mark.parametrize("folder", ["spec", "plan", "families", "render"])
+def test_no_file_that_a_build_can_read_is_left_out_of_the_generators_digest(folder: str) -> None:
+    there = {p for p in (stamp.PACKAGE / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    assert there and not there - {p for pattern in stamp.GENERATOR for p in stamp.PACKAGE.glob(pattern)}
+
+
 def test_a_folder_that_belongs_to_another_spec_is_refused(project: Project) -> None:
     spec = project.spec("k", "")
     project.build("k")
