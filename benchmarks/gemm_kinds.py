@@ -178,7 +178,8 @@ def swapped() -> Iterator[tuple[str, Design]]:
     for tile in dict.fromkeys((*SWAPPED, *SHARED)):
         values = TALL if form(tile[0]) else FEW
         made: dict[str, dict[str, Any]] = {"": {}, "_m2": along("m", 2), "_n2": along("n", 2), "_n4": along("n", 4)}
-        made |= {f"_last{name}": {**LAST, **more} for name, more in made.items()}
+        cut = {f"_last{name}": {**LAST, **more} for name, more in made.items()}
+        made |= cut | {f"_each{name}": {**EACH, **more} for name, more in made.items()}
         for name, more in made.items():
             high = tile[0] * (2 if name.endswith("_m2") else 1)
 
@@ -187,7 +188,7 @@ def swapped() -> Iterator[tuple[str, Design]]:
 
             if tile in SWAPPED:
                 yield f"swap_{tile[0]}x{tile[1]}{name}", Design({**values, **more}, (tile,), filled)
-            if tile in SHARED and "_last" not in name:
+            if tile in SHARED and not name.startswith(("_last", "_each")):
                 registers = 232 if tile[0] * tile[1] > 128 * 128 * 2 else None
                 two = {"tasks.mma.replicate": 2, "tasks.mma.registers": registers, "rings.c.stages": 1}
                 yield f"swap2_{tile[0]}x{tile[1]}{name}", Design({**values, **more, **two}, (tile,), filled)
@@ -195,8 +196,8 @@ def swapped() -> Iterator[tuple[str, Design]]:
 
 def side_by_side() -> Iterator[tuple[str, Design]]:
     """Parts along K in clusters, whose CTAs have the same part of tiles beside each other."""
-    for name in ("last_single", "last_two", "last_three", "last_few", "each_two"):
-        for axis, ctas in (("m", 2), ("n", 2), ("m", 4), ("n", 4))[: 2 if "each" in name else 4]:
+    for name in ("last_single", "last_two", "last_three", "last_few", "each_single", "each_two", "each_three", "each_few"):
+        for axis, ctas in (("m", 2), ("n", 2), ("m", 4), ("n", 4)):
             yield f"{name}_{axis}{ctas}", DESIGNS[name]._replace(values=DESIGNS[name].values | along(axis, ctas))
 
 

@@ -87,6 +87,9 @@ class Signal:
     last of `waiters` waiters resets the word. Waiters count themselves in the bits from `count_limit` on. If `last`, no
     role waits: the CTA that arrives last continues with what all have stored, and resets the word. If `all`, each CTA
     that arrives waits for all others, after its last arrival at any word, so that none waits for one that waits itself.
+    It looks at the word `looks` times, and then leaves unless all have come: others may not have begun, for want of an
+    SM. Who leaves is counted in the bits from `count_limit` on, before the last arrival; those who stay in the bits from
+    its square on.
 
     Of a role that signals itself without a last one, CTAs take turns: each waits for the arrivals of all before it. The
     kernel before makes the words zero.
@@ -103,6 +106,7 @@ class Signal:
     count_limit: int = 256
     last: bool = False
     all: bool = False
+    looks: int = 128
 
     @property
     def counted(self) -> bool:
@@ -122,5 +126,7 @@ class Signal:
         arrivals = f"{self.expected} arrivals" if self.counted else "1 arrival"
         if self.last:
             return f"{arrivals} of {self.by}, of which the last goes on, and resets it"
+        if self.all:
+            return f"{arrivals} of {self.by}, each of which waits for all, {self.looks} looks long; reset by the last to stay"
         reset = f"the last of {self.waiters} waiters" if self.counted else "its waiter"
         return f"{arrivals} of {self.by}, waited for by {self.to}, reset by {reset}"

@@ -166,8 +166,9 @@ class Session:
         size = tuple(options.get("ctas_per_cga") or (1, 1, 1))
         source = _program(self.coverage, self.meter)
         program = source.function(kernel.fn)
-        # Only cluster launch control can observe that not all clusters of a grid run at once.
-        resident = max(1, self.sms // math.prod(size)) if "clc_create_context" in source.operations else None
+        # Cluster launch control observes that not all clusters of a grid run at once.
+        asks = "clc_create_context" in source.operations
+        resident = self.limits.resident or (max(1, self.sms // math.prod(size)) if asks else None)
         constants = {p.name for p in kernel.params if p.is_constexpr}
         values = {k: argument(v, k in constants) for k, v in bound.items()}
         for tensor in filter(torch.is_tensor, (getattr(v, "base", v) for v in bound.values())):
@@ -183,7 +184,7 @@ class Session:
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)
         before = self.memory.snapshot() if layouts.pairs else None
         follows = any(name.startswith("atomic_") for name in source.operations)
-        self.coverage.asked |= resident is not None
+        self.coverage.asked |= asks
         seen = self.coverage.kernel(kernel.fn.__name__, place_of(kernel.fn))
         while not self._attempt(start, layouts, follows, seen):
             assert before is not None

@@ -37,11 +37,13 @@ class Limits:
     """The limits of one launch. A kernel that exceeds them is assumed not to end.
 
     The limit is a number of steps, which does not depend on the machine; with a limit of time, a loaded machine would
-    report false findings. Each of the `ctas` takes memory.
+    report false findings. Each of the `ctas` takes memory. At most `resident` clusters run at a time, in the order of
+    their numbers, as if other kernels had the other SMs.
     """
 
     steps: int = 3_000_000
     ctas: int = 1_000_000
+    resident: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

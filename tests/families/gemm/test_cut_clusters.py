@@ -44,6 +44,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "each_m2": {**PAIR, **EACH, "cluster.m": 2, "epilogue.ops": ["bias", "relu"]},
     "each_n2": {**PAIR, **EACH, "cluster.n": 2},
     "each_few": {**FEW, **EACH, "cluster.n": 2},
+    "each_few_n4": {**FEW, **EACH, "cluster.n": 4},
 }
 # (form, shape, parts): tiles that fill the clusters, one that has a CTA beyond M or N, and one beyond most of it; parts
 # that fill the waves and others.
@@ -68,6 +69,7 @@ CASES = [
     ("each_m2", (1, 64, 320), 8),
     ("each_n2", (200, 72, 200), 3),
     ("each_few", (17, 136, 328), 6),
+    ("each_few_n4", (17, 264, 328), 2),
 ]
 
 
@@ -214,7 +216,6 @@ def test_compiles_as_planned(form: str, tmp_path: Path) -> None:
 REFUSED = [
     ({"schedule.fix_up": "after", "cluster.m": 2}, "fix_up last or each"),
     ({"schedule": {"tail": "helped"}, "cluster.m": 2}, "CTAs of their own"),
-    ({**EACH, "cluster.n": 4}, "2 at most"),
     ({"cluster.k": 2, "epilogue.subtiles": 1}, "cluster.k cuts every tile already"),
 ]
 

@@ -82,16 +82,23 @@ class Form:
             (folder / file).write_bytes(files[file])
 
     def run(
-        self, shape: tuple[int, int, int], parts: int = 0, runs: tuple[Way, ...] = RUNS, sms: int = SMS, whole: int = 0
+        self,
+        shape: tuple[int, int, int],
+        parts: int = 0,
+        runs: tuple[Way, ...] = RUNS,
+        sms: int = SMS,
+        whole: int = 0,
+        resident: int | None = None,
     ) -> Report:
-        """`parts`: of each tile but the first `whole`, whatever it costs; 0 leaves it to the host."""
+        """`parts`: of each tile but the first `whole`, whatever it costs; 0 leaves it to the host. At most `resident`
+        clusters run at a time."""
         module = load_module(self.path, "sm90", sms)
         if parts:
             _cut(module, parts, whole)
         (structure,) = self.kernels.structures
         spec = structure.variants[0].spec
         case = (self.kernels.family.problem(), module, spec, shape, module.CONFIGS[0], numerics.compare)
-        return verify_case(*case, runs, sms=sms, limits=Limits(steps=100_000))
+        return verify_case(*case, runs, sms=sms, limits=Limits(steps=100_000, resident=resident))
 
     def mutated(self, old: str, new: str) -> None:
         text = self.path.read_text()
@@ -202,9 +209,16 @@ FAULTS = [
     ("waits for more parts than there are", "each_pair", "% 256 < tail_parts", "% 256 < tail_parts + 1"),
     ("waits without an acquire", "each_pair", 'sem="acquire"', 'sem="relaxed"'),
     ("arrives without a release", "each_pair", 'sem="release"', 'sem="relaxed"'),
-    ("count reset by the first that comes", "each_pair", "// 256 == tail_parts - 1", "// 256 == 0"),
-    ("count not reset", "each_pair", "// 256 == tail_parts - 1", "// 256 == tail_parts"),
-    ("a share left out", "each_pair", "start = part * stripes_in_c", "start = (part + 1) * stripes_in_c"),
+    ("count reset by the first that comes", "each_pair", "if share == shares - 1", "if share == 0"),
+    ("count not reset", "each_pair", "if share == shares - 1", "if share == shares"),
+    ("a share left out", "each_pair", "start = share * stripes_in_c", "start = (share + 1) * stripes_in_c"),
+]
+LEAVING = [
+    ("nobody leaves", "stays = (leaver == 0) | (seen != found)", "stays = found >= 0"),
+    ("leaves though all parts are there", "stays = (leaver == 0) | (seen != found)", "stays = leaver == 0"),
+    ("leaves uncounted", "found + leaver,", "found,"),
+    ("shares of those that left are added up by nobody", "tail_parts - found // 256 % 256", "tail_parts"),
+    ("one leaves for two", "found + leaver,", "found + 2 * leaver,"),
 ]
 
 
@@ -219,6 +233,27 @@ def test_a_fault_is_found(name: str, form: str, old: str, new: str, tmp_path: Pa
         if found.seen:
             return
     pytest.fail(f"{name}: nothing was found")
+
+
+@pytest.mark.parametrize("form", ["each_pair", "each_alone", "each_few"])
+@pytest.mark.parametrize("resident", [1, 2, 3])
+def test_a_part_needs_no_other_on_the_gpu(form: str, resident: int, tmp_path: Path) -> None:
+    """A CTA that waits in vain leaves its share, and its SM to those that it waits for."""
+    made = Form(form, FORMS[form], tmp_path)
+    made.mutated("looks < 128", "looks < 4")  # as fast as the simulator needs to show it
+    for shape, parts in (((200, 120, 520), 4), ((300, 64, 330), 3)):
+        report = made.run(shape, parts, RUNS[:2], resident=resident)
+        assert not report.seen, str(report)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), LEAVING, ids=[f[0].replace(" ", "_") for f in LEAVING])
+def test_a_fault_of_who_leaves_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
+    made = Form("each_alone", FORMS["each_alone"], tmp_path)
+    made.mutated(old, new)
+    if "looks < 128" in made.path.read_text():
+        made.mutated("looks < 128", "looks < 4")
+    found = (made.run((60, 120, 70), 3, (run,), resident=2).seen for run in RUNS)
+    assert any(found), f"{name}: nothing was found"
 
 
 def test_a_launch_has_a_word_for_each_tile_that_is_cut_and_room_for_each_part(

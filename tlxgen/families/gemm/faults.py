@@ -279,8 +279,6 @@ def _beside_cut_clusters(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "cluster", alone
     elif ctas > 1 and spec.schedule.fix_up == "after":
         yield "cluster", f"{alone}, or schedule.fix_up last or each"
-    elif ctas > 2 and spec.schedule.fix_up == "each":
-        yield "cluster", "all CTAs wait for each other, and only pairs are sure to be on the GPU at once: 2 at most"
 
 
 def _only_sm100(spec: GemmKeys) -> dict[str, bool]:

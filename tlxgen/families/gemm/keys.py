@@ -315,8 +315,9 @@ class Schedule(SpecModel):
             "CTAs of a cluster along M or N have the same part of neighbouring tiles, and share loads. "
             "Choose it for small tiles, few tiles and a long K.",
             each="All CTAs that have a part of a tile, a share of its rows each: a CTA stores its parts and then waits "
-            "for those of the others. Tiles are cut as with last, and are added up in less time. All CTAs must "
-            "be on the GPU at once, so a launch has no more than there are SMs, and a cluster at most 2.",
+            "for those of the others. Tiles are cut as with last, and are added up in less time. A CTA that has "
+            "waited for long leaves its share to the others, which may need its SM to begin. Choose it for few tiles "
+            "and a long K, of which a tile has many parts.",
         ),
     )
     pdl: bool = Field(
