@@ -196,7 +196,7 @@ def swapped() -> Iterator[tuple[str, Design]]:
 
 def side_by_side() -> Iterator[tuple[str, Design]]:
     """Parts along K in clusters, whose CTAs have the same part of tiles beside each other."""
-    for name in ("last_single", "last_two", "last_three", "last_few", "each_single", "each_two", "each_three", "each_few"):
+    for name in (f"{tail}_{kind}" for tail in ("last", "each") for kind in ("single", "two", "three", "few")):
         for axis, ctas in (("m", 2), ("n", 2), ("m", 4), ("n", 4)):
             yield f"{name}_{axis}{ctas}", DESIGNS[name]._replace(values=DESIGNS[name].values | along(axis, ctas))
 

@@ -88,7 +88,7 @@ class Signal:
     role waits: the CTA that arrives last continues with what all have stored, and resets the word. If `all`, each CTA
     that arrives waits for all others, after its last arrival at any word, so that none waits for one that waits itself.
     It looks at the word `looks` times, and then leaves unless all have come: others may not have begun, for want of an
-    SM. Who leaves is counted in the bits from `count_limit` on, before the last arrival; those who stay in the bits from
+    SM. Who leaves is counted in the bits from `count_limit` on, before the last arrival, and who stays in the bits from
     its square on.
 
     Of a role that signals itself without a last one, CTAs take turns: each waits for the arrivals of all before it. The
@@ -127,6 +127,8 @@ class Signal:
         if self.last:
             return f"{arrivals} of {self.by}, of which the last goes on, and resets it"
         if self.all:
-            return f"{arrivals} of {self.by}, each of which waits for all, {self.looks} looks long; reset by the last to stay"
+            return (
+                f"{arrivals} of {self.by}, each of which waits for all or leaves; reset by the last of those that stay"
+            )
         reset = f"the last of {self.waiters} waiters" if self.counted else "its waiter"
         return f"{arrivals} of {self.by}, waited for by {self.to}, reset by {reset}"
