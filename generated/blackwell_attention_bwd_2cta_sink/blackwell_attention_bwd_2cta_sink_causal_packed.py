@@ -24,6 +24,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -580,12 +581,7 @@ def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    return (
-        triton.cdiv(triton.cdiv(n_k, 256) * batches * kv_heads * 2, sms)
-        * triton.cdiv(n_q, 128)
-        * (heads // kv_heads)
-        * 2560
-    )
+    return cdiv(cdiv(n_k, 256) * batches * kv_heads * 2, sms) * cdiv(n_q, 128) * (heads // kv_heads) * 2560
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -673,11 +669,11 @@ def prepare(
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); sequences in whole tiles, see first_number.
     made["numbers"] = numbers = lse.new_empty((2, heads, (len(q) // 128 + batches) * 128))
-    tiles = triton.cdiv(n_q, 128) * batches * heads, 1, 1
+    tiles = cdiv(n_q, 128) * batches * heads, 1, 1
     made["total"] = q.new_empty((heads, len(q), 128), dtype=torch.float32).transpose(0, 1)
     dq = made.get("dq", dq)
-    rows = triton.cdiv(len(q), 128) * heads, 1, 1
-    made["parts"] = parts = lse.new_empty((batches, heads, triton.cdiv(n_q, 128)))
+    rows = cdiv(len(q), 128) * heads, 1, 1
+    made["parts"] = parts = lse.new_empty((batches, heads, cdiv(n_q, 128)))
     prepare = Launch(
         blackwell_attention_bwd_2cta_sink_causal_packed_prepare_kernel,
         tiles,
@@ -698,7 +694,7 @@ def prepare(
     )
     main = Launch(
         blackwell_attention_bwd_2cta_sink_causal_packed_kernel,
-        (triton.cdiv(n_k, 256) * batches * kv_heads * 2, 1, 1),
+        (cdiv(n_k, 256) * batches * kv_heads * 2, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, 128, 128])),

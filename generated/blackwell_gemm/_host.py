@@ -152,6 +152,11 @@ def index_of(config, configs):
     raise error(f"config: {type(config).__name__}, expected an entry of this module's CONFIGS itself, or None")
 
 
+def cdiv(dividend, divisor):
+    """The quotient, rounded up."""
+    return -(-dividend // divisor)
+
+
 # --- layouts and memory ---------------------------------------------------------------------------------------------
 
 
@@ -167,8 +172,19 @@ def keep(known, key, value):
     return known.setdefault(key, value)
 
 
+class Described(NamedTuple):
+    """What Triton calls a TensorDescriptor, which checks again what `describe` has checked."""
+
+    base: torch.Tensor
+    shape: list
+    strides: list
+    block_shape: list
+    padding: str = "zero"
+    round_f32_to_tf32: bool = False
+
+
 def describe(tensor, name, box, remedy="", turned=""):
-    """A TMA descriptor of `tensor`, whose last dimension is contiguous, for copies of `box` elements.
+    """What a TMA descriptor is made of, of `tensor`, whose last dimension is contiguous, for copies of `box` elements.
 
     Raises ValueError naming the argument, the stride, the rule and a call that gives what TMA can address: `remedy`, of
     one that lies in another order. `turned`: ".T", say, if `tensor` is that of the argument.
@@ -186,13 +202,13 @@ def describe(tensor, name, box, remedy="", turned=""):
                 f"{name}: stride of {stride} elements along dimension {axis} is {stride * size} bytes; "
                 f"TMA needs a positive multiple of 16; {remedy}{turned} has such strides"
             )
-        strides.append(stride if extent > 1 else triton.cdiv(last * size, 16) * 16 // size)
+        strides.append(stride if extent > 1 else cdiv(last * size, 16) * 16 // size)
     if tensor.data_ptr() % 16:
         raise ValueError(
             f"{name}: data_ptr() is {tensor.data_ptr() % 16} bytes past a multiple of 16; TMA needs one; "
             f"{name}.clone() has one"
         )
-    return TensorDescriptor(tensor, list(tensor.shape), [*strides, 1], list(box))
+    return Described(tensor, [*tensor.shape], [*strides, 1], [*box])
 
 
 def copied_at_once(rows, name, remedy):
@@ -306,6 +322,12 @@ class Gpu(NamedTuple):
 def pitch(matrix, axis):
     """Bytes from one row of a matrix to the next, along `axis`, modulo a line of L2; 0 of one row, which has none."""
     return matrix.stride(axis) * matrix.element_size() % 128 if matrix.shape[axis] > 1 else 0
+
+
+@functools.cache
+def several_devices():
+    """Whether torch sees more than one."""
+    return torch.cuda.device_count() > 1
 
 
 @functools.cache
@@ -433,31 +455,74 @@ class Launch:
     tensors, or pairs of a name and a part of it, `constants` the scalars that follow. `grid` has three extents.
     """
 
+    compiled_before = {}  # by `kind`: the kernel, and what Triton found out of it
+
     def __init__(self, kernel, grid, descriptors, addresses, constants, options):
         self.kernel, self.grid, self.constants, self.options = kernel, grid, constants, options
         self.described = descriptors
         self.addressed = [(a, _whole) if isinstance(a, str) else a for a in addresses]
         self.encoded = [{} for _ in descriptors]  # by address: tensors of one layout at one address have one descriptor
+        self.ready = {}  # descriptors for the first launch, by their place, of tensors that were looked at before
         self.fixed = None  # all that Triton's launcher is told but grid, stream and arguments
 
     def arguments(self, tensors):
         """What Triton is told of these tensors. Raises ValueError for one that TMA cannot address."""
-        described = [view(tensors[name]) for name, view in self.described]
+        ready, self.ready = self.ready, {}
+        described = [
+            ready[i] if i in ready and ready[i].base.data_ptr() == tensors[name].data_ptr() else view(tensors[name])
+            for i, (name, view) in enumerate(self.described)
+        ]
         return *described, *(part(tensors[name]) for name, part in self.addressed), *self.constants
 
+    def refuse_unaddressable(self, tensors):
+        """Raises ValueError for one of these tensors by name that TMA cannot address; one that is None may be any."""
+        for i, (name, view) in enumerate(self.described):
+            if tensors.get(name) is not None:
+                self.ready[i] = view(tensors[name])
+
     def by_triton(self, arguments, varying):
-        """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched."""
-        compiled = self.kernel[self.grid](*arguments, *varying, **self.options)
+        """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched.
+
+        Where it has found that out of arguments that it compiles the same code for, it need not be asked again.
+        """
+        key = self.kind((*arguments, *varying))
+        known = self.compiled_before.get(key)
+        if known is not None and not getattr(knobs.runtime.launch_enter_hook, "calls", True):
+            _, self.compiled, self.meta, self.fixed = known
+            described, flat = arguments[: len(self.meta)], []
+            for one, meta in zip(described, self.meta, strict=True):
+                flat += make_tensordesc_arg(one, meta, None)
+            addressed = arguments[len(described) : len(described) + len(self.addressed)]
+            flat += [*map(data_ptr, addressed), *self.constants, *varying]
+            stream = driver.active.get_current_stream(driver.active.get_current_device())
+            driver.active.utils.launch(*self.grid, stream, *self.fixed, flat)
+            return
+        asked = [TensorDescriptor(*x[:4]) if isinstance(x, Described) else x for x in arguments]
+        compiled = self.kernel[self.grid](*asked, *varying, **self.options)
         if compiled is None:  # a hook of Triton's has taken the launch over
             return
         run, meta = compiled.run, compiled.metadata
         self.meta, scratch = meta.tensordesc_meta or [], meta.global_scratch_size or meta.profile_scratch_size
         if len(self.meta) == len(self.described) and not scratch:
-            self.compiled = (
-                compiled  # its code is unloaded with it, and another thread may have replaced it in Triton's cache
-            )
+            # Its code is unloaded with it, and another thread may have replaced it in Triton's cache.
+            self.compiled = compiled
             flags = run.launch_cooperative_grid, run.launch_pdl, compiled.packed_metadata
             self.fixed = (compiled.function, *flags, *[None] * 5, run.arg_annotations, run.kernel_signature)
+            keep(self.compiled_before, key, (self.kernel, compiled, self.meta, self.fixed))
+
+    def kind(self, arguments):
+        """All that Triton compiles different code for: of a number its type, whether it is 1, and a multiple of 16."""
+        found = [id(self.kernel), *self.options.items()]
+        for x in arguments:
+            if type(x) is int:
+                found.append((x == 1, x % 16 == 0, -(2**31) <= x < 2**31, x < 2**63))
+            elif isinstance(x, torch.Tensor):
+                found += x.dtype, x.get_device(), not x.data_ptr() % 16
+            elif isinstance(x, Described):
+                found += x.base.dtype, x.base.get_device(), *x.block_shape
+            else:
+                found.append(float if isinstance(x, float) else x)
+        return tuple(found)
 
     def tell(self, stream, tensors):
         """What Triton's launcher is told for these tensors: addresses, since of a tensor it would ask the driver."""
@@ -540,7 +605,7 @@ class Call:
         self.launches, self.workspace, self.known = launches, workspace, {}
         self.spaces = {}  # by stream: its workspace, which stays where it is
         self.prepare, self.by_alignment = None, {}  # see `prepared`
-        self.one_of_several = torch.cuda.device_count() > 1
+        self.one_of_several = several_devices()
         self.hook = self  # that of Triton's profilers, once launches need Triton no more: not while they use it
 
     def __call__(self, *tensors, varying=()):
@@ -598,9 +663,7 @@ class Call:
     def refuse_unaddressable(self, tensors):
         """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
         for launch in self.launches:
-            for name, view in launch.described:
-                if tensors.get(name) is not None:
-                    view(tensors[name])
+            launch.refuse_unaddressable(tensors)
 
     def alignment(self, tensors):
         """Of each tensor that was passed, or is made, how far it begins behind a multiple of 16 bytes."""
@@ -629,7 +692,7 @@ class Call:
         call = self._for_these(tensors)
         if call is not self:
             return call(*tensors[: len(self.names)], varying=varying)
-        with FIRST, torch.cuda.device(self.device):
+        with FIRST, torch.cuda.device(self.index) if self.one_of_several else FIRST:
             self._launch_by_triton(tensors, varying)
         return self.results(tensors)
 

@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -267,8 +268,8 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m * 2)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m * 2)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     programs = min(items, sm_count(device.index) // 2) * 2
     group_m = config.kwargs["GROUP_M"]

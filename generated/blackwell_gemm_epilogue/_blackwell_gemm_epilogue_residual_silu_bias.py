@@ -113,6 +113,7 @@ def choices(shape, gpu, pitches=None):
             yield entry(index)
 
 
+@functools.cache
 def entry(index):
     """The module and the config of an entry of KERNELS."""
     _, name, config = KERNELS[index]

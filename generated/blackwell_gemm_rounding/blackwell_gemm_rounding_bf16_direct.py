@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -325,14 +326,14 @@ def prepare(a, b, bias, seed, out, config, outputs=outputs):
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
     split = config.kwargs["SPLIT_K"]
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n * split
     programs = min(items, sm_count(device.index))
     group_m = config.kwargs["GROUP_M"]
     stride_cm = (made["out"] if out is None else out).stride(0)
     target, stride_target = "out", stride_cm
-    slabs = split * triton.cdiv(m, block_m) * block_m
+    slabs = split * cdiv(m, block_m) * block_m
     if split > 1:
         made["workspace"] = workspace = empty_rows(a, slabs, n, torch.float32)
         target, stride_target = "workspace", (stride_wm := workspace.stride(0))
@@ -360,7 +361,7 @@ def prepare(a, b, bias, seed, out, config, outputs=outputs):
         )
     ]
     if split > 1:
-        blocks = triton.cdiv(m, 16), triton.cdiv(n, 256), 1
+        blocks = cdiv(m, 16), cdiv(n, 256), 1
         launches.append(
             Launch(
                 blackwell_gemm_rounding_bf16_direct_reduce_kernel,

@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -319,14 +320,14 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m * 2)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m * 2)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n * split
     programs = min(items, sm_count(device.index) // 2) * 2
     group_m = config.kwargs["GROUP_M"]
     stride_cm = (made["out"] if out is None else out).stride(0)
     target, _ = "out", stride_cm
-    slabs = split * triton.cdiv(m, (block_m * 2)) * (block_m * 2)
+    slabs = split * cdiv(m, (block_m * 2)) * (block_m * 2)
     if split > 1:
         made["workspace"] = workspace = empty_rows(a, slabs, n, torch.float32)
         target, _ = "workspace", (stride_wm := workspace.stride(0))
@@ -355,7 +356,7 @@ def prepare(a, b, out, config, outputs=outputs):
         )
     ]
     if split > 1:
-        blocks = triton.cdiv(m, 16), triton.cdiv(n, 256), 1
+        blocks = cdiv(m, 16), cdiv(n, 256), 1
         launches.append(
             Launch(
                 blackwell_gemm_split_k_persistent_m2_reduce_kernel,

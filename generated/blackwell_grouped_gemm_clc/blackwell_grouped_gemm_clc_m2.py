@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -284,7 +285,7 @@ def totals(a, b, offs):
 def shape_of(a, b, offs):
     """G, M, N and K of a call; of what groups have of their own, the mean. Raises TypeError or ValueError."""
     g, m, n, k = totals(a, b, offs)
-    m = triton.cdiv(m, max(g, 1))
+    m = cdiv(m, max(g, 1))
     return g, m, n, k
 
 
@@ -306,14 +307,14 @@ def clocks(config, g, m, n, k, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = g * triton.cdiv(m, block_m * 2) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
+    items = g * cdiv(m, block_m * 2) * cdiv(n, block_n)
+    k_tiles = cdiv(k, block_k)
     multiply = block_m * block_n / 4096
     load = (block_m + block_n / 2) * 2 / 48
     slot = block_k * max(multiply, load)
     stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
     tile = k_tiles * (slot + stall) + 1000
-    rounds = triton.cdiv(items, sms // 2)
+    rounds = cdiv(items, sms // 2)
     return rounds * tile
 
 
@@ -332,7 +333,7 @@ def prepare(a, b, offs, out, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (g, m, n, k), device = totals(a, b, offs), on_cuda(a, "a")
     all_m = m
-    m = triton.cdiv(all_m, max(g, 1))
+    m = cdiv(all_m, max(g, 1))
     check(a, "a", (all_m, k), (torch.bfloat16,), device)
     check(b, "b", (g, k, n), (torch.bfloat16,), device)
     check(offs, "offs", (g,), (torch.int32,), device, "contiguous")
@@ -355,8 +356,8 @@ def prepare(a, b, offs, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(all_m, block_m * 2) + g
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(all_m, block_m * 2) + g
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n  # or fewer
     programs = items * 2
     launches = [

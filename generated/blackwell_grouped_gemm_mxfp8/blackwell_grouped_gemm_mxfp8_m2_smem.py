@@ -20,6 +20,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -311,7 +312,7 @@ def pack_scales(scales):
             f"scales: {scales.dtype} of shape {tuple(scales.shape)}, expected (rows, K / 32) of a byte each"
         )
     rows, columns = scales.shape
-    row_blocks, column_blocks = triton.cdiv(rows, 128), triton.cdiv(columns, 4)
+    row_blocks, column_blocks = cdiv(rows, 128), cdiv(columns, 4)
     padded = torch.zeros((row_blocks * 128, column_blocks * 4), dtype=torch.uint8, device=scales.device)
     padded[:rows, :columns] = scales.view(torch.uint8)
     blocks = padded.reshape(row_blocks, 4, 32, column_blocks, 4)
@@ -330,7 +331,7 @@ def totals(a, b, offs):
 def shape_of(a, b, offs, a_scale, b_scale):
     """G, M, N and K of a call; of what groups have of their own, the mean. Raises TypeError or ValueError."""
     g, m, n, k = totals(a, b, offs)
-    m = triton.cdiv(m, max(g, 1))
+    m = cdiv(m, max(g, 1))
     return g, m, n, k
 
 
@@ -341,9 +342,7 @@ def outputs(a, b, offs, a_scale, b_scale):
 
 def operands_of_zeros(a, b, offs, a_scale, b_scale):
     """Operands of a short K that hold zeros: what the epilogue makes of their product it makes of one whose K is 0."""
-    a_scale, b_scale = a_scale.new_zeros((len(a_scale), 4)), b_scale.new_zeros(
-        (len(b), triton.cdiv(b.shape[-1], 128) * 512)
-    )
+    a_scale, b_scale = a_scale.new_zeros((len(a_scale), 4)), b_scale.new_zeros((len(b), cdiv(b.shape[-1], 128) * 512))
     return a.new_zeros((*a.shape[:-1], 128)), b.new_zeros((*b.shape[:-2], b.shape[-1], 128)).mT, offs, a_scale, b_scale
 
 
@@ -355,14 +354,14 @@ def clocks(config, g, m, n, k, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = g * triton.cdiv(m, block_m * 2) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
+    items = g * cdiv(m, block_m * 2) * cdiv(n, block_n)
+    k_tiles = cdiv(k, block_k)
     multiply = block_m * block_n / 8192
     load = (block_m + block_n / 2) / 48
     slot = block_k * max(multiply, load)
     stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
     tile = k_tiles * (slot + stall) + 1000
-    rounds = triton.cdiv(items, sms // 2)
+    rounds = cdiv(items, sms // 2)
     return rounds * tile
 
 
@@ -381,7 +380,7 @@ def prepare(a, b, offs, a_scale, b_scale, out, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (g, m, n, k), device = totals(a, b, offs), on_cuda(a, "a")
     all_m = m
-    m = triton.cdiv(all_m, max(g, 1))
+    m = cdiv(all_m, max(g, 1))
     check(a, "a", (all_m, k), (torch.float8_e4m3fn,), device)
     check(b, "b", (g, k, n), (torch.float8_e4m3fn,), device)
     check(offs, "offs", (g,), (torch.int32,), device, "contiguous")
@@ -424,8 +423,8 @@ def prepare(a, b, offs, a_scale, b_scale, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(all_m, block_m * 2) + g
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(all_m, block_m * 2) + g
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n  # or fewer
     programs = min(items, sm_count(device.index) // 2) * 2
     launches = [

@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     gpu_of,
@@ -206,7 +207,7 @@ def clusters_of(config, m, sms):
     return (
         block_m,
         config.kwargs["BLOCK_N"] * config.kwargs["CHUNKS"] * cluster,
-        min(triton.cdiv(m, block_m), max(ctas // cluster, 1)),
+        min(cdiv(m, block_m), max(ctas // cluster, 1)),
     )
 
 
@@ -216,7 +217,7 @@ def clocks(config, m, n, sms):
     stages = config.kwargs["STAGES"]
     if columns < n or stages and n * 4 % 16:
         return float("inf")
-    rounds = triton.cdiv(triton.cdiv(m, block_m), clusters)
+    rounds = cdiv(cdiv(m, block_m), clusters)
     return rounds * (block_m * columns * clusters * 12 / (18 * sms) + (500 if stages else 4000))
 
 

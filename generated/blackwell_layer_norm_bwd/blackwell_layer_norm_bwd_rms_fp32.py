@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     gpu_of,
@@ -229,7 +230,7 @@ def clusters_of(config, m, sms):
     return (
         block_m,
         config.kwargs["BLOCK_N"] * config.kwargs["CHUNKS"] * cluster,
-        min(triton.cdiv(m, block_m), max(ctas // cluster, 1)),
+        min(cdiv(m, block_m), max(ctas // cluster, 1)),
     )
 
 
@@ -239,7 +240,7 @@ def clocks(config, m, n, sms):
     stages = config.kwargs["STAGES"]
     if columns < n or stages and n * 2 % 16:
         return float("inf")
-    rounds = triton.cdiv(triton.cdiv(m, block_m), clusters)
+    rounds = cdiv(cdiv(m, block_m), clusters)
     return rounds * (block_m * columns * clusters * 6 / (18 * sms) + (500 if stages else 4000))
 
 
@@ -297,7 +298,7 @@ def prepare(dy, x, weight, rstd, dx, dweight, config, outputs=outputs):
     launches.append(
         Launch(
             blackwell_layer_norm_bwd_rms_fp32_finish_kernel,
-            (triton.cdiv(n, block), 1, 1),
+            (cdiv(n, block), 1, 1),
             [],
             ["sums", "dweight"],
             (clusters, n),

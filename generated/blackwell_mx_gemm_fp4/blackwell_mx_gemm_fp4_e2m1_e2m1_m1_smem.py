@@ -18,6 +18,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -235,7 +236,7 @@ def pack_scales(scales):
             f"scales: {scales.dtype} of shape {tuple(scales.shape)}, expected (rows, K / 32) of a byte each"
         )
     rows, columns = scales.shape
-    row_blocks, column_blocks = triton.cdiv(rows, 128), triton.cdiv(columns, 4)
+    row_blocks, column_blocks = cdiv(rows, 128), cdiv(columns, 4)
     padded = torch.zeros((row_blocks * 128, column_blocks * 4), dtype=torch.uint8, device=scales.device)
     padded[:rows, :columns] = scales.view(torch.uint8)
     blocks = padded.reshape(row_blocks, 4, 32, column_blocks, 4)
@@ -319,8 +320,8 @@ def prepare(a, b, a_scale, b_scale, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     programs = min(items, sm_count(device.index))
     group_m = config.kwargs["GROUP_M"]

@@ -16,6 +16,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     gpu_of,
@@ -119,9 +120,9 @@ def outputs(x):
     m, n = x.shape
     return (
         x.new_empty((m, n), dtype=torch.float8_e4m3fn),
-        x.new_empty((1, triton.cdiv(m, 128), triton.cdiv(n, 128), 2, 256), dtype=torch.float8_e8m0fnu),
+        x.new_empty((1, cdiv(m, 128), cdiv(n, 128), 2, 256), dtype=torch.float8_e8m0fnu),
         x.new_empty((n, m), dtype=torch.float8_e4m3fn),
-        x.new_empty((1, triton.cdiv(n, 128), triton.cdiv(m, 128), 2, 256), dtype=torch.float8_e8m0fnu),
+        x.new_empty((1, cdiv(n, 128), cdiv(m, 128), 2, 256), dtype=torch.float8_e8m0fnu),
     )
 
 
@@ -137,7 +138,7 @@ def clocks(config, m, n, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     tile = block_m * block_n * 4 / 29
-    return max(triton.cdiv(m, block_m) * triton.cdiv(n, block_n) / sms, 1) * tile
+    return max(cdiv(m, block_m) * cdiv(n, block_n) / sms, 1) * tile
 
 
 def pick_config(m, n, gpu):

@@ -22,6 +22,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -381,7 +382,7 @@ def like(tensor):
 def padded(tensor):
     """An uninitialised tensor of the shape of `tensor`, whose rows begin at multiples of 16 bytes."""
     *lead, columns = tensor.shape
-    return tensor.new_empty((*lead, triton.cdiv(columns, 8) * 8))[..., :columns]
+    return tensor.new_empty((*lead, cdiv(columns, 8) * 8))[..., :columns]
 
 
 def outputs(q, k, v, out, lse, dout, attn_mask, window, scale):
@@ -408,9 +409,7 @@ def shared(tensor, name, *extents):
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
-    )
+    return cdiv(cdiv(n_k, 128) * batches * kv_heads, sms) * cdiv(n_q, 64) * (heads // kv_heads) * 2560
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -473,13 +472,13 @@ def prepare(q, k, v, out, lse, dout, attn_mask, window, scale, dq, dk, dv, dbias
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
-    made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
+    made["numbers"] = numbers = lse.new_empty((2, batches, heads, cdiv(n_q, 4) * 4))
     made["total"] = lse.new_empty((batches, heads, n_q, 128))
     dq = made.get("dq", dq)
-    rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    rows = cdiv(n_q, 64) * batches * heads, 1, 1
     dbias = made.get("dbias", dbias)
     # Of the bias's gradient, sums over all that share a matrix; rows padded so that TMA can address them.
-    made["bias_sums"] = bias_sums = lse.new_empty((*attn_mask.shape[:2], n_q, triton.cdiv(n_k, 4) * 4))
+    made["bias_sums"] = bias_sums = lse.new_empty((*attn_mask.shape[:2], n_q, cdiv(n_k, 4) * 4))
     prepare = Launch(
         hopper_attention_bwd_bias_window_added_prepare_kernel,
         rows,
@@ -502,7 +501,7 @@ def prepare(q, k, v, out, lse, dout, attn_mask, window, scale, dq, dk, dv, dbias
     )
     main = Launch(
         hopper_attention_bwd_bias_window_added_kernel,
-        (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
+        (cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
             ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
             ("k", lambda t: describe(t, "k", [1, 1, 128, 128])),
@@ -542,7 +541,7 @@ def prepare(q, k, v, out, lse, dout, attn_mask, window, scale, dq, dk, dv, dbias
         (scale, dq.stride(0), dq.stride(1), dq.stride(2), heads, n_q),
         {},
     )
-    matrices = triton.cdiv(n_q, 64) * attn_mask.shape[0] * attn_mask.shape[1]
+    matrices = cdiv(n_q, 64) * attn_mask.shape[0] * attn_mask.shape[1]
     round_dbias = Launch(
         hopper_attention_bwd_bias_window_added_bias_kernel,
         (matrices, 1, 1),

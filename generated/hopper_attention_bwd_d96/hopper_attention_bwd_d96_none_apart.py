@@ -21,6 +21,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -377,9 +378,9 @@ def shape_of(q, k, v, out, lse, dout, scale):
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    walk = triton.cdiv(n_q, 64) * 1920
+    walk = cdiv(n_q, 64) * 1920
     swept = batches * kv_heads * n_k * 96 / sms  # zeros before, sums that are rounded after
-    return triton.cdiv(triton.cdiv(n_k, 128) * batches * heads, sms) * (walk + 4096) + swept
+    return cdiv(cdiv(n_k, 128) * batches * heads, sms) * (walk + 4096) + swept
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -420,14 +421,14 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
-    made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
+    made["numbers"] = numbers = lse.new_empty((2, batches, heads, cdiv(n_q, 4) * 4))
     made["total"] = lse.new_empty((batches, heads, n_q, 96))
     dq = made.get("dq", dq)
-    rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    rows = cdiv(n_q, 64) * batches * heads, 1, 1
     # Of dK and dV, the sums over all heads of Q that share a key.
     made["key_sums"] = lse.new_empty((2, batches, kv_heads, n_k, 96))
     dk, dv = made.get("dk", dk), made.get("dv", dv)
-    key_tiles = triton.cdiv(n_k, 64) * batches * kv_heads
+    key_tiles = cdiv(n_k, 64) * batches * kv_heads
     prepare = Launch(
         hopper_attention_bwd_d96_none_apart_prepare_kernel,
         rows,
@@ -449,7 +450,7 @@ def prepare(q, k, v, out, lse, dout, scale, dq, dk, dv, config, outputs=outputs)
     )
     main = Launch(
         hopper_attention_bwd_d96_none_apart_kernel,
-        (triton.cdiv(n_k, 128) * batches * heads, 1, 1),
+        (cdiv(n_k, 128) * batches * heads, 1, 1),
         [
             ("q", lambda t: describe(t, "q", [1, 1, 64, 64])),
             ("q", lambda t: describe(t, "q", [1, 1, 64, 32])),

@@ -21,6 +21,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -260,11 +261,7 @@ def shape_of(q, k, v, out, lse, dout, key_lengths, window, scale):
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the keys. It times nothing."""
     block_n = config.kwargs["BLOCK_N"]
-    return (
-        triton.cdiv(triton.cdiv(n_q, 128) * batches * heads, sms)
-        * triton.cdiv(n_k, block_n)
-        * (block_n * 49152 / 2048 + 500)
-    )
+    return cdiv(cdiv(n_q, 128) * batches * heads, sms) * cdiv(n_k, block_n) * (block_n * 49152 / 2048 + 500)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -307,8 +304,8 @@ def prepare(q, k, v, out, lse, dout, key_lengths, window, scale, dq, config, out
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
-    made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
-    rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    made["numbers"] = numbers = lse.new_empty((2, batches, heads, cdiv(n_q, 4) * 4))
+    rows = cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
         hopper_attention_bwd_dq_keys_window_bottom_right_prepare_kernel,
         rows,
@@ -329,7 +326,7 @@ def prepare(q, k, v, out, lse, dout, key_lengths, window, scale, dq, config, out
     )
     main = Launch(
         hopper_attention_bwd_dq_keys_window_bottom_right_kernel,
-        (triton.cdiv(n_q, 128) * batches * heads, 1, 1),
+        (cdiv(n_q, 128) * batches * heads, 1, 1),
         [
             ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
             ("k", lambda t: describe(t, "k", [1, 1, block_n, 128])),

@@ -22,6 +22,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -275,11 +276,7 @@ def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the keys. It times nothing."""
     block_n = config.kwargs["BLOCK_N"]
-    return (
-        triton.cdiv(triton.cdiv(n_q, 128) * batches * heads, sms)
-        * triton.cdiv(n_k, block_n)
-        * (block_n * 49152 / 2048 + 500)
-    )
+    return cdiv(cdiv(n_q, 128) * batches * heads, sms) * cdiv(n_k, block_n) * (block_n * 49152 / 2048 + 500)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -339,7 +336,7 @@ def prepare(
     block_n = config.kwargs["BLOCK_N"]
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); sequences in whole tiles, see first_number.
     made["numbers"] = numbers = lse.new_empty((2, heads, (len(q) // 64 + batches) * 64))
-    tiles = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    tiles = cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
         hopper_attention_bwd_dq_packed_causal_bottom_right_prepare_kernel,
         tiles,
@@ -350,7 +347,7 @@ def prepare(
     )
     main = Launch(
         hopper_attention_bwd_dq_packed_causal_bottom_right_kernel,
-        (triton.cdiv(n_q, 128) * batches * heads, 1, 1),
+        (cdiv(n_q, 128) * batches * heads, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 128])),

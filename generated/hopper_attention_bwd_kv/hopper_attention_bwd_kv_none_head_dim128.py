@@ -21,6 +21,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -255,9 +256,7 @@ def shape_of(q, k, v, out, lse, dout, scale):
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2048
-    )
+    return cdiv(cdiv(n_k, 128) * batches * kv_heads, sms) * cdiv(n_q, 64) * (heads // kv_heads) * 2048
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -295,8 +294,8 @@ def prepare(q, k, v, out, lse, dout, scale, dk, dv, config, outputs=outputs):
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); rows padded so that TMA can address them.
-    made["numbers"] = numbers = lse.new_empty((2, batches, heads, triton.cdiv(n_q, 4) * 4))
-    rows = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    made["numbers"] = numbers = lse.new_empty((2, batches, heads, cdiv(n_q, 4) * 4))
+    rows = cdiv(n_q, 64) * batches * heads, 1, 1
     prepare = Launch(
         hopper_attention_bwd_kv_none_head_dim128_prepare_kernel,
         rows,
@@ -317,7 +316,7 @@ def prepare(q, k, v, out, lse, dout, scale, dk, dv, config, outputs=outputs):
     )
     main = Launch(
         hopper_attention_bwd_kv_none_head_dim128_kernel,
-        (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
+        (cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
             ("q", lambda t: describe(t, "q", [1, 1, 64, 128])),
             ("k", lambda t: describe(t, "k", [1, 1, 128, 128])),

@@ -24,6 +24,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -389,10 +390,10 @@ def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    walk = triton.cdiv(n_q, 64) * 2560
+    walk = cdiv(n_q, 64) * 2560
     swept = batches * kv_heads * n_k * 128 / sms  # zeros before, sums that are rounded after
     # half of a walk is masked, so that adding weighs twice
-    return triton.cdiv(triton.cdiv(n_k, 128) * batches * heads, sms) * (walk + 10922) + swept
+    return cdiv(cdiv(n_k, 128) * batches * heads, sms) * (walk + 10922) + swept
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -474,14 +475,14 @@ def prepare(
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); sequences in whole tiles, see first_number.
     made["numbers"] = numbers = lse.new_empty((2, heads, (len(q) // 64 + batches) * 64))
-    tiles = triton.cdiv(n_q, 64) * batches * heads, 1, 1
+    tiles = cdiv(n_q, 64) * batches * heads, 1, 1
     made["total"] = q.new_empty((heads, len(q), 128), dtype=torch.float32).transpose(0, 1)
     dq = made.get("dq", dq)
-    rows = triton.cdiv(len(q), 64) * heads, 1, 1
+    rows = cdiv(len(q), 64) * heads, 1, 1
     # Of dK and dV, the sums over all heads of Q that share a key.
     made["key_sums"] = q.new_empty((2, kv_heads, len(k), 128), dtype=torch.float32).transpose(1, 2)
     dk, dv = made.get("dk", dk), made.get("dv", dv)
-    key_tiles = triton.cdiv(len(k), 64) * kv_heads
+    key_tiles = cdiv(len(k), 64) * kv_heads
     prepare = Launch(
         hopper_attention_bwd_packed_head_dim128_causal_bottom_right_apart_prepare_kernel,
         tiles,
@@ -511,7 +512,7 @@ def prepare(
     )
     main = Launch(
         hopper_attention_bwd_packed_head_dim128_causal_bottom_right_apart_kernel,
-        (triton.cdiv(n_k, 128) * batches * heads, 1, 1),
+        (cdiv(n_k, 128) * batches * heads, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, 128, 128])),

@@ -24,6 +24,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -381,9 +382,9 @@ def shape_of(q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    walk = triton.cdiv(n_q, 128) * 2560
+    walk = cdiv(n_q, 128) * 2560
     swept = batches * kv_heads * n_k * 64 / sms  # zeros before, sums that are rounded after
-    return triton.cdiv(triton.cdiv(n_k, 128) * batches * heads, sms) * (walk + 2730) + swept
+    return cdiv(cdiv(n_k, 128) * batches * heads, sms) * (walk + 2730) + swept
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -460,14 +461,14 @@ def prepare(
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     # Of each row, its log-sum-exp in units of log2 and its rowsum(O * dO); sequences in whole tiles, see first_number.
     made["numbers"] = numbers = lse.new_empty((2, heads, (len(q) // 128 + batches) * 128))
-    tiles = triton.cdiv(n_q, 128) * batches * heads, 1, 1
+    tiles = cdiv(n_q, 128) * batches * heads, 1, 1
     made["total"] = q.new_empty((heads, len(q), 64), dtype=torch.float32).transpose(0, 1)
     dq = made.get("dq", dq)
-    rows = triton.cdiv(len(q), 128) * heads, 1, 1
+    rows = cdiv(len(q), 128) * heads, 1, 1
     # Of dK and dV, the sums over all heads of Q that share a key.
     made["key_sums"] = q.new_empty((2, kv_heads, len(k), 64), dtype=torch.float32).transpose(1, 2)
     dk, dv = made.get("dk", dk), made.get("dv", dv)
-    key_tiles = triton.cdiv(len(k), 128) * kv_heads
+    key_tiles = cdiv(len(k), 128) * kv_heads
     prepare = Launch(
         hopper_attention_bwd_packed_head_dim64_none_top_left_apart_prepare_kernel,
         tiles,
@@ -497,7 +498,7 @@ def prepare(
     )
     main = Launch(
         hopper_attention_bwd_packed_head_dim64_none_top_left_apart_kernel,
-        (triton.cdiv(n_k, 128) * batches * heads, 1, 1),
+        (cdiv(n_k, 128) * batches * heads, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 128, 64])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, 128, 64])),

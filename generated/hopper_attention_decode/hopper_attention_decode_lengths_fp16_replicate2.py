@@ -18,6 +18,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -279,16 +280,16 @@ def shape_of(q, k, v, seqlens_k, scale):
 def clocks_of(config, splits, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of both kernels with so many splits: memory's or consumers', and what of a CTA nothing hides."""
     block_n = config.kwargs["BLOCK_N"]
-    items = batches * kv_heads * triton.cdiv(heads // kv_heads * n_q, 128)
+    items = batches * kv_heads * cdiv(heads // kv_heads * n_q, 128)
     tile = max(150 + 2 * block_n * 256 / 18, 32 * block_n)
-    tiles = triton.cdiv(triton.cdiv(n_k, block_n), splits)
-    return triton.cdiv(items * splits, sms) * (tiles * tile + 2500) + (5000 if splits > 1 else 0)
+    tiles = cdiv(cdiv(n_k, block_n), splits)
+    return cdiv(items * splits, sms) * (tiles * tile + 2500) + (5000 if splits > 1 else 0)
 
 
 def splits_of(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Into how many parts keys are split, so that the SMs are busy: as many tiles as there are, and 128, at most."""
     block_n = config.kwargs["BLOCK_N"]
-    most = min(max(triton.cdiv(n_k, block_n), 1), 128)
+    most = min(max(cdiv(n_k, block_n), 1), 128)
     return min(
         range(1, most + 1), key=lambda splits: clocks_of(config, splits, batches, heads, kv_heads, n_q, n_k, sms)
     )
@@ -338,7 +339,7 @@ def prepare(q, k, v, seqlens_k, scale, out, lse, config, outputs=outputs):
     config = config or pick_config(*shape, gpu_of(device.index))
     block_n = config.kwargs["BLOCK_N"]
     splits, rows = splits_of(config, *shape, sms), batches * heads * n_q
-    items = batches * kv_heads * triton.cdiv(heads // kv_heads * n_q, 128) * splits
+    items = batches * kv_heads * cdiv(heads // kv_heads * n_q, 128) * splits
     launches = [
         Launch(
             hopper_attention_decode_lengths_fp16_replicate2_kernel,

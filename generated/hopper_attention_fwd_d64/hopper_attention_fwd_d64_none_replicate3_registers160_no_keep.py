@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -269,8 +270,8 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     step = block_m * block_n * 128 / 2048 + 100
-    rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * ((triton.cdiv(n_k, block_n) + 1) * step + 2000)
+    rounds = cdiv(cdiv(n_q, block_m) * batches * heads, sms)
+    return rounds * ((cdiv(n_k, block_n) + 1) * step + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -305,7 +306,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    items = triton.cdiv(n_q, block_m) * batches * heads
+    items = cdiv(n_q, block_m) * batches * heads
     kernel = Launch(
         hopper_attention_fwd_d64_none_replicate3_registers160_no_keep_kernel,
         (min(items, sm_count(device.index)), 1, 1),

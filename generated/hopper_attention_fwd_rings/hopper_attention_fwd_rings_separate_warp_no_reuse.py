@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -288,7 +289,7 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     step = block_m * block_n * 256 / 2048 + 100
     ends = range(block_m, n_q + block_m, block_m)
-    steps = [triton.cdiv(max(min(end, n_k), 1), block_n) + 1 for end in ends]
+    steps = [cdiv(max(min(end, n_k), 1), block_n) + 1 for end in ends]
     share = batches * heads / sms  # of each tile of queries, the longest first
     return max(share * sum(steps), max(steps)) * step + max(share * len(steps), 1) * 2000
 
@@ -330,7 +331,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    items = triton.cdiv(n_q, block_m) * batches * heads
+    items = cdiv(n_q, block_m) * batches * heads
     programs = min(items, sm_count(device.index))
     most = heads_together(n_k, heads, kv_heads)
     beside = 0

@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -246,8 +247,8 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     By arithmetic alone (2048 multiply-adds a clock and SM): it times nothing.
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    rounds = cdiv(cdiv(n_q, block_m) * batches * heads, sms)
+    return rounds * (cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -282,7 +283,7 @@ def prepare(q, k, v, scale, out, lse, config, outputs=outputs):
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    items = triton.cdiv(n_q, block_m) * batches * heads
+    items = cdiv(n_q, block_m) * batches * heads
     kernel = Launch(
         hopper_attention_fwd_schedules_none_grid_overlap_named_kernel,
         (items, 1, 1),

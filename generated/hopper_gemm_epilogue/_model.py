@@ -145,6 +145,7 @@ class Times:
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
+        self.cutting: dict[tuple[int, Gpu, int, int], tuple[Clocks, Any]] = {}  # of kernels whose host functions asked
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
@@ -197,8 +198,16 @@ class Times:
         """How the kernel at `index`, whose tail is one of CUT, cuts the tiles of a shape; its host function asks."""
         a_pitch, b_pitch = pitches or contiguous(self.types, *shape)
         given = (*shape, row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates))
-        widths = widest(a_pitch), widest(b_pitch)
-        return Clocks(self.kernels[index], self.types, gpu, self.rates, *widths).cut(*given)
+        key = index, gpu, *(widths := (widest(a_pitch), widest(b_pitch)))
+        if key not in self.cutting:
+            clocks = Clocks(self.kernels[index], self.types, gpu, self.rates, *widths)
+            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*clocks.numbers(self.widths[index]))
+        clocks, numbers = self.cutting[key]
+        if (in_c := compiled()) is None:
+            return clocks.cut(*given)
+        made = (ctypes.c_longlong * len(Cut._fields))()
+        in_c.cut(numbers, *given, made)
+        return Cut(*made)
 
     def are_contiguous(self, shape: Shape, pitches: Pitches | None) -> bool:
         """Whether rows begin in lines of L2 where those of contiguous operands do, which tables were measured with."""
@@ -258,9 +267,10 @@ def compiled() -> ctypes.CDLL | None:
     except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError):
         return None
     number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
-    library.times.restype, library.least_of.restype = None, count
+    library.times.restype, library.least_of.restype, library.cut.restype = None, count, None
     for function in library.times, library.least_of:
         function.argtypes = [array, count, count, count, count, number, number, array]
+    library.cut.argtypes = [array, count, count, count, number, number, ctypes.POINTER(count)]
     return library
 
 

@@ -18,6 +18,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -375,7 +376,7 @@ def last_round(items, k_tiles, slot, sms):
     helpers = min(left, sms - left)
     if left == 0:
         return items, 0, 0, 0
-    pieces = triton.cdiv(left, helpers)
+    pieces = cdiv(left, helpers)
     lent = int((k_tiles * slot - 2700 - 2400 * pieces) / ((pieces + 1) * slot))
     if lent * slot < 5000:
         return items, 0, 0, 0
@@ -420,15 +421,15 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     sms = sm_count(device.index)
-    num_whole, helpers, lent, pieces = last_round(items, triton.cdiv(k, block_k), slot_clocks(config), sms)
+    num_whole, helpers, lent, pieces = last_round(items, cdiv(k, block_k), slot_clocks(config), sms)
     programs = min(items + helpers, sms)
     group_m = config.kwargs["GROUP_M"]
     elements = sms * block_m * block_n  # of sums: at most a tile's of each CTA
-    words = triton.cdiv(sms, 4) * 4  # those of the next begin at a multiple of 16 bytes
+    words = cdiv(sms, 4) * 4  # those of the next begin at a multiple of 16 bytes
     launches = [
         Launch(
             hopper_gemm_helped_pingpong_prefetch0_no_ops_subtiles2_kernel,

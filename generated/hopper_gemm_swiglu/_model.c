@@ -94,11 +94,16 @@ static Count stripes(const Kernel *x, Count rows, Count parts, Count trips) {
     return (Count)x->tail == EACH ? trips * over(over(count, parts), at_once) : over(count, at_once);
 }
 
-/* Clocks of tiles the last of which may be cut into parts along K. */
-static double shared_out(const Kernel *x, const Problem *p, Count rows) {
+typedef struct {
+    Count whole, parts, slots; /* as in model.py's `Cut` */
+} Cut;
+
+/* Clocks of tiles the last of which may be cut into parts along K, and how they are best cut. */
+static double shared_out(const Kernel *x, const Problem *p, Count rows, Cut *chosen) {
     Count ctas = (Count)x->ctas, tiles = p->tiles_m * p->tiles_n, full = tiles / ctas;
     double whole_tile = p->slots * slot_of(x, p, least(tiles, ctas), 1) + x->between;
     double best = over(tiles, ctas) * whole_tile;
+    *chosen = (Cut){tiles, 1, p->slots};
     for (Count kept = full; kept >= (full ? full - 1 : 0); kept--) {
         Count whole = kept * ctas, cut = tiles - whole;
         for (Count rounds = 1; rounds <= (Count)x->limit_rounds; rounds++) {
@@ -111,7 +116,7 @@ static double shared_out(const Kernel *x, const Problem *p, Count rows) {
             clocks += x->mark + stripes(x, rows, parts, trips) * x->stripe;
             if (clocks + trips * part * x->fastest < best) {
                 clocks += trips * part * slot_of(x, p, least(cut * parts, ctas), parts);
-                if (clocks < best) best = clocks;
+                if (clocks < best) best = clocks, *chosen = (Cut){whole, parts, part};
             }
         }
     }
@@ -146,7 +151,8 @@ static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_
     Count ctas = (Count)x->ctas, parts = (Count)x->parts, items = p.tiles_m * p.tiles_n * parts;
     double total;
     if ((Count)x->tail >= LAST) {
-        total = shared_out(x, &p, m);
+        Cut chosen;
+        total = shared_out(x, &p, m, &chosen);
     } else {
         Count rounds = items / ctas, left = items % ctas;
         total = rounds ? rounds * (p.slots * slot_of(x, &p, ctas, parts) + x->between) : 0;
@@ -177,6 +183,12 @@ static double bound(const Kernel *x, Count m, Count n, Count k) {
     total += x->around - x->between;
     double busy = items * slots * x->ideal / ctas;
     return (total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed) * (1 - 1e-9);
+}
+
+/* How the tiles of a shape are cut, of a kernel whose tail is LAST or EACH. */
+void cut(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, Cut *made) {
+    Problem p = problem(x, m, n, k, a_cost, b_cost);
+    shared_out(x, &p, m, made);
 }
 
 /* Microseconds of each of `count` kernels; infinite for those that are needless. */

@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -410,7 +411,7 @@ def part_of(left, k_tiles, slot, sms):
 
     All of them where that spares less than storing the sums of a part and adding them up take.
     """
-    part_tiles = triton.cdiv(k_tiles, min(sms // left, 32)) if left else k_tiles
+    part_tiles = cdiv(k_tiles, min(sms // left, 32)) if left else k_tiles
     return part_tiles if (k_tiles - part_tiles) * slot > 19000 else k_tiles
 
 
@@ -452,12 +453,12 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
-    sms, k_tiles = sm_count(device.index), triton.cdiv(k, block_k)
+    sms, k_tiles = sm_count(device.index), cdiv(k, block_k)
     part_tiles = part_of(items % sms, k_tiles, slot_clocks(config), sms)
-    tail_parts = triton.cdiv(k_tiles, part_tiles)
+    tail_parts = cdiv(k_tiles, part_tiles)
     left = items % sms if tail_parts > 1 else 0  # tiles, after as many for each CTA as possible
     num_whole = items - left
     num_workers = min(num_whole + left * tail_parts, sms)
@@ -465,7 +466,7 @@ def prepare(a, b, out, config, outputs=outputs):
     programs = num_workers + left * shares
     group_m = config.kwargs["GROUP_M"]
     elements = sms * block_m * block_n  # of sums: at most a tile's of each CTA
-    words = triton.cdiv(sms, 4) * 4  # those of the next begin at a multiple of 16 bytes
+    words = cdiv(sms, 4) * 4  # those of the next begin at a multiple of 16 bytes
     stride_cm = (made["out"] if out is None else out).stride(0)
     launches = [
         Launch(

@@ -20,6 +20,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     copied_at_once,
@@ -309,7 +310,7 @@ def first_extents(items, tiles_m, tiles_n, group_m):
     if items == 0:
         return 0, 0
     rows = min(tiles_m, group_m, items)
-    return triton.cdiv(items, tiles_n * rows) * rows, triton.cdiv(items, rows)
+    return cdiv(items, tiles_n * rows) * rows, cdiv(items, rows)
 
 
 def reciprocal(divisor):
@@ -340,8 +341,8 @@ def prepare(a, b, out, config, outputs=outputs):
         config = CONFIGS[min(fitting)[1]] if fitting else config
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     programs = min(items, sm_count(device.index))
     group_m = config.kwargs["GROUP_M"]

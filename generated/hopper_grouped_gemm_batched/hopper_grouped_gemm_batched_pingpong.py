@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -193,7 +194,7 @@ def operands_of_zeros(a, b):
     """Operands of a short K that hold zeros: what the epilogue makes of their product it makes of one whose K is 0."""
     return (
         a.new_zeros((*a.shape[:-1], 128)),
-        b.new_zeros((*b.shape[:-2], 128, triton.cdiv(b.shape[-1], 8) * 8))[..., : b.shape[-1]],
+        b.new_zeros((*b.shape[:-2], 128, cdiv(b.shape[-1], 8) * 8))[..., : b.shape[-1]],
     )
 
 
@@ -205,14 +206,14 @@ def clocks(config, g, m, n, k, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = g * triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
+    items = g * cdiv(m, block_m) * cdiv(n, block_n)
+    k_tiles = cdiv(k, block_k)
     multiply = block_m * block_n / 2048
     load = (block_m + block_n) * 2 / 48
     slot = block_k * max(multiply, load)
     stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
     tile = k_tiles * (slot + stall) + 1000
-    rounds = triton.cdiv(items, sms)
+    rounds = cdiv(items, sms)
     return rounds * tile
 
 
@@ -245,8 +246,8 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = g * tiles_m * tiles_n
     programs = min(items, sm_count(device.index))
     launches = [

@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -215,7 +216,7 @@ def totals(a, b, offs):
 def shape_of(a, b, offs):
     """G, M, N and K of a call; of what groups have of their own, the mean. Raises TypeError or ValueError."""
     g, m, n, k = totals(a, b, offs)
-    n = triton.cdiv(n, max(g, 1))
+    n = cdiv(n, max(g, 1))
     return g, m, n, k
 
 
@@ -228,7 +229,7 @@ def operands_of_zeros(a, b):
     """Operands of a short K that hold zeros: what the epilogue makes of their product it makes of one whose K is 0."""
     return (
         a.new_zeros((*a.shape[:-1], 128)),
-        b.new_zeros((*b.shape[:-2], 128, triton.cdiv(b.shape[-1], 8) * 8))[..., : b.shape[-1]],
+        b.new_zeros((*b.shape[:-2], 128, cdiv(b.shape[-1], 8) * 8))[..., : b.shape[-1]],
     )
 
 
@@ -240,14 +241,14 @@ def clocks(config, g, m, n, k, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = g * triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
+    items = g * cdiv(m, block_m) * cdiv(n, block_n)
+    k_tiles = cdiv(k, block_k)
     multiply = block_m * block_n / 2048
     load = (block_m + block_n) * 2 / 48
     slot = block_k * max(multiply, load)
     stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
     tile = k_tiles * (slot + stall) + 1000
-    rounds = triton.cdiv(items, sms)
+    rounds = cdiv(items, sms)
     return rounds * tile
 
 
@@ -260,7 +261,7 @@ def prepare(a, b, offs, out, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (g, m, n, k), device = totals(a, b, offs), on_cuda(a, "a")
     all_n = n
-    n = triton.cdiv(all_n, max(g, 1))
+    n = cdiv(all_n, max(g, 1))
     check(a, "a", (g, m, k), (torch.bfloat16,), device)
     check(b, "b", (k, all_n), (torch.bfloat16,), device)
     check(offs, "offs", (g,), (torch.int32,), device, "contiguous")
@@ -279,8 +280,8 @@ def prepare(a, b, offs, out, config, outputs=outputs):
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
     stride_cm = (made["out"] if out is None else out).stride(0)
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(all_n + 7 * g, block_n) + g
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(all_n + 7 * g, block_n) + g
     items = tiles_m * tiles_n  # or fewer
     programs = min(items, sm_count(device.index))
     launches = [

@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -276,7 +277,7 @@ def totals(a, b, psum):
 def shape_of(a, b, psum, a_scale, b_scale, alignment):
     """G, M, N and K of a call; of what groups have of their own, the mean. Raises TypeError or ValueError."""
     g, m, n, k = totals(a, b, psum)
-    m = triton.cdiv(m, max(g, 1))
+    m = cdiv(m, max(g, 1))
     return g, m, n, k
 
 
@@ -299,14 +300,14 @@ def clocks(config, g, m, n, k, sms):
     block_m = config.kwargs["BLOCK_M"]
     block_n = config.kwargs["BLOCK_N"]
     block_k = config.kwargs["BLOCK_K"]
-    items = g * triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-    k_tiles = triton.cdiv(k, block_k)
+    items = g * cdiv(m, block_m) * cdiv(n, block_n)
+    k_tiles = cdiv(k, block_k)
     multiply = block_m * block_n / 4096
     load = (block_m + block_n) / 48
     slot = block_k * max(multiply, load) + 110  # until its products have been added
     stall = max(0, 2500 - (config.kwargs["STAGES"] - 1) * slot) / config.kwargs["STAGES"]  # latency not hidden
     tile = k_tiles * (slot + stall) + 1000 + block_m * block_n / 16
-    rounds = triton.cdiv(items, sms)
+    rounds = cdiv(items, sms)
     return rounds * tile
 
 
@@ -325,7 +326,7 @@ def prepare(a, b, psum, a_scale, b_scale, alignment, out, config, outputs=output
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     (g, m, n, k), device = totals(a, b, psum), on_cuda(a, "a")
     all_m = m
-    m = triton.cdiv(all_m, max(g, 1))
+    m = cdiv(all_m, max(g, 1))
     if whole(alignment, "alignment") < 1:
         raise ValueError("alignment: 0, expected 1 or more")
     check(a, "a", (all_m, k), (torch.float8_e4m3fn,), device)
@@ -354,8 +355,8 @@ def prepare(a, b, psum, a_scale, b_scale, alignment, out, config, outputs=output
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(all_m, block_m) + g
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(all_m, block_m) + g
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n  # or fewer
     programs = min(items, sm_count(device.index))
     launches = [

@@ -21,6 +21,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -311,7 +312,7 @@ def shape_of(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, num_targets, con
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"{heads} heads of q, {kv_heads} of k and v: the first must be a multiple of the second")
     batches = cu_seqlens_q.numel() - 1
-    return batches, heads, kv_heads, whole(max_seqlen_q, "max_seqlen_q"), triton.cdiv(len(k), max(batches, 1))
+    return batches, heads, kv_heads, whole(max_seqlen_q, "max_seqlen_q"), cdiv(len(k), max(batches, 1))
 
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
@@ -320,8 +321,8 @@ def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     By arithmetic alone (2048 multiply-adds a clock and SM): it times nothing.
     """
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    rounds = triton.cdiv(triton.cdiv(n_q, block_m) * batches * heads, sms)
-    return rounds * (triton.cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
+    rounds = cdiv(cdiv(n_q, block_m) * batches * heads, sms)
+    return rounds * (cdiv(n_k, block_n) * block_n * block_m * 256 / 2048 + 2000)
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -393,7 +394,7 @@ def prepare(
         )
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
-    items = triton.cdiv(n_q, block_m) * batches * heads
+    items = cdiv(n_q, block_m) * batches * heads
     kernel = Launch(
         hopper_hstu_causal_targets_contextual_no_max_attn_len_no_min_full_attn_kernel,
         (min(items, sm_count(device.index)), 1, 1),

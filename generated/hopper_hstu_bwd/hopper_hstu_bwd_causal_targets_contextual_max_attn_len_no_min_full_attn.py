@@ -24,6 +24,7 @@ from ._host import (
     Launch,
     Operator,
     addressable_by_tma,
+    cdiv,
     check,
     config_of,
     describe,
@@ -407,9 +408,7 @@ def shape_of(
 
 def clocks(config, batches, heads, kv_heads, n_q, n_k, sms):
     """Estimated clocks of a launch: rounds of CTAs over the SMs, each of which walks the queries. It times nothing."""
-    return (
-        triton.cdiv(triton.cdiv(n_k, 128) * batches * kv_heads, sms) * triton.cdiv(n_q, 64) * (heads // kv_heads) * 2560
-    )
+    return cdiv(cdiv(n_k, 128) * batches * kv_heads, sms) * cdiv(n_q, 64) * (heads // kv_heads) * 2560
 
 
 def pick_config(batches, heads, kv_heads, n_q, n_k, gpu):
@@ -521,7 +520,7 @@ def prepare(
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     made["total"] = q.new_empty((heads, len(q), 128), dtype=torch.float32).transpose(0, 1)
     dq = made.get("dq", dq)
-    rows = triton.cdiv(len(q), 64) * heads, 1, 1
+    rows = cdiv(len(q), 64) * heads, 1, 1
     prepare = Launch(
         hopper_hstu_bwd_causal_targets_contextual_max_attn_len_no_min_full_attn_prepare_kernel,
         rows,
@@ -532,7 +531,7 @@ def prepare(
     )
     main = Launch(
         hopper_hstu_bwd_causal_targets_contextual_max_attn_len_no_min_full_attn_kernel,
-        (triton.cdiv(n_k, 128) * batches * kv_heads, 1, 1),
+        (cdiv(n_k, 128) * batches * kv_heads, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, 64, 128])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, 128, 128])),

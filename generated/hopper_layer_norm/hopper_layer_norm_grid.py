@@ -17,6 +17,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     gpu_of,
@@ -166,7 +167,7 @@ def clocks(config, m, n, sms):
     columns = (9 * min(n, block_n) + block_n) / 10  # what is masked costs little
     moved = block_m * columns * 4
     tile = moved / 18 + (1500 + 1000 * (cluster > 1)) / resident(config)
-    return max(triton.cdiv(m, block_m) * cluster / sms, 1) * tile
+    return max(cdiv(m, block_m) * cluster / sms, 1) * tile
 
 
 def pick_config(m, n, gpu):

@@ -21,6 +21,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -311,7 +312,7 @@ def first_extents(items, tiles_m, tiles_n, group_m):
     if items == 0:
         return 0, 0
     rows = min(tiles_m, group_m, items)
-    return triton.cdiv(items, tiles_n * rows) * rows, triton.cdiv(items, rows)
+    return cdiv(items, tiles_n * rows) * rows, cdiv(items, rows)
 
 
 def reciprocal(divisor):
@@ -340,8 +341,8 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     programs = min(items, sm_count(device.index))
     group_m = config.kwargs["GROUP_M"]

@@ -21,6 +21,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     describe,
@@ -495,7 +496,7 @@ def first_extents(items, tiles_m, tiles_n, group_m):
     if items == 0:
         return 0, 0
     rows = min(tiles_m, group_m, items)
-    return triton.cdiv(items, tiles_n * rows) * rows, triton.cdiv(items, rows)
+    return cdiv(items, tiles_n * rows) * rows, cdiv(items, rows)
 
 
 def reciprocal(divisor):
@@ -525,8 +526,8 @@ def prepare(a, b, out, config, outputs=outputs):
             f"out: rows of {n} elements are {n * out.element_size()} bytes; TMA stores chunks of 16 bytes and "
             "would write past their end: leave out= away, and rows are padded"
         )
-    tiles_m = triton.cdiv(m, block_m * 2)
-    tiles_n = triton.cdiv(n, block_n)
+    tiles_m = cdiv(m, block_m * 2)
+    tiles_n = cdiv(n, block_n)
     items = tiles_m * tiles_n
     sms = gpu.sms
     num_whole, tail_parts, part_tiles = TIMES.cut(CONFIGS.index(config), (m, n, k), gpu, pitches)
@@ -534,13 +535,12 @@ def prepare(a, b, out, config, outputs=outputs):
     left = items - num_whole  # items that are cut
     programs = min(num_whole + left * tail_parts, sms // 2) * 2
     group_m = config.kwargs["GROUP_M"]
-    # tiles that the first items are of
-    at_once = programs // 2 if num_whole else triton.cdiv(programs // 2, tail_parts)
+    at_once = programs // 2 if num_whole else cdiv(programs // 2, tail_parts)  # tiles that the first items are of
     first_m, first_n = first_extents(at_once, tiles_m, tiles_n, group_m)
     first_rows, first_columns = min(first_m * (block_m * 2), m), min(first_n * block_n, n)
-    rounds = max(triton.cdiv(left * tail_parts * 2, sms), 1)  # of parts
+    rounds = max(cdiv(left * tail_parts * 2, sms), 1)  # of parts
     elements = rounds * sms * block_m * block_n  # of sums
-    words = triton.cdiv(rounds * sms * 2, 4) * 4  # those of the next begin at a multiple of 16 bytes
+    words = cdiv(rounds * sms * 2, 4) * 4  # those of the next begin at a multiple of 16 bytes
     stride_cm = (made["out"] if out is None else out).stride(0)
     launches = [
         Launch(

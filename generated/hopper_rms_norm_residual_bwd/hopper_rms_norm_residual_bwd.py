@@ -19,6 +19,7 @@ from ._host import (
     Calls,
     Launch,
     Operator,
+    cdiv,
     check,
     config_of,
     gpu_of,
@@ -321,7 +322,7 @@ def clusters_of(config, m, sms):
     return (
         block_m,
         config.kwargs["BLOCK_N"] * config.kwargs["CHUNKS"] * cluster,
-        min(triton.cdiv(m, block_m), max(ctas // cluster, 1)),
+        min(cdiv(m, block_m), max(ctas // cluster, 1)),
     )
 
 
@@ -331,7 +332,7 @@ def clocks(config, m, n, sms):
     stages = config.kwargs["STAGES"]
     if columns < n or stages and n * 2 % 16:
         return float("inf")
-    rounds = triton.cdiv(triton.cdiv(m, block_m), clusters)
+    rounds = cdiv(cdiv(m, block_m), clusters)
     return rounds * (block_m * columns * clusters * 8 / (18 * sms) + (500 if stages else 4000))
 
 
@@ -394,7 +395,7 @@ def prepare(dy, x, dresidual_out, weight, rstd, dx, dweight, config, outputs=out
         launches.append(
             Launch(
                 hopper_rms_norm_residual_bwd_columns_kernel,
-                (triton.cdiv(n, 256), clusters, 1),
+                (cdiv(n, 256), clusters, 1),
                 [],
                 ["x", "dy", "rstd", "sums"],
                 (m, n * 2, strides[0], strides[1], clusters),
@@ -405,7 +406,7 @@ def prepare(dy, x, dresidual_out, weight, rstd, dx, dweight, config, outputs=out
     launches.append(
         Launch(
             hopper_rms_norm_residual_bwd_finish_kernel,
-            (triton.cdiv(n, block), 1, 1),
+            (cdiv(n, block), 1, 1),
             [],
             ["sums", "dweight"],
             (clusters, n),

@@ -70,7 +70,10 @@ class Gpu:
         utils = SimpleNamespace(
             launch=lambda *told: self.told.append(told), get_current_device=lambda: self.asked.append(True)
         )
-        active = SimpleNamespace(utils=utils, get_current_stream=lambda index: self.stream)
+        active = SimpleNamespace(
+            utils=utils, get_current_stream=lambda index: self.stream, get_current_device=lambda: self.current
+        )
+        monkeypatch.setattr(host.Launch, "compiled_before", {})
         monkeypatch.setattr(host, "driver", SimpleNamespace(active=active))
         monkeypatch.setattr(host, "make_tensordesc_arg", self.encode)
         monkeypatch.setattr(host, "empty_cuda", self.empty)

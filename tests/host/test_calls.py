@@ -171,18 +171,18 @@ def test_a_profilers_hook_sees_every_launch(host: ModuleType, gpu: Gpu, monkeypa
     assert len(kernel.launches) == 2 and not gpu.told
 
 
-def test_on_another_device_than_the_current_one_triton_launches_on_the_tensors(
+def test_on_another_device_than_the_current_one_a_launch_is_on_the_tensors(
     host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    kernel = Kernel(descriptors=2)
+    monkeypatch.setattr(host, "several_devices", lambda: True)
+    kernel, c = Kernel(descriptors=2), torch.zeros(2, 3)
     call = call_of(host, kernel)
-    call(A, B, None)
+    call(A, B, c)
     gpu.current = 1
-    call(A, B, None)
+    call(A, B, c)
     gpu.current = 0
-    call(A, B, None)
-    assert len(kernel.launches) == 2 and gpu.entered == [DEVICE] * 2 and len(gpu.told) == 1
+    call(A, B, c)
+    assert len(kernel.launches) == 1 and gpu.entered == [DEVICE.index] * 2 and len(gpu.told) == 2
 
 
 def test_workspace_comes_last_by_its_own_names(host: ModuleType, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,69 @@ def test_a_call_keeps_what_its_kernel_was_compiled_to(host: ModuleType, gpu: Gpu
     call(A, B, None)
     assert gpu.told[0][4] == HANDLE and kernel.unloaded == 0
     del call
+    assert kernel.unloaded == 0  # calls of other shapes need it, too
+    host.Launch.compiled_before.clear()
     assert kernel.unloaded == 1
+
+
+def test_triton_is_not_asked_again_by_another_call_that_it_compiles_the_same_code_for(
+    host: ModuleType, gpu: Gpu
+) -> None:
+    kernel, c = Kernel(descriptors=2), torch.zeros(2, 3)
+    for _ in range(2):
+        call_of(host, kernel)(A, B, c)
+    again = call_of(host, kernel)
+    for _ in range(2):
+        again(A, B, c)
+    assert len(kernel.launches) == 1 and len(gpu.told) == 3 and gpu.told[0] == gpu.told[1] == gpu.told[2]
+    call_of(host, kernel)(A, B[1:], c)
+    assert len(kernel.launches) == 2
+
+
+NUMBERS = (
+    0,
+    1,
+    2,
+    3,
+    16,
+    17,
+    48,
+    -1,
+    -16,
+    2**31 - 1,
+    2**31,
+    2**31 + 8,
+    -(2**31),
+    2**40 + 1,
+    2**63,
+    True,
+    False,
+    0.5,
+    1.0,
+)
+
+
+def test_what_is_called_one_kind_triton_specialises_alike(host: ModuleType) -> None:
+    specialised = pytest.importorskip("triton._C.libtriton").native_specialize_impl
+    backend = pytest.importorskip("triton.backends.nvidia.compiler").CUDABackend
+    launch = host.Launch(Kernel(), (1, 1, 1), [], [], (), {})
+    tensors = [torch.zeros(64, dtype=dtype)[i:] for dtype in (torch.bfloat16, torch.float32) for i in (0, 1, 8, 16)]
+    given = [*NUMBERS, *tensors]
+    by_kind: dict[Any, set[Any]] = {}
+    for value in given:
+        by_kind.setdefault(launch.kind((value,)), set()).add(specialised(backend, value, False, True, True))
+    assert all(len(of) == 1 for of in by_kind.values())
+    assert len(by_kind) <= len(set().union(*by_kind.values())) + 4  # most of what Triton takes for one is one here
+
+
+def test_a_kind_has_the_boxes_of_copies_and_the_constants(host: ModuleType) -> None:
+    def kind(box: list[int], dtype: Any = torch.bfloat16, **options: Any) -> Any:
+        described = host.Described(torch.zeros(8, 64, dtype=dtype), [8, 64], [64, 1], box)
+        return host.Launch(Kernel(), (1, 1, 1), [], [], (), options).kind((described,))[1:]
+
+    first = kind([8, 64], BLOCK=64)
+    others = [kind([8, 32], BLOCK=64), kind([8, 64], torch.float16, BLOCK=64), kind([8, 64], BLOCK=32)]
+    assert first == kind([8, 64], BLOCK=64) and first not in others
 
 
 def test_first_launches_come_one_after_the_other(host: ModuleType, gpu: Gpu) -> None:

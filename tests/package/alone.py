@@ -102,8 +102,9 @@ def errors(gemm: Any, launcher: Any, fake: Any, told: Any, folder: Path) -> dict
 
     kernel = launcher.Kernel("small_gemm_kernel")
     options = module.CONFIGS[0].all_kwargs()
-    view = launcher.TensorDescriptor(a, [64, 64], [64, 1], [64, 64])
-    wrong = launcher.TensorDescriptor(fake.tensor((64, 64), torch.float16), [64, 64], [64, 1], [64, 64])
+    host = importlib.import_module(f"{launcher.__package__}._host")
+    view = host.Described(a, [64, 64], [64, 1], [64, 64])
+    wrong = host.Described(fake.tensor((64, 64), torch.float16), [64, 64], [64, 1], [64, 64])
     say("wide integer", lambda: kernel.cubin([view, view, view, 1 << 32, 64, 64, 1, 1], options))
     say("other element", lambda: kernel.cubin([wrong, view, view, 64, 64, 64, 1, 1], options))
     say("unknown config", lambda: kernel.cubin([view, view, view, 64, 64, 64, 1, 1], {**options, "BLOCK_K": 32}))

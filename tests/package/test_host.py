@@ -85,11 +85,11 @@ def test_the_host_of_every_folder_launches_by_the_launcher() -> None:
     assert [ast.unparse(base) for base in launch.bases] == ["launcher.Launch"]
     methods = {n.name for n in launch.body if isinstance(n, ast.FunctionDef)}
     assert {"__init__", "arguments"} <= methods
-    assert not methods & {"by_triton", "tell"}
+    assert not methods & {"by_triton", "kind", "tell"}
 
 
 def test_a_host_without_that_seam_is_refused() -> None:
-    with pytest.raises(TlxgenError, match="_host.Launch has 1 of the methods by_triton, tell"):
+    with pytest.raises(TlxgenError, match="_host.Launch has 2 of the methods by_triton, kind, tell"):
         of_host(HOST.replace("def tell(", "def told("))
 
 

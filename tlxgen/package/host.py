@@ -12,8 +12,8 @@ from tlxgen.render.passes._tree import dotted
 
 LAUNCHER = "launcher"  # what `_launcher.py` is imported as
 _STANDS_FOR = {"triton": LAUNCHER}
-_OF_TRITON = {"TensorDescriptor", "driver", "knobs"}  # what `_host.py` imports of it by name, and a launcher has
-_SEAM = {"by_triton", "tell"}  # the methods of `_host.Launch` that a launcher has
+_OF_TRITON = {"driver", "knobs"}  # what `_host.py` imports of it by name, and a launcher has
+_SEAM = {"by_triton", "kind", "tell"}  # the methods of `_host.Launch` that a launcher has
 HOST_DOC = '''\
 """What the host functions of the modules in this folder share: checks, TMA descriptors, launches, operators of torch.
 
@@ -32,7 +32,7 @@ def of_module(text: str, kernels: Sequence[str]) -> str:
 
 
 def of_host(text: str) -> str:
-    """`_host.py` with a launcher in place of Triton: its class Launch inherits the two methods that launch."""
+    """`_host.py` with a launcher in place of Triton: its class Launch inherits the methods that launch."""
     return _packaged(cst.parse_module(text).visit(_Launch()), ())
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import torch
 
@@ -87,13 +87,12 @@ class Config:
         return {**self.kwargs, **options}
 
 
-class TensorDescriptor(NamedTuple):
-    """A tensor as TMA addresses it: extents, and strides in elements."""
+class Described(Protocol):
+    """A tensor as TMA addresses it: extents, and strides in elements. `_host.py` has it as a named tuple."""
 
     base: Any
-    shape: list[int]
-    strides: list[int]
-    block_shape: list[int]
+    shape: Sequence[int]
+    strides: Sequence[int]
 
 
 def cdiv(dividend: int, divisor: int) -> int:
@@ -277,7 +276,7 @@ class Kernel:
     def _refuse(self, name: str, kind: str, value: Any) -> None:
         if kind == "i32" and not -(2**31) <= value < 2**31:
             raise ValueError(f"{self.name}: {name} is {value}; the cubins of {__package__} take 32 bits")
-        tensor = value.base if isinstance(value, TensorDescriptor) else value if kind.startswith("*") else None
+        tensor = value.base if isinstance(value, tuple) else value if kind.startswith("*") else None
         if tensor is not None and tensor.dtype != (wanted := ELEMENTS[_element(kind)]):
             raise TypeError(f"{self.name}: {name} is of {tensor.dtype}; the cubins of {__package__} take {wanted}")
 
@@ -405,7 +404,7 @@ class Launch:
         descriptors = iter(cubin.descriptors)
         first = len(arguments) - len(self.constants)
         for value in arguments[:first]:
-            if isinstance(value, TensorDescriptor):
+            if isinstance(value, tuple):
                 flat += TensorMap(value, next(descriptors))(value.base.data_ptr())
             else:
                 flat.append(value.data_ptr())
@@ -438,7 +437,7 @@ class Launch:
 class TensorMap:
     """What encodes the descriptors of tensors of one layout. `told`: the copies' box, swizzle and element type."""
 
-    def __init__(self, descriptor: TensorDescriptor, told: Mapping[str, Any]) -> None:
+    def __init__(self, descriptor: Described, told: Mapping[str, Any]) -> None:
         shape, strides, rank, size = descriptor.shape, descriptor.strides, len(descriptor.shape), told["element_bytes"]
         extents = [*reversed(shape)]
         if told["fp4_padded"]:

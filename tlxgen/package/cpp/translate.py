@@ -498,7 +498,7 @@ class _Scope:
             return Value(f"resident({self.value(node.args[0]).text})", "int")
         arguments = [self.value(one) for one in node.args]
         texts = [one.text for one in arguments]
-        if name == "triton.cdiv":
+        if name in ("cdiv", "triton.cdiv"):
             return Value(f"cdiv({', '.join(texts)})", "int")
         if name == "sm_count":
             return Value(f"sm_count({texts[0]})", "int")
