@@ -225,27 +225,7 @@ def test_triton_is_not_asked_again_by_another_call_that_it_compiles_the_same_cod
     assert len(kernel.launches) == 2
 
 
-NUMBERS = (
-    0,
-    1,
-    2,
-    3,
-    16,
-    17,
-    48,
-    -1,
-    -16,
-    2**31 - 1,
-    2**31,
-    2**31 + 8,
-    -(2**31),
-    2**40 + 1,
-    2**63,
-    True,
-    False,
-    0.5,
-    1.0,
-)
+INTEGERS = (0, 1, 2, 3, 16, 17, 48, -1, -16, 2**31 - 1, 2**31, 2**31 + 8, -(2**31), 2**40 + 1, 2**63)
 
 
 def test_what_is_called_one_kind_triton_specialises_alike(host: ModuleType) -> None:
@@ -253,7 +233,7 @@ def test_what_is_called_one_kind_triton_specialises_alike(host: ModuleType) -> N
     backend = pytest.importorskip("triton.backends.nvidia.compiler").CUDABackend
     launch = host.Launch(Kernel(), (1, 1, 1), [], [], (), {})
     tensors = [torch.zeros(64, dtype=dtype)[i:] for dtype in (torch.bfloat16, torch.float32) for i in (0, 1, 8, 16)]
-    given = [*NUMBERS, *tensors]
+    given = [*INTEGERS, True, False, 0.5, 1.0, *tensors]
     by_kind: dict[Any, set[Any]] = {}
     for value in given:
         by_kind.setdefault(launch.kind((value,)), set()).add(specialised(backend, value, False, True, True))

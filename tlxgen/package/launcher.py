@@ -276,7 +276,7 @@ class Kernel:
     def _refuse(self, name: str, kind: str, value: Any) -> None:
         if kind == "i32" and not -(2**31) <= value < 2**31:
             raise ValueError(f"{self.name}: {name} is {value}; the cubins of {__package__} take 32 bits")
-        tensor = value.base if isinstance(value, tuple) else value if kind.startswith("*") else None
+        tensor = value.base if hasattr(value, "block_shape") else value if kind.startswith("*") else None
         if tensor is not None and tensor.dtype != (wanted := ELEMENTS[_element(kind)]):
             raise TypeError(f"{self.name}: {name} is of {tensor.dtype}; the cubins of {__package__} take {wanted}")
 
@@ -404,7 +404,7 @@ class Launch:
         descriptors = iter(cubin.descriptors)
         first = len(arguments) - len(self.constants)
         for value in arguments[:first]:
-            if isinstance(value, tuple):
+            if hasattr(value, "block_shape"):
                 flat += TensorMap(value, next(descriptors))(value.base.data_ptr())
             else:
                 flat.append(value.data_ptr())

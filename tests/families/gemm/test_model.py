@@ -83,7 +83,7 @@ def test_c_gives_the_bits_that_python_gives(seed: int, monkeypatch: pytest.Monke
     problems = [drawn_problem(random) for _ in range(40)]
     in_c = [times(*p) for p in problems]
     least = [times.least(*p) for p in problems]
-    cut = [i for i, kernel in enumerate(times.kernels) if kernel.tail in cost.CUT]
+    cut = [i for i, kernel in enumerate(times.kernels) if kernel.tail in CUT]
     cuts = [times.cut(i, *p) for i in cut for p in problems]
     assert cut and len({parts for _, parts, _ in cuts}) > 2
     monkeypatch.setattr(model, "compiled", lambda: None)
