@@ -189,7 +189,7 @@ def prepare(a, b, out):
         try:
             if name is None:
                 raise ValueError(f"a lies in layout {layouts[0]}, b in {layouts[1]}: expected one of {[*LAYOUTS]}")
-            return import_module(f".{name}", __package__).prepare_here(a, b, out) if name else prepare_here(a, b, out)
+            return import_module(f".{name}", __package__).prepare(a, b, out) if name else prepare_here(a, b, out)
         except ValueError as error:  # of a vector, which may be taken in another layout, too
             refused = refused or error
     raise refused

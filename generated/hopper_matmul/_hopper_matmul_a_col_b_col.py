@@ -22,7 +22,7 @@ from ._host import (
     prepared,
 )
 from ._model import RATES, Kernel, Times, Types
-from .hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_m1_split_each_subtiles4 import (
+from .hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4 import (
     OPERATOR as LEAD,
     outputs,
     pitches_of,
@@ -34,13 +34,13 @@ from ._host import addressable_by_tma
 # A module is imported when one of its kernels is first picked.
 KERNELS = (
     # fmt: off
-    (Kernel(tile=(256, 128, 64), stages=4, tail="each"), "hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_m1_split_each_subtiles4", 0),
+    (Kernel(tile=(256, 128, 64), stages=4, tail="last"), "hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(192, 192, 64), stages=4, consumers=3), "hopper_matmul_col_col_tma_cooperative_replicate3_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(64, 256, 64), stages=4, overlap=True), "hopper_matmul_col_col_tma_pingpong_replicate2_no_exchange_m1_whole_after_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, overlap=True, tail="helped"), "hopper_matmul_col_col_tma_pingpong_replicate2_no_exchange_m1_helped_after_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, overlap=True, cluster=(2, 1, 1)), "hopper_matmul_col_col_tma_pingpong_replicate2_no_exchange_m2_whole_after_subtiles4", 0),
     (Kernel(tile=(64, 192, 64), stages=5, consumers=1, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_m1_whole_after_thirds_subtiles4", 0),
-    (Kernel(tile=(64, 128, 64), stages=6, consumers=1, tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_m1_split_each_subtiles4", 0),
+    (Kernel(tile=(64, 128, 64), stages=6, consumers=1, tail="last", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(64, 64, 64), stages=9, consumers=1, cluster=(1, 1, 4), edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 0),
     (Kernel(tile=(64, 128, 64), stages=5, consumers=1, cluster=(1, 1, 4), edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 1),
     (Kernel(tile=(64, 128, 64), stages=6, consumers=1, cluster=(1, 1, 4), edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate1_no_exchange_k4_whole_after_subtiles1", 2),
@@ -64,8 +64,8 @@ KERNELS = (
     (Kernel(tile=(128, 192, 64), stages=4, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_thirds_subtiles4", 1),
     (Kernel(tile=(128, 160, 64), stages=5, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_fifths_subtiles4", 0),
     (Kernel(tile=(128, 224, 64), stages=4, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_sevenths_subtiles4", 0),
-    (Kernel(tile=(128, 128, 64), stages=6, tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_each_subtiles4", 0),
-    (Kernel(tile=(128, 256, 64), stages=4, tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_each_subtiles4", 1),
+    (Kernel(tile=(128, 128, 64), stages=6, tail="last", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
+    (Kernel(tile=(128, 256, 64), stages=4, tail="last", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 1),
     (Kernel(tile=(128, 128, 64), stages=6, cluster=(2, 1, 1), tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m2_split_each_subtiles4", 0),
     (Kernel(tile=(128, 64, 64), stages=8, cluster=(1, 2, 1), tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_n2_split_each_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, cluster=(1, 2, 1), tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_n2_split_each_subtiles4", 1),
@@ -73,7 +73,7 @@ KERNELS = (
     (Kernel(tile=(128, 64, 64), stages=6, cluster=(1, 1, 4), edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_no_exchange_k4_whole_after_subtiles1", 0),
     (Kernel(tile=(128, 96, 64), stages=6, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_exchange_m1_whole_after_thirds_of_rows_subtiles1", 0),
     (Kernel(tile=(128, 160, 64), stages=5, swap=True, edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate2_exchange_m1_whole_after_fifths_of_rows_subtiles1", 0),
-    (Kernel(tile=(192, 128, 64), stages=4, consumers=3, tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate3_no_exchange_m1_split_each_subtiles4", 0),
+    (Kernel(tile=(192, 128, 64), stages=4, consumers=3, tail="last", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate3_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(192, 128, 64), stages=4, consumers=3, cluster=(2, 1, 1), tail="each", edge=32), "hopper_matmul_col_col_tma_edge_rows32_cooperative_replicate3_no_exchange_m2_split_each_subtiles4", 0),
     (Kernel(tile=(128, 64, 32), stages=6, load_by="pointers", direct=True), "hopper_matmul_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_subtiles2", 0),
     (Kernel(tile=(128, 128, 32), stages=6, load_by="pointers", direct=True), "hopper_matmul_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_subtiles2", 1),
