@@ -178,7 +178,7 @@ class Session:
 
         def start(machine: Machine) -> None:
             machine.meets_at_start = not MEET_AT_START.isdisjoint(source.operations)
-            machine.pdl = bool(options.get("launch_pdl"))
+            machine.pdl, machine.asks = bool(options.get("launch_pdl")), asks
             machine.launch(lambda: program(**values), (x, y, z), (*size, 1, 1)[:3], warps, resident)
 
         layouts = Layouts("two_ctas" in source.operations and math.prod(size) > 1)

@@ -211,6 +211,7 @@ class Machine:
         self.pdl = False  # whether it may run, up to its gdc_wait, while the preceding launch still runs
         self.awaited = 0  # bits of segments after a gdc_wait
         self.steals = [0, 0]  # numbers of refused and granted requests for work
+        self.asks = False  # whether it may ask for work, by cluster launch control
         self.limited = False  # whether not all clusters run at once
         self._waiting: deque[list[Cta]] = deque()  # clusters that have not started
 

@@ -23,7 +23,7 @@ def tally(machine: Machine, coverage: Coverage, kernel: Kernel) -> None:
     kernel.launches += 1
     kernel.ctas += len(items)
     kernel.has_items |= any(taken is not None for taken in items.values())
-    kernel.asks |= machine.limited
+    kernel.asks |= machine.asks
     kernel.steals = [a + b for a, b in zip(kernel.steals, machine.steals, strict=True)]
     for cta, taken in items.items():
         if taken is not None:

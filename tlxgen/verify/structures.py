@@ -14,7 +14,7 @@ from tlxgen.check import numerics
 from tlxgen.coverage import Waiver
 from tlxgen.errors import Location, SpecError
 from tlxgen.families import Variant, kernels_of
-from tlxgen.sim import SMS, Delays, NoSuchConfig, Report, Script, Way, load_module, verify_case
+from tlxgen.sim import SMS, Delays, Limits, NoSuchConfig, Report, Script, Way, load_module, verify_case
 
 from .sms import counts_for, turn_of
 from .verification import Case
@@ -51,6 +51,7 @@ def prepare(
     if config is not None and config >= count:
         raise NoSuchConfig(name, config, count)
     alike = [structure.variant_of(c.kwargs)[0] for c in configs]
+    leave = any(signal.looks for signal in structure.plan.signals)
     variants, clusters = [v.spec for v in alike], [cluster_of(v) for v in alike]
     points = [(v, c.kwargs) for v, c in zip(variants, configs, strict=True)]
     cases = given if given is not None else [(i, tuple(s)) for i, s in cases_of(problem, points, config)]
@@ -64,7 +65,8 @@ def prepare(
         i, shape = cases[number]
         case = (problem, modules[sms], variants[i], shape, modules[sms].CONFIGS[i], numerics.compare)
         turn = counts_for(clusters[i]).index(sms)
-        return verify_case(*case, (way,), sms=sms, arch=arch).of_part(number + len(cases) * turn)
+        limits = limits_of(sms, clusters[i]) if leave else Limits()
+        return verify_case(*case, (way,), sms=sms, limits=limits, arch=arch).of_part(number + len(cases) * turn)
 
     def run(way: Way) -> Report:
         report = Report()
@@ -93,6 +95,12 @@ def loaded(path: Path, arch: str, sms: int) -> ModuleType:
     if together is not None and sms < SMS:
         module.heads_together = lambda _, *heads: together(1 << 40, *heads)  # type: ignore[attr-defined]
     return module
+
+
+def limits_of(sms: int, cluster: int) -> Limits:
+    """Of a kernel whose CTAs do not wait for long for others: where there is room for two or three clusters, these run
+    one after the other, as if another kernel had the other SMs. On other numbers of SMs all run at once."""
+    return Limits(resident=1) if sms // cluster in (2, 3) else Limits()
 
 
 def cluster_of(variant: Variant) -> int:
