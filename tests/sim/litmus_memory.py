@@ -126,6 +126,50 @@ def scaled(out, KEEP: tl.constexpr, WAIT: tl.constexpr):
 
 
 @triton.jit
+def scaled_in_place(out, APART: tl.constexpr):
+    """The MMA's scales lie in the first of two slots of aliased memory; its D in the second one, or over them."""
+    a = tlx.local_alloc((128, 128), tl.float8e4nv, 1)
+    b = tlx.local_alloc((128, 128), tl.float8e4nv, 1)
+    packed = tlx.local_alloc((2, 256), tl.uint8, 1)
+    spec = tlx.storage_alias_spec(storage=tlx.storage_kind.tmem)
+    acc = tlx.local_alloc((128, 128), tl.float32, 2, tlx.storage_kind.tmem, reuse=spec)
+    a_scale = tlx.local_alloc((128, 4), tl.uint8, 2, tlx.storage_kind.tmem, reuse=spec)
+    b_scale = tlx.local_alloc((128, 4), tl.uint8, 2, tlx.storage_kind.tmem, reuse=spec)
+    spec.set_buffer_overlap(
+        tlx.reuse_group(acc, tlx.reuse_group(a_scale, b_scale, group_type=tlx.reuse_group_type.distinct))
+    )
+    done = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.local_store(a[0], tl.full((128, 128), 1.0, tl.float8e4nv))
+    tlx.local_store(b[0], tl.full((128, 128), 1.0, tl.float8e4nv))
+    tlx.local_store(packed[0], tl.full((2, 256), 128, tl.uint8))  # 2 ** (128 - 127)
+    tlx.fence("async_shared")
+    tlx.tmem_copy(packed[0], a_scale[0])
+    tlx.tmem_copy(packed[0], b_scale[0])
+    d = acc[1] if APART else acc[0]
+    tlx.async_dot_scaled(a[0], b[0], d, a_scale[0], "e4m3", b_scale[0], "e4m3", use_acc=False, mBarriers=[done[0]])
+    tlx.barrier_wait(done[0], 0)
+    tl.store(out, tl.max(tl.max(tlx.local_load(d), 0), 0))
+
+
+@triton.jit
+def from_tensor_memory(out, APART: tl.constexpr):
+    """An MMA whose A lies in the first of two slots of aliased memory; its D in the second one, or over it."""
+    b = tlx.local_alloc((128, 128), tl.float16, 1)
+    spec = tlx.storage_alias_spec(storage=tlx.storage_kind.tmem)
+    acc = tlx.local_alloc((128, 128), tl.float32, 2, tlx.storage_kind.tmem, reuse=spec)
+    a = tlx.local_alloc((128, 128), tl.float16, 2, tlx.storage_kind.tmem, reuse=spec)
+    spec.set_buffer_overlap(tlx.reuse_group(acc, a))
+    done = tlx.alloc_barriers(1, arrive_count=1)
+    tlx.local_store(a[0], tl.full((128, 128), 1.0, tl.float16))
+    tlx.local_store(b[0], tl.full((128, 128), 1.0, tl.float16))
+    tlx.fence("async_shared")
+    d = acc[1] if APART else acc[0]
+    tlx.async_dot(a[0], b[0], d, use_acc=False, mBarriers=[done[0]])
+    tlx.barrier_wait(done[0], 0)
+    tl.store(out, tl.max(tl.max(tlx.local_load(d), 0), 0))
+
+
+@triton.jit
 def reaching(out, SLOTS: tl.constexpr, WAIT: tl.constexpr):
     """One view of several slots, which another task reads one by one."""
     rows = tlx.local_alloc((1, 32), tl.float32, 4)

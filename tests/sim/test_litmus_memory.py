@@ -163,3 +163,11 @@ def test_scales_are_copied_in_the_order_of_the_thread() -> None:
     assert all(out[0] == 128 * 2.0 * 2.0 for out in outs)
     assert "async-lifetime" in litmus(kernels.scaled, KEEP=False, WAIT=True)[0]
     assert "race-read-write" in litmus(kernels.scaled, KEEP=True, WAIT=False)[0]
+
+
+def test_an_mma_may_not_write_over_what_it_reads_itself() -> None:
+    """In memory that several buffers share: over its scales, or over an A in tensor memory."""
+    for kernel, product in ((kernels.scaled_in_place, 128 * 2.0 * 2.0), (kernels.from_tensor_memory, 128.0)):
+        found, outs = litmus(kernel, APART=True)
+        assert not found and all(out[0] == product for out in outs)
+        assert litmus(kernel, APART=False)[0] == {"async-lifetime"}

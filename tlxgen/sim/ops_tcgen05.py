@@ -14,7 +14,8 @@ import torch
 
 from .actors import Event
 from .barriers import Mbarrier
-from .findings import KernelFault
+from .findings import KernelFault, Place
+from .footprint import overlap
 from .layouts import ROWS
 from .machine import BarrierRef, Cta, machine
 from .memory import Access, View
@@ -41,6 +42,8 @@ def mma(
     if two_ctas and worker.cta.rank % 2 or pred is not None and not pred:
         return
     _lay_out(a, acc, bool(two_ctas))
+    for operand in (a, *scales):
+        _keep_apart(operand, acc, place)
     ctas = _pair(worker.cta) if two_ctas else [worker.cta]
     start = use_acc is None or bool(use_acc)
 
@@ -78,6 +81,17 @@ def _lay_out(a: View, acc: View, two_ctas: bool) -> None:
     layouts.use(acc.buffer.site, "halved" if two_ctas else "plain", acc.buffer.layout)
     if a.kind == "tmem":
         layouts.use(a.buffer.site, "doubled" if two_ctas else "plain", a.buffer.layout)
+
+
+def _keep_apart(operand: View, acc: View, place: Place) -> None:
+    """Reports an operand in tensor memory that shares bytes with D.
+
+    An MMA is one instruction for each 32 bytes of K. The first one writes D, and the later ones still read their part
+    of A and of the scales. (fbtriton, MMAv5.cpp.)
+    """
+    if operand.buffer.storage is acc.buffer.storage and overlap(operand.footprint, acc.footprint):
+        text = f"a tcgen05.mma overwrites {acc}, whose bytes are also {operand}, which it may still read itself"
+        machine().findings.add("async-lifetime", text, (place, place))
 
 
 def _values(view: View) -> torch.Tensor:
