@@ -47,6 +47,8 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
     yield 1, 4, 2, min(stages + 1, 4) * 128 - 3, 261
     yield 1, 1, 1, 1, 1
     yield 1, 1, 1, 40, 300
+    if spec.scaled:
+        yield 1, 2, 1, 200, 1  # with one key, delta is dP and dS is zero: a wrong scale of dO in any row shows
     if spec.lengths != "dense":  # sequences of their own lengths, more keys than queries and fewer
         yield from ((4, 2, 1, 150, 150), (4, 1, 1, 260, 70), (3, 1, 1, 1, 140))
     if spec.weights.get("blocks"):
