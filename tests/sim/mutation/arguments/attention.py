@@ -219,8 +219,13 @@ ARGUED = (
     ),
     Equivalent(
         "The correction works on group 0, then on group 1: to have waited for the second is to know the first.",
-        (("index", r"barrier_wait acc_empty: 0 -> .*"),),
+        (("index", r"barrier_wait acc_empty: 0 -> (1|q_slot|\(0 \+ 1\) % \(2\))"),),
         at=r"^blackwell_attention_fwd",
+    ),
+    Equivalent(
+        "The correction works on group 0, then on group 1. Q_STAGES is 1 in every config of the module: it is group 1.",
+        (("index", r"barrier_wait acc_empty: 0 -> q_slot \+ Q_STAGES"),),
+        at=r"^blackwell_attention_fwd(/|_mxfp8/|_schedules)",
     ),
     Equivalent(
         "Q_STAGES is 1 in every config of the module: q_slot is 0.",
@@ -257,16 +262,30 @@ ARGUED = (
     ),
     Equivalent(
         "At an item's begin the second group's scores of the item before have been read: the MMA has waited for their "
-        "probabilities, which are published later. In the loop it is a fault, and found.",
+        "probabilities, which are published later. In the loop it is a fault, and found. q_slot is 0.",
         (
             ("drop", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .*"),
             ("alias", r"tlx\.barrier_wait: sf_qk_empty -> (acc_empty|p_full|s_full)"),
-            ("index", r"barrier_wait sf_qk_empty: 1 -> (0|\(1 \+ 1\) % \(2\))"),
+            ("index", r"barrier_wait sf_qk_empty: 1 -> (0|q_slot|\(1 \+ 1\) % \(2\))"),
             ("later", r"tlx\.barrier_wait\(sf_qk_empty\[1\], .* after tlx\.tmem_copy\(q_scale_tiles\[q_slot\], .*"),
         ),
         at=r"^blackwell_attention_fwd_mxfp8/",
         loop=r"^for index ",
         statement=r"sf_qk_empty\[1\]",
+    ),
+    Equivalent(
+        "A group's softmax publishes probabilities after it has read the scores, and needs nothing else for them. The MMA "
+        "waits for them a few statements later in any case: it waits for longer.",
+        (("alias", r"tlx\.barrier_wait: sf_qk_empty -> p_full"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        role=r"^# MMA:",
+    ),
+    Equivalent(
+        "Behind the last tile nothing is written over the first group's scales before this product is done: those of P "
+        "are all one number, those of V the same ones. In the loop it is a fault, and found. q_slot is 0.",
+        (("index", r"async_dot_scaled sf_[pv]_tiles: 1 -> (0|q_slot|\(1 \+ 1\) % \(2\))"),),
+        at=r"^blackwell_attention_fwd_mxfp8/",
+        loop=r"^for index ",
     ),
     Equivalent(
         "Q_STAGES is 2 and DO_STAGES 1 in every config of the module.",
@@ -304,6 +323,7 @@ ARGUED = (
         (
             ("sooner", r"tlx\.tcgen05_commit\(.*\) before tlx\.tcgen05_commit\(.*\)"),
             ("index", r"barrier_wait q_empty: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),
+            ("index", r"barrier_expect_bytes q_full: bank -> \(bank \+ 1\) % \(Q_STAGES \* 2\)"),
         ),
         at=r"^blackwell_attention_fwd_mxfp8/",
     ),
@@ -332,6 +352,7 @@ ARGUED = (
             ("drop", r"tlx\.barrier_wait\(sums_full\[0\], 0\) dropped"),
             ("later", r"tlx\.barrier_wait\(sums_full\[0\], 0\) after .*"),
             ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\]\) before .*"),
+            ("alias", r"tlx\.barrier_wait: sums_full -> (k|v|k_columns)_full"),
         ),
         at=r"^blackwell_attention_bwd_mxfp8/",
     ),
@@ -399,7 +420,43 @@ ARGUED = (
         (
             ("alias", r"sf_(v|do)_tiles is sf_(ds_turned|k_columns)_tiles"),
             ("alias", r"sf_do_columns_tiles is sf_(ds_turned|k_columns|v|do)_tiles"),
+            ("alias", r"sf_(ds|q_columns)_tiles is sf_(k|q)_tiles"),
         ),
         at=r"^blackwell_attention_bwd_mxfp8/",
+    ),
+    Equivalent(
+        "dQ and dP have the same columns of tensor memory, the same shape and the same type.",
+        (
+            ("alias", r"dq_tiles is dp_tiles"),
+            ("alias", r"dp_parts = dp_parts \+ : dp_tiles -> dq_tiles"),
+            ("alias", r"part = tlx\.local_load: dq_tiles -> dp_tiles"),
+            ("alias", r"tlx\.async_dot_scaled: (dq_tiles -> dp_tiles|dp_tiles -> dq_tiles)"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+    ),
+    Equivalent(
+        "The same warps arrive on both, on this one later in a step, and need nothing for it that the MMA has still to "
+        "issue: it waits for longer.",
+        (
+            ("alias", r"tlx\.barrier_wait: sf_dp_empty -> ds_full"),
+            ("alias", r"tlx\.barrier_wait: sf_s_empty -> p_full"),
+            ("alias", r"tlx\.barrier_wait: p_full -> (sf_dp_empty|ds_full)"),
+        ),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# MMA:",
+    ),
+    Equivalent(
+        "The product that releases Q's columns reads dS, which is published after the numbers of its rows have been "
+        "read, behind a fence: it waits for longer, for a product that has all it needs.",
+        (("alias", r"tlx\.barrier_wait: numbers_empty -> q_columns_empty"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The product that releases dO's columns is issued after the one that releases dO, by the same thread, and has "
+        "all it needs: it waits for longer.",
+        (("alias", r"tlx\.barrier_wait: do_empty -> do_columns_empty"),),
+        at=r"^blackwell_attention_bwd_mxfp8/",
+        role=r"^# Load:",
     ),
 )
