@@ -274,8 +274,8 @@ ARGUED = (
         statement=r"sf_qk_empty\[1\]",
     ),
     Equivalent(
-        "A group's softmax publishes probabilities after it has read the scores, and needs nothing else for them. The MMA "
-        "waits for them a few statements later in any case: it waits for longer.",
+        "A group's softmax publishes probabilities after it has read the scores, and needs nothing else for them. The "
+        "MMA waits for them a few statements later in any case: it waits for longer.",
         (("alias", r"tlx\.barrier_wait: sf_qk_empty -> p_full"),),
         at=r"^blackwell_attention_fwd_mxfp8/",
         role=r"^# MMA:",
