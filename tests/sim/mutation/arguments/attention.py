@@ -361,7 +361,7 @@ ARGUED = (
         "Q's columns in this slot, and its products are done in order.",
         (
             ("drop", r"tlx\.barrier_wait\(q_columns_empty\[q_slot\], .*"),
-            ("alias", r"tlx\.barrier_wait: q_columns_empty -> (q_empty|q_columns_full|numbers_empty)"),
+            ("alias", r"tlx\.barrier_wait: q_columns_empty -> q_columns_full"),
             ("later", r"tlx\.barrier_wait\(q_columns_empty\[.* after tlx\.barrier_expect_bytes\(q_columns_full\[.*"),
             ("sooner", r"tlx\.barrier_expect_bytes\(q_columns_full\[.* before tlx\.barrier_wait\(q_columns_empty\[.*"),
         ),
