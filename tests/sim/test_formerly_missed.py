@@ -60,6 +60,11 @@ MISSED = (
         "blackwell_attention_fwd_mxfp8/blackwell_attention_fwd_mxfp8_none", "index",
         r"async_dot_scaled sf_k_tiles: 0 -> 1$", {"async-lifetime"},
     ),
+    # Of many keys O is nearly zero, and so is delta, whatever the scales of dO.
+    Missed(
+        "blackwell_attention_bwd_mxfp8/blackwell_attention_bwd_mxfp8_causal", "slots",
+        r"scale_ptrs \+= .*: 128 -> \(128 [+-] 1\)$", {"wrong-numbers"},
+    ),
 )  # fmt: skip
 
 
