@@ -517,9 +517,9 @@ class Launch:
             if type(x) is int:
                 found.append((x == 1, x % 16 == 0, -(2**31) <= x < 2**31, x < 2**63))
             elif isinstance(x, torch.Tensor):
-                found += x.dtype, x.get_device(), not x.data_ptr() % 16
-            elif isinstance(x, Described):
-                found += x.base.dtype, x.base.get_device(), *x.block_shape
+                found += [x.dtype, x.get_device(), not x.data_ptr() % 16]
+            elif hasattr(x, "block_shape"):  # Described, or Triton's own of sequences one after the other
+                found += [x.base.dtype, x.base.get_device(), *x.block_shape]
             else:
                 found.append(float if isinstance(x, float) else x)
         return tuple(found)
