@@ -184,9 +184,7 @@ KILLED = (
     Mutant("refill before the dot is done", PIPE, "tlx.async_dot_wait(1, acc)", "tlx.async_dot_wait(2, acc)"),
     Mutant("refill of the wrong tile", PIPE, "ahead = k + STAGES - 1", "ahead = k + STAGES"),
     # Split K and the reduction.
-    Mutant(
-        "slabs overlap", SPLIT, "slabs = split * cdiv(m, block_m) * block_m", "slabs = split * block_m", config=1
-    ),
+    Mutant("slabs overlap", SPLIT, "slabs = split * cdiv(m, block_m) * block_m", "slabs = split * block_m", config=1),
     Mutant(
         "a part too few is added", SPLIT, "for split in range(SPLIT_K)", "for split in range(SPLIT_K - 1)", config=1
     ),
