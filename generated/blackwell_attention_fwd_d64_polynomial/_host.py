@@ -173,7 +173,7 @@ def keep(known, key, value):
 
 
 class Described(NamedTuple):
-    """What Triton calls a TensorDescriptor, which checks again what `describe` has checked."""
+    """A tensor as TMA addresses it, in elements. It has the fields of Triton's TensorDescriptor, but checks nothing."""
 
     base: torch.Tensor
     shape: list
@@ -184,7 +184,7 @@ class Described(NamedTuple):
 
 
 def describe(tensor, name, box, remedy="", turned=""):
-    """What a TMA descriptor is made of, of `tensor`, whose last dimension is contiguous, for copies of `box` elements.
+    """`tensor`, whose last dimension is contiguous, as TMA addresses it for copies of `box` elements.
 
     Raises ValueError naming the argument, the stride, the rule and a call that gives what TMA can address: `remedy`, of
     one that lies in another order. `turned`: ".T", say, if `tensor` is that of the argument.
@@ -483,7 +483,7 @@ class Launch:
     def by_triton(self, arguments, varying):
         """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched.
 
-        Where it has found that out of arguments that it compiles the same code for, it need not be asked again.
+        Triton is not asked if it has launched this kernel with arguments of the same `kind` before.
         """
         key = self.kind((*arguments, *varying))
         known = self.compiled_before.get(key)

@@ -30,20 +30,8 @@ _BINDING = {kind: field for kind, field in _NAMING.items() if kind not in (cst.A
 
 PURE_CALLS = frozenset(
     {
-        *(
-            "abs",
-            "cdiv",
-            "int",
-            "len",
-            "max",
-            "min",
-            "range",
-            "tl.arange",
-            "tl.cdiv",
-            "tl.num_programs",
-            "tl.program_id",
-        ),
-        *("tl.range", "tl.static_range", "tlx.async_task_replica_id", "tlx.cluster_cta_rank"),
+        *("abs", "cdiv", "int", "len", "max", "min", "range", "tl.arange", "tl.cdiv", "tl.num_programs"),
+        *("tl.program_id", "tl.range", "tl.static_range", "tlx.async_task_replica_id", "tlx.cluster_cta_rank"),
     }
 )
 _PURE_NODES = (
