@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stamp_variants import DEFAULT, FIRST, UNREAD, VARIANTS, WAITS, WITHOUT, reordered, thinned, variant
+from stamp_variants import DEFAULT, FIRST, SOFT, UNREAD, VARIANTS, WAITS, WITHOUT, reordered, thinned, variant
 
 from tlxgen import stamp
 from tlxgen.bench.timing import interleave
@@ -245,7 +245,7 @@ def _measured(case: _Case) -> Iterator[_Row]:
     counted: list[list[tuple[str, str, float]]] = []
     for name, (call, module) in calls.items():
         told, full, said = None, 0, notes[name]
-        if name not in UNREAD and not name.startswith(WITHOUT):
+        if name not in UNREAD and not name.startswith((WITHOUT, SOFT)):
             recorded = launches.recorded(module, call)
             tasks = times_of(recorded)
             told, full = max((task.told for task in tasks), key=lambda share: abs(share - 1)), recorded.full

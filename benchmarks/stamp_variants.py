@@ -22,18 +22,24 @@ _READ = (
 """,
 )
 
+_ALL = "{.reg .u64 all; .reg .u32 high; mov.u64 all, %clock64; mov.b64 {$0, high}, all;}"
+
 # For each, what it replaces in _stamps.py.
 _CHANGES: dict[str, list[tuple[str, str]]] = {
     "a word a lane": [(_KEPT[0], _KEPT[1].format(1))],  # one register, and a comparison a stamp
     "two words a lane": [(_KEPT[0], _KEPT[1].format(2))],
     "never stored": [_STORED],  # what of the cost is the store's
     "clock alone": [(_KEPT[0], _KEPT[1].format(1)), _READ, _STORED],  # and what the clock's, in one register
+    # A register that counts nothing, and that the compiler moves freely: what a clock would cost that orders nothing.
+    "counter": [("mov.u32 $0, %clock;", "mov.u32 $0, %pm0;"), (_ALL, "mov.u32 $0, %pm0;")],
+    "constant": [("mov.u32 $0, %clock;", "mov.u32 $0, 12345;"), (_ALL, "mov.u32 $0, 12345;")],
 }
 VARIANTS = (DEFAULT, WAITS, *_CHANGES)
 UNREAD = tuple(_CHANGES)  # their buffers are others
 
 
 WITHOUT = "without "  # and numbers of stamps of the last task, which are left out
+SOFT = "soft "  # and numbers of stamps of the last task, which read the counter instead
 
 
 FIRST = (
@@ -51,10 +57,18 @@ def reordered(source: str) -> str:
 
 def thinned(twin: str, name: str) -> str:
     """The text of a twin, without the stamps that a variant leaves out."""
-    if not name.startswith(WITHOUT):
+    kind = next((x for x in (WITHOUT, SOFT) if name.startswith(x)), None)
+    if kind is None:
         return twin
-    numbers = {int(n) for part in name.removeprefix(WITHOUT).split() for n in _range(part)}
+    numbers = {int(n) for part in name.removeprefix(kind).split() for n in _range(part)}
     before, task, last = twin.rpartition("with tlx.async_task(")
+    if kind == SOFT:
+        before = before.replace("from ._stamps import stamp,", "from ._stamps import soft, stamp,")
+        lines = (
+            line.replace("= stamp(", "= soft(") if _number(line) in numbers else line
+            for line in last.splitlines(keepends=True)
+        )
+        return before + task + "".join(lines)
     kept = (line for line in last.splitlines(keepends=True) if _number(line) not in numbers)
     return before + task + "".join(kept)
 
@@ -75,4 +89,9 @@ def variant(text: str, name: str) -> str:
         if text.count(old) != 1:
             raise ValueError(f"_stamps.py has {text.count(old)} times {old!r}")
         text = text.replace(old, new)
+    if name.startswith(SOFT):
+        begin = text.index("@triton.jit\ndef stamp(")
+        function = text[begin : text.index("@triton.jit", begin + 1)]
+        function = variant(function.replace("def stamp(", "def soft("), "counter")
+        text = text[:begin] + function + text[begin:]
     return text
