@@ -31,6 +31,7 @@ FITTED: dict[str, tuple[float, float, float]] = {
     "throttle": (0.35, 0.15, 0.5),
     "launch": (1.2, 0.5, 3.0),
     "start": (1000, 300, 4000),
+    "start_alone": (700, 100, 3000),
     "tile": (250, 50, 1500),
     "store": (40, 16, 96),
     "hidden": (0.15, 0.02, 0.6),

@@ -68,6 +68,7 @@ class Kernel(NamedTuple):
     ahead: int = 16  # blocks of sums on their way, where a tail is cut
     whole: bool = False  # columns that are no power of two have one product
     edge: int = 0  # rows of the boxes that load the last tiles of an operand along whose rows K lies, and no zeros
+    specialized: bool = True  # a task of its own loads, or else the warps that multiply do
 
 
 class Rates(NamedTuple):
@@ -80,6 +81,7 @@ class Rates(NamedTuple):
     throttle: float  # by how much of itself the clock falls where tensor cores are always busy
     launch: float  # microseconds of a launch in a stream
     start: float  # from the first load of a CTA to its first product, and from its last store to its end
+    start_alone: float  # the same where the warps that multiply load, too: no task begins
     gap: float  # more, of a kernel that may not start before the one before it has ended
     tile: float  # from one tile of a CTA to the next
     store: float  # bytes of C a clock, from registers until the next tile begins
@@ -345,7 +347,7 @@ class Clocks:
         groups = 1 if kernel.overlap else kernel.consumers
         send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
         self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
-        around = rates.start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
+        around = (rates.start if kernel.specialized else rates.start_alone) + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
         self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
@@ -580,6 +582,7 @@ RATES = Rates(
     throttle=0.3353,
     launch=2.401,
     start=794.3,
+    start_alone=600,
     gap=1500,
     tile=389.2,
     store=25.82,

@@ -28,14 +28,14 @@ from .hopper_gemm_pipelined_grid import OPERATOR as LEAD, outputs, pitches_of, s
 # A module is imported when one of its kernels is first picked.
 KERNELS = (
     # fmt: off
-    (Kernel(tile=(128, 128, 64), stages=3, consumers=1, persistent=False, pdl=False), "hopper_gemm_pipelined_grid", 0),
-    (Kernel(tile=(128, 128, 64), stages=4, consumers=1, persistent=False, pdl=False), "hopper_gemm_pipelined_grid", 1),
-    (Kernel(tile=(128, 256, 64), stages=3, consumers=1, persistent=False, pdl=False), "hopper_gemm_pipelined_grid", 2),
-    (Kernel(tile=(128, 256, 64), stages=4, consumers=1, persistent=False, pdl=False), "hopper_gemm_pipelined_grid", 3),
-    (Kernel(tile=(128, 128, 64), stages=3, consumers=1, pdl=False), "hopper_gemm_pipelined_persistent", 0),
-    (Kernel(tile=(128, 128, 64), stages=4, consumers=1, pdl=False), "hopper_gemm_pipelined_persistent", 1),
-    (Kernel(tile=(128, 256, 64), stages=3, consumers=1, pdl=False), "hopper_gemm_pipelined_persistent", 2),
-    (Kernel(tile=(128, 256, 64), stages=4, consumers=1, pdl=False), "hopper_gemm_pipelined_persistent", 3),
+    (Kernel(tile=(128, 128, 64), stages=3, consumers=1, persistent=False, pdl=False, specialized=False), "hopper_gemm_pipelined_grid", 0),
+    (Kernel(tile=(128, 128, 64), stages=4, consumers=1, persistent=False, pdl=False, specialized=False), "hopper_gemm_pipelined_grid", 1),
+    (Kernel(tile=(128, 256, 64), stages=3, consumers=1, persistent=False, pdl=False, specialized=False), "hopper_gemm_pipelined_grid", 2),
+    (Kernel(tile=(128, 256, 64), stages=4, consumers=1, persistent=False, pdl=False, specialized=False), "hopper_gemm_pipelined_grid", 3),
+    (Kernel(tile=(128, 128, 64), stages=3, consumers=1, pdl=False, specialized=False), "hopper_gemm_pipelined_persistent", 0),
+    (Kernel(tile=(128, 128, 64), stages=4, consumers=1, pdl=False, specialized=False), "hopper_gemm_pipelined_persistent", 1),
+    (Kernel(tile=(128, 256, 64), stages=3, consumers=1, pdl=False, specialized=False), "hopper_gemm_pipelined_persistent", 2),
+    (Kernel(tile=(128, 256, 64), stages=4, consumers=1, pdl=False, specialized=False), "hopper_gemm_pipelined_persistent", 3),
     # fmt: on
 )
 TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)

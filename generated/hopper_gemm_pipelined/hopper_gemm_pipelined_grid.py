@@ -193,10 +193,10 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(128, 128, 64), stages=3, consumers=1, persistent=False, pdl=False),
-    Kernel(tile=(128, 128, 64), stages=4, consumers=1, persistent=False, pdl=False),
-    Kernel(tile=(128, 256, 64), stages=3, consumers=1, persistent=False, pdl=False),
-    Kernel(tile=(128, 256, 64), stages=4, consumers=1, persistent=False, pdl=False),
+    Kernel(tile=(128, 128, 64), stages=3, consumers=1, persistent=False, pdl=False, specialized=False),
+    Kernel(tile=(128, 128, 64), stages=4, consumers=1, persistent=False, pdl=False, specialized=False),
+    Kernel(tile=(128, 256, 64), stages=3, consumers=1, persistent=False, pdl=False, specialized=False),
+    Kernel(tile=(128, 256, 64), stages=4, consumers=1, persistent=False, pdl=False, specialized=False),
     # fmt: on
 ]
 TIMES = Times(KERNELS, Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)

@@ -251,12 +251,10 @@ class _Early:
         number, axis = next((n, a) for n, a in self._axes.items() if f"{name}.".startswith(f"{a.path}."))
         within, values = name[len(axis.path) + 1 :], []
         for index, value in enumerate(axis.values):
-            if name in model.fixed and isinstance(value, dict) and within not in value:
-                values.append(default_of(model, name))
-                self._filled[number, index][name] = values[-1]
-                continue
             values.append(lookup(value, within))
-            if values[-1] is None:
+            if values[-1] is None and name in model.fixed and isinstance(value, dict):
+                values[-1] = self._filled[number, index][name] = default_of(model, name)
+            elif values[-1] is None:
                 self._lacking.add((number, index))
         return number, values
 

@@ -127,6 +127,7 @@ def kernel_of(plan: Plan) -> Kernel:
         swap=facts.exchange,
         whole=facts.whole,
         edge=max(o.edge for o in facts.operands),
+        specialized=plan.specialized,
         load_by="pointers" + ("_" + facts.pointers[0]) * (len(facts.pointers) == 1) if facts.pointers else "tma",
     )
 

@@ -225,8 +225,6 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
         yield "L2 is asked while the kernel before still runs: schedule.pdl must be true"
     if spec.schedule.kind != "persistent":
         yield "CTAs that come later would ask for what has been read long since: schedule.kind must be persistent"
-    if not spec.tasks.specialized:
-        yield "consumers ask while the producer waits: tasks.specialized must be true"
     if spec.schedule.split_k > 1:
         yield "a CTA that is early has any part of K: split_k must be 1"
 
