@@ -106,7 +106,9 @@ DESIGNS: dict[str, Design] = {
     "plain16": Design(PLAIN, ((16, 64, 128, 4), (16, 64, 128, 8), (16, 128, 64, 8)), rows(1, 16, 1100)),
     "plain32": Design(PLAIN, ((32, 64, 128, 4), (32, 64, 128, 8), (32, 128, 64, 6)), rows(1, 32, 1100)),
     "plain64": Design(PLAIN, ((64, 64, 64, 6), (64, 64, 128, 4), (64, 128, 64, 6)), rows(17, 400, 1100)),
-    "plain64_direct": Design(PLAIN_DIRECT, ((64, 64, 64, 6), (64, 128, 64, 6), (64, 128, 64, 4)), rows(33, 1 << 30, 1100)),
+    "plain64_direct": Design(
+        PLAIN_DIRECT, ((64, 64, 64, 6), (64, 128, 64, 6), (64, 128, 64, 4)), rows(33, 1 << 30, 1100)
+    ),
     "plain128": Design(PLAIN_WIDE, ((128, 128, 64, 4), (128, 128, 64, 6), (128, 256, 64, 4)), rows(100, 1 << 30, 1100)),
     # Clusters whose consumers send one arrival each.
     "few_n4_32": Design({**FEW, **cluster("n", 4)}, ((32, 64, 128, 8),), rows(1, 43)),

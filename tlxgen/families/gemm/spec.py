@@ -38,7 +38,9 @@ class GemmSpec(GemmKeys):
         return filled(data, ALONG_K) if _given(data, "cluster", "k") not in (None, 1) else data
 
     in_source = frozenset({"tasks.mma.columns"})
-    fixed = frozenset({"cluster.m", "cluster.n", "cluster.k", "tasks.load.edge_rows", "tasks.mma.columns", "tasks.specialized"})
+    fixed = frozenset(
+        {"cluster.m", "cluster.n", "cluster.k", "tasks.load.edge_rows", "tasks.mma.columns", "tasks.specialized"}
+    )
 
     def faults(self) -> list[Fault]:
         return faults.of(self)
