@@ -347,7 +347,12 @@ class Clocks:
         groups = 1 if kernel.overlap else kernel.consumers
         send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
         self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
-        around = (rates.start if kernel.specialized else rates.start_alone) + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
+        around = (
+            (rates.start if kernel.specialized else rates.start_alone)
+            + store
+            + (0 if kernel.pdl else rates.gap)
+            + (rates.meeting if cluster > 1 else 0)
+        )
         self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
@@ -582,7 +587,7 @@ RATES = Rates(
     throttle=0.3353,
     launch=2.401,
     start=794.3,
-    start_alone=600,
+    start_alone=550,
     gap=1500,
     tile=389.2,
     store=25.82,

@@ -52,26 +52,6 @@ CONFIGS = [
 
 
 @triton.jit
-def prefetch_along_k(ptr, stride, rows, K, EXTENT: tl.constexpr, LINE: tl.constexpr, worker, workers):
-    """Asks L2 for the first EXTENT elements of each of `rows` rows along K: a worker's share of the lines."""
-    LINES: tl.constexpr = (EXTENT + LINE - 1) // LINE
-    for first in range(worker * 128, rows * LINES, workers * 128):
-        line = first + tl.arange(0, 128)
-        k = line % LINES * LINE
-        tlx.prefetch(ptr + (line // LINES).to(tl.int64) * stride + k, mask=(line < rows * LINES) & (k < K))
-
-
-@triton.jit
-def prefetch_across_k(ptr, stride, columns, K, EXTENT: tl.constexpr, LINE: tl.constexpr, worker, workers):
-    """Asks L2 for `columns` elements of each of the first EXTENT rows across K: a worker's share of the lines."""
-    lines = tl.cdiv(columns, LINE) * EXTENT
-    for first in range(worker * 128, lines, workers * 128):
-        line = first + tl.arange(0, 128)
-        k = line % EXTENT
-        tlx.prefetch(ptr + k.to(tl.int64) * stride + line // EXTENT * LINE, mask=(line < lines) & (k < K))
-
-
-@triton.jit
 def quotient(dividend, divisor, reciprocal):
     """dividend // divisor by a multiplication: neither is negative, `reciprocal` is the host's of the divisor."""
     estimate = tl.umulhi(dividend * 2, reciprocal)  # exact, or 1 too low
@@ -103,17 +83,11 @@ def ring_slot(count, SLOTS: tl.constexpr):
     return count % SLOTS, (count // SLOTS) & 1
 
 
-@triton.jit(do_not_specialize=["first_rows", "first_columns", "group_reciprocal", "last_reciprocal"])
+@triton.jit(do_not_specialize=["group_reciprocal", "last_reciprocal"])
 def hopper_matmul_row_row_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_whole_after_subtiles1_kernel(
     a_desc,
     b_desc,
     c_desc,
-    a_ptr,
-    b_ptr,
-    stride_a,
-    stride_b,
-    first_rows,
-    first_columns,
     M,
     N,
     K,
@@ -145,13 +119,6 @@ def hopper_matmul_row_row_no_specialized_tma_cooperative_replicate1_exchange_war
     step = tl.num_programs(0)
     k_tiles = tl.cdiv(K, BLOCK_K)
 
-    # While the kernel before still runs, a CTA asks L2 for its share of what the first tiles begin with.
-    worker = tl.program_id(0)
-    workers = tl.num_programs(0)
-    if worker % 2 == 0:
-        prefetch_along_k(a_ptr, stride_a, first_rows, K, 2 * BLOCK_K, 64, worker // 2, (workers + 1) // 2)
-    else:
-        prefetch_across_k(b_ptr, stride_b, first_columns, K, 2 * BLOCK_K, 64, worker // 2, workers // 2)
     tlx.prefetch(a_desc, tensormap=True)
     tlx.prefetch(b_desc, tensormap=True)
     tlx.prefetch(c_desc, tensormap=True)
@@ -236,14 +203,6 @@ def pitches_of(a, b):
     return pitch(a, 0), pitch(b, 0)
 
 
-def first_extents(items, tiles_m, tiles_n, group_m):
-    """Tile rows and tile columns that the first `items` work items lie in."""
-    if items == 0:
-        return 0, 0
-    rows = min(tiles_m, group_m, items)
-    return cdiv(items, tiles_n * rows) * rows, cdiv(items, rows)
-
-
 def reciprocal(divisor):
     """What a kernel's `quotient` multiplies by, instead of a division."""
     return (2**31 - 1) // max(divisor, 1)
@@ -275,8 +234,6 @@ def prepare(a, b, out, config, outputs=outputs):
     items = tiles_m * tiles_n
     programs = min(items, sm_count(device.index))
     group_m = config.kwargs["GROUP_M"]
-    first_m, first_n = first_extents(programs, tiles_m, tiles_n, group_m)
-    first_rows, first_columns = min(first_m * block_m, m), min(first_n * block_n, n)
     launches = [
         Launch(
             hopper_matmul_row_row_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_whole_after_subtiles1_kernel,
@@ -296,18 +253,8 @@ def prepare(a, b, out, config, outputs=outputs):
                 ),
                 ("out", lambda t: describe(t, "out", [block_m, block_n])),
             ],
-            ["a", "b"],
-            (
-                a.stride(0),
-                b.stride(0),
-                first_rows,
-                first_columns,
-                m,
-                n,
-                k,
-                reciprocal(group_m * tiles_n),
-                reciprocal((tiles_m - 1) % group_m + 1),
-            ),
+            [],
+            (m, n, k, reciprocal(group_m * tiles_n), reciprocal((tiles_m - 1) % group_m + 1)),
             {**config.all_kwargs(), "launch_pdl": True},
         )
     ]

@@ -74,7 +74,6 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**SM100, **HELPED}, "schedule.tail", "stay whole"),
     ({"schedule.prefetch": 2}, "schedule.prefetch", "pdl must be true"),
     ({**AHEAD, "schedule.kind": "grid"}, "schedule.prefetch", "must be persistent"),
-    ({**AHEAD, **PIPELINED}, "schedule.prefetch", "tasks.specialized must be true"),
     ({**AHEAD, "schedule.split_k": 2}, "schedule.prefetch", "any part of K"),
     ({**SM100, **AHEAD}, "schedule.prefetch", "not been measured"),
     ({"tasks.mma.registers": 233}, "tasks.mma.registers", "multiple of 8"),

@@ -154,7 +154,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         cluster_n=spec.cluster.n,
         cluster_k=spec.cluster.k,
         pdl=spec.schedule.pdl,
-        prefetch=spec.schedule.prefetch,
+        prefetch=spec.schedule.prefetch if tasks.specialized else 0,
         ops=spec.epilogue.ops,
         num_warps=tasks.load.warps if tasks.specialized else mma.warps,
         adder_registers=_adder_registers(spec, replicas),

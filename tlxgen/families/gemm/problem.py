@@ -156,7 +156,7 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
         yield Waiver(("second-round",), r"for part in range\(16, tail_parts, 16\)", why)
     why = "each worker of the first wave asks for 128 lines at a time, and there are no more"
     for layouts, lines in ((ALONG_K, r"rows \* LINES"), (ACROSS_K, "lines")):
-        if spec.schedule.prefetch and _lines_of_a_worker(spec, layouts) <= 128:
+        if spec.tasks.specialized and spec.schedule.prefetch and _lines_of_a_worker(spec, layouts) <= 128:
             yield Waiver(("second-round",), rf"for first in range\(worker \* 128, {lines}, workers", why)
 
 

@@ -80,7 +80,7 @@ def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
     """A consumer on Hopper. `order`: of the turns of a pingpong pair."""
     hand = steps("hand mma_turn") if facts.pingpong else ()
     return (
-        *_prefetch(facts),
+        *steps(*("prefetch a", "prefetch b") if facts.prefetch else ()),
         *(hand if order == "named" else ()),  # the last replica's, so that the first begins
         *_hear(facts),
         *steps("take mma_turn" if facts.pingpong else ""),
@@ -93,10 +93,6 @@ def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
         *_shares(facts),
         *_last_stores(facts),
     )
-
-
-def _prefetch(facts: GemmFacts) -> tuple[Step, ...]:
-    return steps("prefetch a", "prefetch b") if facts.prefetch else ()
 
 
 def _hear(facts: GemmFacts) -> tuple[Step, ...]:
@@ -129,7 +125,7 @@ def pipelined(facts: GemmFacts) -> tuple[Step, ...]:
     """The one task of the un-specialised form, which loads ahead of its own products."""
     fill, start = _fill(facts), steps("start" if facts.pdl else "")
     loop = (*_products(facts), *fill)
-    return (*_prefetch(facts), *start, *fill, *loop, *_settled(facts), *_output(facts), *_last_stores(facts))
+    return (*start, *fill, *loop, *_settled(facts), *_output(facts), *_last_stores(facts))
 
 
 def _output(facts: GemmFacts) -> tuple[Step, ...]:
