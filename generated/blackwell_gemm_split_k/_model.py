@@ -91,6 +91,7 @@ class Rates(NamedTuple):
     blunt: float  # how that bound and the columns add up: the exponent of a sum of powers
     slot: float  # barriers of a slot
     narrow: float  # more, of a slot whose consumer has the rows of one instruction
+    loading: float  # more, where the warps that multiply load, too
     wait: float  # more, where no wgmma is left in flight
     adding: float  # more, where products are added outside of the tensor cores, while another consumer multiplies
     adding_alone: float  # when none does
@@ -306,7 +307,7 @@ class Clocks:
         multiply = instructions * sum(each)
         self.multiply = multiply**rates.blend
         barriers = rates.slot + rates.pair * (cluster > cluster_k) + rates.narrow * (kernel.consumers == 1)
-        barriers += 0 if kernel.in_flight else rates.wait
+        barriers += (0 if kernel.in_flight else rates.wait) + (0 if kernel.specialized else rates.loading)
         if types.promote:
             alone = kernel.overlap or kernel.consumers == 1
             barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
@@ -347,12 +348,9 @@ class Clocks:
         groups = 1 if kernel.overlap else kernel.consumers
         send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
         self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
-        around = (
-            (rates.start if kernel.specialized else rates.start_alone)
-            + store
-            + (0 if kernel.pdl else rates.gap)
-            + (rates.meeting if cluster > 1 else 0)
-        )
+        start = rates.start if kernel.specialized else rates.start_alone
+        self.between += 0 if kernel.specialized else start  # nobody has loaded for the next tile
+        around = start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
         self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
@@ -597,6 +595,7 @@ RATES = Rates(
     blunt=4.21,
     slot=4.147,
     narrow=7.829,
+    loading=20,
     wait=60,
     adding=85.4,
     adding_alone=144.3,

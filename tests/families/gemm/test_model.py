@@ -298,6 +298,15 @@ def test_a_plan_is_priced_by_what_it_declares() -> None:
     tall = plan_of(tile={"m": 192, "n": 64, "k": 64}, tasks={"mma": {"replicate": 1, "exchange": True}})
     assert cost.kernel_of(tall).tile == (64, 192, 64)
     assert cost.kernel_of(plan_of(tasks={"load": {"by": "pointers"}})).load_by == "pointers"
+    assert not cost.kernel_of(plan_of(tasks={"specialized": False, "mma": {"warps": 8}})).specialized
+
+
+def test_without_tasks_a_short_sum_begins_sooner_and_a_long_one_takes_longer() -> None:
+    tasks = Kernel((64, 16, 128), 8, consumers=1, swap=True)
+    alone = tasks._replace(specialized=False)
+    times = Times([tasks, alone], Types(2, 2, 2, True, True), cost.RATES)
+    short, long, many = ((8, 1536, 384), (8, 1536, 16384), (8, 16384, 384))
+    assert [times.least(shape, cost.MEASURED) for shape in (short, long, many)] == [1, 0, 0]
 
 
 def test_rows_that_tma_cannot_address_are_for_kernels_that_do_without_it() -> None:

@@ -248,6 +248,13 @@ def test_what_cannot_fit_is_rejected_by_its_rule_with_numbers(values: dict[str, 
     assert words in next(r.text for r in reasons if r.rule == rule)
 
 
+def test_without_a_task_that_waits_for_its_slots_nothing_is_prefetched(tmp_path: Path) -> None:
+    for values, asked in (({**AHEAD, **PIPELINED}, False), (AHEAD, True)):
+        (structure,) = kernels_of(spec_of("a", values), tmp_path).structures
+        steps = [step.kind for role in structure.plan.roles for step in role.steps]
+        assert ("prefetch" in steps) == asked
+
+
 def test_the_shortest_spec_fits() -> None:
     assert fits({"kernel": "gemm", "name": "short", "arch": "sm90"})
 
@@ -265,8 +272,12 @@ def test_a_fixed_default_is_the_same_whatever_else_is_said(values: dict[str, Any
         assert lookup(spec, path) == default_of(GemmSpec, path), path
 
 
-def test_fixed_defaults_leave_the_same_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    axes = {"cluster": [{"m": 1}, {"m": 2}, {"n": 2}], "tasks.load": [{}, {"edge_rows": 32}], "tile.n": [128, 256]}
+@pytest.mark.parametrize("at", ["load", "tasks"])
+def test_fixed_defaults_leave_the_same_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Also where an axis value says or leaves out what lies further down."""
+    loads: list[dict[str, Any]] = [{}, {"edge_rows": 32}]
+    inner = {"tasks.load": loads} if at == "load" else {"tasks": [{"load": load} for load in loads]}
+    axes = {"cluster": [{"m": 1}, {"m": 2}, {"n": 2}], **inner, "tile.n": [128, 256]}
     require = ["cluster.n == 1 or tile.n == 128", "tasks.load.edge_rows == None or cluster.m * cluster.n == 1"]
     path = tmp_path / "a.yaml"
     path.write_text(json.dumps({**spec_of("a", {}), "variants": {"axes": axes, "require": require}}))
