@@ -349,7 +349,8 @@ class Clocks:
         send = rates.remote + block_m // groups * block_n * SUM / rates.exchange if cluster_k > 1 else 0
         self.between = rates.tile + (rates.hidden if kernel.overlap and kernel.persistent else 1) * store + send
         start = rates.start if kernel.specialized else rates.start_alone
-        self.between += 0 if kernel.specialized else start  # nobody has loaded for the next tile
+        # Nobody has loaded for the next tile, which waits for memory once more.
+        self.between += 0 if kernel.specialized else start + rates.latency + rates.cold
         around = start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
         self.around = around + send
         self.most_parts = min(MOST_PARTS, kernel.ahead)

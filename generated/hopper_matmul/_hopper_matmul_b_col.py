@@ -177,9 +177,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, tail="last", load_by="pointers_a"), "hopper_matmul_row_col_pointers_a_cooperative_replicate2_no_exchange_m1_split_last_subtiles2", 1),
     (Kernel(tile=(128, 128, 32), stages=6, tail="last", load_by="pointers_b"), "hopper_matmul_row_col_pointers_b_cooperative_replicate2_no_exchange_m1_split_last_subtiles2", 0),
     (Kernel(tile=(128, 128, 64), stages=6, tail="last", load_by="pointers_b"), "hopper_matmul_row_col_pointers_b_cooperative_replicate2_no_exchange_m1_split_last_subtiles2", 1),
-    (Kernel(tile=(64, 16, 128), stages=8, consumers=1, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_whole_after_narrow_subtiles1", 0),
-    (Kernel(tile=(64, 32, 128), stages=8, consumers=1, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_whole_after_subtiles1", 0),
-    (Kernel(tile=(128, 32, 64), stages=6, consumers=1, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_whole_after_subtiles1", 1),
+    (Kernel(tile=(64, 16, 128), stages=8, consumers=1, persistent=False, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_grid_whole_after_narrow_subtiles1", 0),
+    (Kernel(tile=(64, 32, 128), stages=8, consumers=1, persistent=False, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_grid_whole_after_subtiles1", 0),
+    (Kernel(tile=(128, 32, 64), stages=6, consumers=1, persistent=False, swap=True, specialized=False), "hopper_matmul_row_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_grid_whole_after_subtiles1", 1),
     # fmt: on
 )
 TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES)

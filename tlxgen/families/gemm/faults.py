@@ -157,7 +157,7 @@ def _hopper(spec: GemmKeys) -> list[Fault]:
         found += faults.where(
             *((path, broken, f"tasks.mma.columns is whole: {why}") for path, broken, why in _beside_whole(spec))
         )
-    if spec.schedule.prefetch:
+    if spec.schedule.prefetch and spec.tasks.specialized:  # else nothing is prefetched
         found += [(("schedule", "prefetch"), why) for why in _against_a_prefetch(spec)]
     if spec.problem.scaling == "block":
         found += [(tuple(path.split(".")), f"problem.scaling is block: {why}") for path, why in _block_scaled(spec)]
