@@ -1,7 +1,8 @@
 """What the records of modules that ship say: nothing was found, and all was seen that a run can exercise.
 
 Running all modules would take longer with each family. .ci/verify runs the records again whose modules have changed,
-and a sample of the others; tests/sim/test_generated.py runs each module that has no record yet.
+and a sample of the others; of the modules that have no record yet tests/sim/test_generated.py runs what has changed of
+late, and a sample.
 """
 
 from __future__ import annotations

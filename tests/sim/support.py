@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -22,6 +25,7 @@ from tlxgen.verbs.verify import Options
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(p.stem for p in (ROOT / "specs").glob("*.yaml"))
+RECENT, SAMPLE = 50, 60  # commits whose changes are run, and modules of the others
 
 
 @cache
@@ -41,6 +45,45 @@ def unproven() -> Iterator[tuple[str, str]]:
         for structure, entry in lock.read(ROOT / "generated" / name)["structures"].items():
             if not state_of(read(entry), entry.get("subject", ""), simulator, Options().want).is_proven:
                 yield name, structure
+
+
+def to_run() -> list[tuple[str, str]]:
+    """Of the modules without a record those whose device code has changed in the last RECENT commits, and a SAMPLE.
+
+    The commit's hash decides on the sample, so that nobody chooses it. Outside of a repository all are to be run.
+    """
+    some, history = list(unproven()), _git("log", f"-{RECENT + 1}", "--format=%H").split()
+    if not history:
+        return some
+    before = _locks_at(history[-1], sorted({name for name, _ in some}))
+    now = {name: lock.read(ROOT / "generated" / name)["structures"] for name in before}
+    changed = {(n, s) for n, s in some if now[n][s]["device"] != before[n].get(s, {}).get("device")}
+    others = [at for at in some if at not in changed]
+    drawn = Random(history[0]).sample(others, min(SAMPLE, len(others)))
+    return [at for at in some if at in changed or at in drawn]
+
+
+def _locks_at(commit: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The structures of specs' locks, as they were at a commit; none where there was no lock."""
+    asked = "".join(f"{commit}:generated/{name}/lock.json\n" for name in names)
+    told, found = _git("cat-file", "--batch", given=asked), {}
+    for name in names:
+        head, _, told = told.partition("\n")
+        text = b""
+        if not head.endswith(" missing"):
+            size = int(head.split()[-1])
+            text, told = told.encode()[:size], told.encode()[size + 1 :].decode()
+        found[name] = json.loads(text)["structures"] if text else {}
+    return found
+
+
+def _git(*arguments: str, given: str = "") -> str:
+    """What git prints; nothing where there is no git, or no repository."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, input=given, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout
 
 
 def source(at: str) -> Path:
