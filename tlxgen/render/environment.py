@@ -121,7 +121,8 @@ class _Template(jinja2.Template):
 
 
 _ABSENT = object()
-# Of the rendering of this thread: `made`, the modules of the templates that it has imported, and `reads`, their names.
+# Of the rendering of this thread: `made`, the modules of the templates that it has imported, `reads`, their names, and
+# `found`, the templates.
 _rendering = threading.local()
 
 
@@ -156,6 +157,15 @@ class _Environment(jinja2.Environment):
             passed = {n for imported, own in text.with_context.items() for n in {*self.reads(imported)} - own}
             reads[name] = tuple(sorted(text.names | passed))
         return reads[name]
+
+    def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> jinja2.Template:
+        """A template, whose file is looked at once a rendering: a module asks some 200 times for its templates."""
+        found: dict[str, jinja2.Template] | None = getattr(_rendering, "found", None)
+        if found is None or globals is not None or not isinstance(name, str):
+            return super().get_template(name, parent, globals)
+        if name not in found:
+            found[name] = super().get_template(name, parent)
+        return found[name]
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return self._trees.pop(source, None) or super()._parse(source, name, filename)
@@ -206,14 +216,14 @@ def closure(root: Path, template: str) -> dict[str, Path]:
 def render(env: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:
     """The text of `template` for `context`. Raises TemplateFault with the template's line."""
     try:
-        _rendering.made, _rendering.reads = {}, {}
+        _rendering.made, _rendering.reads, _rendering.found = {}, {}, {}
         return env.get_template(template).render(context)
     except jinja2.TemplateNotFound as error:
         raise TemplateFault(f"no template {error.name}") from error
     except jinja2.TemplateError as error:
         raise TemplateFault(f"template {template}: {error}", location=_where(error, template)) from error
     finally:
-        _rendering.made = None
+        _rendering.made = _rendering.found = None
 
 
 def _where(error: BaseException, template: str) -> Location | None:
