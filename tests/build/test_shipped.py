@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,12 @@ def test_every_folder_of_generated_has_its_spec() -> None:
 
 def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
     Draft202012Validator.check_schema(schema)
+
+
+def test_the_schema_that_editors_use_is_that_of_the_code(schema: dict[str, Any]) -> None:
+    """`tlxgen schema > docs/spec.schema.json` writes it."""
+    shipped = json.loads((ROOT / "docs" / "spec.schema.json").read_text(encoding="utf-8"))
+    assert shipped == json.loads(json.dumps(schema))
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
