@@ -58,7 +58,6 @@ PLAIN = {
 }
 PLAIN_DIRECT = {"tasks": {"specialized": False, "mma": {"warps": 4}}, "schedule": {"pdl": True, "kind": "grid"}}
 PLAIN_STAY = {**PLAIN, "schedule": {"pdl": True}}
-PLAIN_ASKS = {**PLAIN, "schedule": {"pdl": True, "prefetch": 2}}
 PLAIN_WIDE = {"tasks": {"specialized": False, "mma": {"warps": 8}}, "schedule": {"pdl": True, "kind": "grid"}}
 TURNS_OF_TWO = {"tasks.mma.split": "pingpong"}
 THREE = {"tasks.mma.replicate": 3}
@@ -113,7 +112,6 @@ DESIGNS: dict[str, Design] = {
     ),
     "plain128": Design(PLAIN_WIDE, ((128, 128, 64, 4), (128, 128, 64, 6), (128, 256, 64, 4)), rows(100, 1 << 30, 1100)),
     "plain_stay": Design(PLAIN_STAY, ((16, 64, 128, 8), (32, 64, 128, 8), (32, 128, 64, 6)), rows(1, 128, 1100)),
-    "plain_asks": Design(PLAIN_ASKS, ((16, 64, 128, 8), (32, 64, 128, 8), (32, 128, 64, 6)), rows(1, 128, 1100)),
     # Clusters whose consumers send one arrival each.
     "few_n4_32": Design({**FEW, **cluster("n", 4)}, ((32, 64, 128, 8),), rows(1, 43)),
     "few_n4": Design({**FEW, **cluster("n", 4)}, ((64, 64, 128, 6),), rows(33, 400)),

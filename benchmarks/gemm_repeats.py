@@ -2,8 +2,8 @@
 
     python -m benchmarks.gemm_repeats --shapes few-tiles        (or few-rows; or 384x384x20488,8x1536x648)
 
-Each shape in each layout. Prints how often each kind of kernel was picked. Exit status 1
-where bits differ, or the first rows are off by more than bf16 explains. Needs a GPU of the package's.
+Each shape in each layout. Prints how often each kind of kernel was picked. Exit status 1 where bits differ, or the
+first rows are off by more than rounding to bf16 explains. Needs a Hopper GPU.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import importlib
 from collections import Counter
 from typing import Any
 
-from benchmarks.gemm_random import PACKAGE, Shape, compile_ahead, operands
+from benchmarks.gemm_random import LAYOUTS, PACKAGE, Shape, compile_ahead, operands
 
 CALLS = 20
 OFF = 3e-3  # of the norm of the product: rounding to bf16 is 1.7e-3
 ROWS = 256  # that are held against float64
-LAYOUTS = {"row row": "", "row col": "_b_col", "col row": "_a_col", "col col": "_a_col_b_col"}
 KNOWN: dict[str, tuple[Shape, ...]] = {
     "few-tiles": (
         *((1916, 296, 8064), (1516, 368, 13856), (149, 872, 11944), (520, 1096, 9032), (384, 384, 20488)),
@@ -62,7 +61,9 @@ def repeated(of: Shape, layout: str) -> tuple[str, Any]:
     import torch
 
     package = importlib.import_module("generated.hopper_matmul")
-    module = importlib.import_module(f"generated.hopper_matmul._hopper_matmul{LAYOUTS[layout]}")
+    module = importlib.import_module("generated.hopper_matmul._hopper_matmul")
+    if name := module.LAYOUTS[tuple(layout.split())]:
+        module = importlib.import_module(f"generated.hopper_matmul.{name}")
     host = importlib.import_module("generated.hopper_matmul._host")
     a, b = operands(of, layout)
     index = module.best(of, host.gpu_of(a.device.index), module.pitches_of(a, b))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
@@ -66,14 +67,13 @@ def to_run() -> list[tuple[str, str]]:
 def _locks_at(commit: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The structures of specs' locks, as they were at a commit; none where there was no lock."""
     asked = "".join(f"{commit}:generated/{name}/lock.json\n" for name in names)
-    told, found = _git("cat-file", "--batch", given=asked), {}
+    told, found = io.BytesIO(_git("cat-file", "--batch", given=asked).encode()), {}
     for name in names:
-        head, _, told = told.partition("\n")
-        text = b""
-        if not head.endswith(" missing"):
-            size = int(head.split()[-1])
-            text, told = told.encode()[:size], told.encode()[size + 1 :].decode()
-        found[name] = json.loads(text)["structures"] if text else {}
+        head = told.readline().split()  # its hash, type and size; or what was asked for, and "missing"
+        found[name] = {}
+        if head[-1] != b"missing":
+            found[name] = json.loads(told.read(int(head[-1])))["structures"]
+            told.readline()  # the end of its last line
     return found
 
 

@@ -37,14 +37,11 @@ def test_what_is_run_of_the_modules_without_a_record(monkeypatch: pytest.MonkeyP
     some = list(unproven())
     monkeypatch.setattr(support, "_git", lambda *arguments, **_: "")
     assert to_run() == some  # no repository
-    asked: list[str] = []
 
     def git(head: str, device: str) -> None:
         """A repository with this commit, `device` being the digest that all modules had RECENT commits ago."""
-        asked.clear()
 
         def answer(*arguments: str, given: str = "") -> str:
-            asked.append(arguments[0])
             if arguments[0] == "log":
                 assert arguments[1] == f"-{RECENT + 1}"
                 return f"{head}\nabc\n"

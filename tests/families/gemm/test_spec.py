@@ -279,6 +279,7 @@ def test_fixed_defaults_leave_the_same_variants(tmp_path: Path, monkeypatch: pyt
     inner = {"tasks.load": loads} if at == "load" else {"tasks": [{"load": load} for load in loads]}
     axes = {"cluster": [{"m": 1}, {"m": 2}, {"n": 2}], **inner, "tile.n": [128, 256]}
     require = ["cluster.n == 1 or tile.n == 128", "tasks.load.edge_rows == None or cluster.m * cluster.n == 1"]
+    require.append("tasks.load.edge_rows == 32 or tile.n == 128")
     path = tmp_path / "a.yaml"
     path.write_text(json.dumps({**spec_of("a", {}), "variants": {"axes": axes, "require": require}}))
     early = expand(load(path), GemmSpec)
