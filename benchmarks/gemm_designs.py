@@ -62,7 +62,7 @@ def spec_of(name: str, layouts: Sequence[str]) -> dict[str, Any]:
 
 
 def wanted(shape: Shape, layout: str) -> list[str]:
-    return [x for x, made in DESIGNS.items() if re.search(BEST.designs, x) and made.where(*shape, layout[:3])]
+    return [x for x, made in DESIGNS.items() if re.search(BEST.designs, x) and made.where(*shape, layout)]
 
 
 def build(folder: Path, shapes: Sequence[tuple[Shape, str]]) -> None:

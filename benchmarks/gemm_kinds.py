@@ -78,7 +78,7 @@ def deep(ctas: int) -> dict[str, Any]:
     return {"cluster": {"k": ctas}, "schedule": schedule, "epilogue.subtiles": 1, "rings.c.stages": 1}
 
 
-Where = Callable[[int, int, int, str], bool]  # by M, N, K and the layout of A
+Where = Callable[[int, int, int, str], bool]  # by M, N, K and the layouts of A and B, "row col"
 
 
 class Design(NamedTuple):
@@ -91,10 +91,15 @@ def rows(least: int, most: int, k: int = 1 << 30) -> Where:
     return lambda m, n, depth, a: least <= m <= most and depth <= k
 
 
+def of_rows(least: int, a: str = "", b: str = "") -> Where:
+    """For so many rows and more, of operands in these layouts; of any where none is said."""
+    return lambda m, n, k, layout: m >= least and layout.startswith(a) and layout.endswith(b)
+
+
 DESIGNS: dict[str, Design] = {
     # Few rows: tiles of 8 and 16, whole and cut, alone and in clusters; un-specialised.
-    "narrow8": Design(FEW, ((8, 64, 128, 12),), lambda m, n, k, a: m <= 8 and a == "row"),
-    "narrow8_last": Design({**FEW, **LAST}, ((8, 64, 128, 11),), lambda m, n, k, a: m <= 8 and a == "row"),
+    "narrow8": Design(FEW, ((8, 64, 128, 12),), lambda m, n, k, a: m <= 8 and a[:3] == "row"),
+    "narrow8_last": Design({**FEW, **LAST}, ((8, 64, 128, 11),), lambda m, n, k, a: m <= 8 and a[:3] == "row"),
     "narrow16": Design(FEW, ((16, 64, 128, 10), (16, 128, 64, 11)), rows(1, 16)),
     "narrow16_last": Design({**FEW, **LAST}, ((16, 64, 128, 10),), rows(1, 16)),
     "narrow16_n4": Design({**FEW, **cluster("n", 4)}, ((16, 64, 128, 10),), rows(1, 16)),
@@ -102,7 +107,7 @@ DESIGNS: dict[str, Design] = {
     "narrow16_copies": Design(
         {**FEW, **LAST, "tasks.load.by": "pointers_a", "rings.ab.full": "separate"},
         ((16, 64, 128, 10), (16, 128, 64, 11)),
-        lambda m, n, k, a: m <= 16 and a == "col",
+        lambda m, n, k, a: m <= 16 and a[:3] == "col",
     ),
     "plain16": Design(PLAIN, ((16, 64, 128, 4), (16, 64, 128, 8), (16, 128, 64, 8)), rows(1, 16, 1100)),
     "plain32": Design(PLAIN, ((32, 64, 128, 4), (32, 64, 128, 8), (32, 128, 64, 6)), rows(1, 32, 1100)),
@@ -211,18 +216,20 @@ def side_by_side() -> Iterator[tuple[str, Design]]:
 
 
 def whole() -> Iterator[tuple[str, Design]]:
-    """One wgmma of all rows of A in a tile, any multiple of 8."""
-    for consumers in (1, 2):
-        columns = 64 * consumers
-        tiles = [
-            (rows, columns, 64, min(8, (232448 - 1024 - 16384 * consumers) // ((rows + columns) * 128)))
-            for rows in range(72, 257, 8)
-        ]
-        for name, more in {"": {}, "_m2": along("m", 2), "_n2": along("n", 2), "_n4": along("n", 4)}.items():
-            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.exchange": True}
-            values |= {"tasks.mma.replicate": consumers, "rings.c.stages": 2, "epilogue.subtiles": 1, **more}
-            values["tasks.load.edge_rows"] = None
-            yield f"whole{consumers}{name}", Design(values, tuple(tiles), lambda m, n, k, a: m >= 65 and a == "row")
+    """One wgmma of all rows of A in a tile, or of all columns of B: any multiple of 8."""
+    for consumers in (1, 2, 3):
+        shared = 64 * consumers
+        widths = [(w, 232448 - 1024 - 16384 * consumers) for w in range(72, 257 if consumers < 3 else 177, 8)]
+        depths = [(w, min(8, room // ((w + shared) * 128))) for w, room in widths]
+        axes = (("m", 2), ("n", 2), ("n", 4), ("m", 4))
+        for name, more in {"": {}, **{f"_{axis}{ctas}": along(axis, ctas) for axis, ctas in axes}}.items():
+            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, **more}
+            values |= {"rings.c.stages": 2, "epilogue.subtiles": 1, "tasks.load.edge_rows": None}
+            tiles = tuple((w, shared, 64, stages) for w, stages in depths)
+            exchanged = Design({**values, "tasks.mma.exchange": True}, tiles, of_rows(65, "row"))
+            yield f"whole{consumers}{name}", exchanged
+            tiles = tuple((shared, w, 64, stages) for w, stages in depths)
+            yield f"broad{consumers}{name}", Design(values, tiles, of_rows(33, "", "col"))
 
 
 DESIGNS |= (*swapped(), *side_by_side(), *whole())

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
-SPARE = 24  # rows of an exchanged tile
+SPARE = 24  # columns of one wgmma, of two kernels that may do as well
 COPY = 4  # bytes that an asynchronous copy takes at least; others pass through registers, a slot at a time
 SUM = 4  # bytes of a sum
 COPIERS = 256  # threads that copy
@@ -143,8 +143,8 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
-        there = {(kernel.cluster, *kernel.tile) for kernel in kernels if kernel.whole}
-        narrower = [(x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
+        there = {(x.swap, x.cluster, *x.tile) for x in kernels if x.whole}
+        narrower = [(x.swap, x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
@@ -162,7 +162,7 @@ class Times:
         # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
         # tiles.
         return [
-            inf if w and -(-m // w) == -(-m // (w - SPARE)) else clocks.microseconds(m, n, k, *costs)
+            inf if w and _alike(m if clocks.kernel.swap else n, w) else clocks.microseconds(m, n, k, *costs)
             for clocks, w in zip(self.of(*key), self.widths, strict=True)
         ]
 
@@ -215,6 +215,11 @@ class Times:
     def are_contiguous(self, shape: Shape, pitches: Pitches | None) -> bool:
         """Whether rows begin in lines of L2 where those of contiguous operands do, which tables were measured with."""
         return pitches is None or pitches == contiguous(self.types, *shape)
+
+
+def _alike(extent: int, width: int) -> bool:
+    """Whether there are as few tiles of a width that is narrower by SPARE."""
+    return -(-extent // width) == -(-extent // (width - SPARE))
 
 
 class Cut(NamedTuple):

@@ -165,9 +165,9 @@ static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_
 }
 
 /* Whether a kernel cannot load such rows, or a narrower one does as well. */
-static int needless(const Kernel *x, Count m) {
-    Count width = (Count)x->width;
-    return !x->can_load || (width && over(m, width) == over(m, width - (Count)x->spare));
+static int needless(const Kernel *x, Count m, Count n) {
+    Count width = (Count)x->width, extent = x->swap ? m : n;
+    return !x->can_load || (width && over(extent, width) == over(extent, width - (Count)x->spare));
 }
 
 /* Microseconds that a kernel takes at least: products and barriers of its tiles, as if no load had to be waited for.
@@ -194,14 +194,14 @@ void cut(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cos
 /* Microseconds of each of `count` kernels; infinite for those that are needless. */
 void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
     for (Count i = 0; i < count; i++)
-        made[i] = needless(x + i, m) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
+        made[i] = needless(x + i, m, n) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
 }
 
 /* The first of the kernels that take least. `made` is room for their bounds, by which most are passed over. */
 Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
     Count best = 0;
     for (Count i = 0; i < count; i++) {
-        made[i] = needless(x + i, m) ? HUGE_VAL : bound(x + i, m, n, k);
+        made[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
         if (made[i] < made[best]) best = i;
     }
     Count first = best;

@@ -47,7 +47,7 @@ static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost
     p.tiles_m = over(m, (Count)x->rows) * (Count)x->cluster_m;
     p.tiles_n = over(n, (Count)x->columns) * (Count)x->cluster_n;
     p.slots = over(over(k, (Count)x->block_k), parts);
-    Count high = least(block_m, m), wide = least(block_n, n); /* of a tile, what there is */
+    Count high = least(block_m, m), wide = least((Count)x->reach, n); /* of a tile, what there is */
     p.fill = x->a_fill * high * a_cost + x->b_fill * wide * b_cost;
     Count tiles = p.tiles_m * p.tiles_n, some_m = 1, some_n = 1;
     if (tiles > (Count)x->ctas) some_m = p.tiles_m, some_n = p.tiles_n;
@@ -165,9 +165,9 @@ static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_
 }
 
 /* Whether a kernel cannot load such rows, or a narrower one does as well. */
-static int needless(const Kernel *x, Count m) {
-    Count width = (Count)x->width;
-    return !x->can_load || (width && over(m, width) == over(m, width - (Count)x->spare));
+static int needless(const Kernel *x, Count m, Count n) {
+    Count width = (Count)x->width, extent = x->swap ? m : n;
+    return !x->can_load || (width && over(extent, width) == over(extent, width - (Count)x->spare));
 }
 
 /* Microseconds that a kernel takes at least: products and barriers of its tiles, as if no load had to be waited for.
@@ -194,14 +194,14 @@ void cut(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cos
 /* Microseconds of each of `count` kernels; infinite for those that are needless. */
 void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
     for (Count i = 0; i < count; i++)
-        made[i] = needless(x + i, m) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
+        made[i] = needless(x + i, m, n) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
 }
 
 /* The first of the kernels that take least. `made` is room for their bounds, by which most are passed over. */
 Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
     Count best = 0;
     for (Count i = 0; i < count; i++) {
-        made[i] = needless(x + i, m) ? HUGE_VAL : bound(x + i, m, n, k);
+        made[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
         if (made[i] < made[best]) best = i;
     }
     Count first = best;

@@ -371,30 +371,33 @@ def whole_asm(code, sums, words=(), _semantic=None):
 def whole_dot(left, right, sums, _semantic=None, _generator=None):
     """sums + left @ right^T by one wgmma a K of 16, for blocks of columns side by side, one in each of `sums`.
 
-    left: 64 rows in SMEM. right: the buffer of the first block's columns, behind which those of the others lie; a line
-    of 128 bytes of K each.
+    left: 64 rows in SMEM. right: the buffer of the first block's columns, behind which those of the others lie, a line
+    of 128 bytes of K each. Or, turned, the buffer of the first 64 columns, a line of which has one element of K of each.
     """
     blocks = [x for x in sums]
     columns = blocks[0].type.shape[1]
-    turned = left.type.layout.order[0] == 0  # its rows are neighbours in memory
+    turned = [x.type.layout.order[0] == 0 for x in (left, right)]  # rows, or columns, are neighbours in memory
     registers = len(blocks) * columns // 2
     words = [smem_address(x, _semantic=_semantic, _generator=_generator) for x in (left, right)]
     a, b = 2 * registers, 2 * registers + columns // 2  # registers of the words
     acc = "{" + ", ".join(f"${i}" for i in range(registers)) + "}"
     kind = f"m64n{columns * len(blocks)}k16.f32.bf16.bf16"
     code = ["{", ".reg .b32 x, y, upper;", ".reg .b64 left, right;", "wgmma.fence.sync.aligned;"]
-    # Matrix descriptors: addresses in units of 16 bytes, eight rows 1024 bytes apart, swizzled by 128 bytes.
+    # Matrix descriptors: addresses in units of 16 bytes, eight lines 1024 bytes apart, swizzled by 128 bytes; of columns
+    # that are neighbours, each 64 lie 8192 bytes apart.
     code += ["mov.b32 upper, 0x40000040;"]
-    for word, register in (("x", a), ("y", b)):
+    for word, register, apart in (("x", a, 0x10000), ("y", b, 0x2000000 if turned[1] else 0x10000)):
         code += [
             f"shr.u32 {word}, ${register}, 4;",
             f"and.b32 {word}, {word}, 0x3fff;",
-            f"or.b32 {word}, {word}, 0x10000;",
+            f"or.b32 {word}, {word}, {apart:#x};",
         ]
     for _ in range(4):  # of K
         code += ["mov.b64 left, {x, upper};", "mov.b64 right, {y, upper};"]
-        code += [f"wgmma.mma_async.sync.aligned.{kind} {acc}, left, right, 1, 1, 1, {int(turned)}, 0;"]
-        code += [f"add.u32 x, x, {128 if turned else 2};", "add.u32 y, y, 2;"]
+        code += [
+            f"wgmma.mma_async.sync.aligned.{kind} {acc}, left, right, 1, 1, 1, {int(turned[0])}, {int(turned[1])};"
+        ]
+        code += [f"add.u32 {x}, {x}, {128 if lines else 2};" for x, lines in zip("xy", turned)]
     code += ["wgmma.commit_group.sync.aligned;", "}"]
     return whole_asm("\n".join(code), blocks, words, _semantic=_semantic)
 

@@ -157,11 +157,11 @@ def test_a_wrong_value_is_told_of_although_a_condition_rejects_all_its_points(tm
 
 def test_too_many_points_are_counted_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variants, "_Expander", None)
-    values = "[" + ", ".join(str(i) for i in range(16, 516)) + "]"
-    text = f"variants:\n  axes:\n    tile.m: {values}\n    tile.n: {values}\n    rings.ab.stages: {values}\n"
+    values, more = ("[" + ", ".join(str(i) for i in range(16, end)) + "]" for end in (516, 5016))
+    text = f"variants:\n  axes:\n    tile.m: {values}\n    tile.n: {values}\n    rings.ab.stages: {more}\n"
     found = faults(tmp_path, text)
     assert [at(error) for error in found] == [(6, 3)]
-    assert "500 * 500 * 500 = 125,000,000 points, more than 100,000,000" in found[0].message
+    assert "500 * 500 * 5000 = 1,250,000,000 points, more than 1,000,000,000" in found[0].message
 
 
 def test_points_share_no_state(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from tlxgen.errors import FamilyError, SpecError, SpecErrors, TlxgenError
 from tlxgen.plan import Plan, Role, portable
-from tlxgen.spec import CommonSpec, Document, Expansion, expand, renamed, retargeted
+from tlxgen.spec import CommonSpec, Document, Expansion, Point, expand, renamed, retargeted
 from tlxgen.spec.paths import own
 
 from . import refusal, tuned
@@ -46,7 +46,7 @@ class Kernels:
     @functools.cached_property
     def rejected(self) -> tuple[Variant, ...]:
         """All rejected variants. A large product of axes has tens of thousands, so look at `rejections` first."""
-        return _rejected(self.expansion, self.unfit)
+        return _rejected(self.expansion.points, self.unfit)
 
     @property
     def rejections(self) -> int:
@@ -295,7 +295,7 @@ class Family:
             if structure.variants:
                 structures.append(structure)
                 on_structure(structure)
-        refusal.warn_of_unused(document, expansion.axes, structures, lambda: _rejected(expansion, unfit))
+        refusal.warn_of_unused(document, expansion.axes, structures, lambda: _rejected(expansion.examples, unfit))
         fitting = sum(len(structure.variants) for structure in structures)
         if document.tuned:
             structures = tuned.keep(
@@ -422,9 +422,8 @@ def _wrong_constants(family: Family, document: Document) -> Iterator[SpecError]:
                 yield SpecError(f"{path} is in bake, too", location=document.where((key, i)))
 
 
-def _rejected(expansion: Expansion, unfit: Sequence[Variant]) -> tuple[Variant, ...]:
-    points = (Variant(p.values, None, None, p.rejected, p.blamed) for p in expansion.points if p.spec is None)
-    return (*points, *unfit)
+def _rejected(points: Sequence[Point], unfit: Sequence[Variant]) -> tuple[Variant, ...]:
+    return (*(Variant(p.values, None, None, p.rejected, p.blamed) for p in points if p.spec is None), *unfit)
 
 
 def _groups(family: Family, expansion: Expansion) -> dict[str, list[Any]]:

@@ -50,6 +50,12 @@ def units(extent: Size) -> Count:
     return Count(extent.value // UNIT, f"({extent.text} // {UNIT})")
 
 
+def whole_boxes(extent: Size) -> tuple[Count, Size]:
+    """How many boxes of BOX cover an extent, and what they have together."""
+    count = (extent + (BOX - 1)) // BOX
+    return Count(count.value, f"({count.text})"), count * BOX
+
+
 def pieces(extent: Size, slices: int = 1) -> tuple[Piece, ...]:
     """The pieces of an extent, in order. They are cut into equal slices, at least `slices` (a power of two) in all."""
     parts = shares(extent.value)

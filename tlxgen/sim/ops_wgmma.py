@@ -16,7 +16,7 @@ from .actors import Event
 from .findings import KernelFault, Place
 from .machine import BarrierRef, machine
 from .memory import Access, View
-from .ops_memory import local_trans
+from .ops_memory import local_slice, local_trans
 from .ops_tcgen05 import check_shapes, mma
 
 
@@ -114,17 +114,20 @@ def _wgmma(a: Any, b: Any, acc: Any, use_acc: Any) -> Any:
 def whole_dot(left: View, right: View, sums: Sequence[Any]) -> tuple[Any, ...]:
     """Issues sums + left @ right^T by one wgmma for blocks of columns side by side, in one group.
 
-    `right` is the buffer of the first block's columns, and those of the others are the next ones of its array.
+    `right` is the buffer of the first block's columns, and those of the others are the next ones of its array. Where
+    columns are neighbours in memory it is that of the columns of several blocks.
     """
     place = machine().here()
-    buffers = [right, *(right.buffer.at(right.index + i, place) for i in range(1, len(sums)))]
-    columns = sum(int(acc.shape[1]) for acc in sums)
-    if columns > 256 or any(
-        tuple(b.shape) != (acc.shape[1], left.shape[1]) for b, acc in zip(buffers, sums, strict=True)
-    ):
-        raise KernelFault(f"whole_dot of {tuple(left.shape)} and {len(sums)} buffers of {tuple(right.shape)}")
-    made = [_wgmma(left, local_trans(b), acc, None) for b, acc in zip(buffers, sums, strict=True)]
-    return tuple(made)
+    each, along_k = right.shape
+    wide = {int(acc.shape[1]) for acc in sums}
+    if len(wide) > 1 or (width := wide.pop()) * len(sums) > 256 or each % width or along_k != left.shape[1]:
+        raise KernelFault(f"whole_dot of {tuple(left.shape)}, {tuple(right.shape)} and {len(sums)} blocks of columns")
+    blocks = each // width
+    turned = right.strided.stride()[1] > right.strided.stride()[0]
+    further = (right.buffer.at(right.index + i, place) for i in range(1, -(-len(sums) // blocks)))
+    parts = [right, *(local_trans(b) if turned else b for b in further)]
+    parts = [local_slice(parts[i // blocks], [i % blocks * width, 0], [width, along_k]) for i in range(len(sums))]
+    return tuple(_wgmma(left, local_trans(part), acc, None) for part, acc in zip(parts, sums, strict=True))
 
 
 def whole_wait(pendings: int, sums: Sequence[Any]) -> tuple[Any, ...]:

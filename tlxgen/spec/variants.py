@@ -18,7 +18,8 @@ from tlxgen.spec.paths import axis_paths, matches, paths
 from tlxgen.spec.source import DataPath
 from tlxgen.spec.validate import Fault, collect, located
 
-MAX_POINTS = 100_000_000
+MAX_POINTS = 1_000_000_000
+MAX_LISTED = 1_000_000  # points that are listed one by one to say why a value has no variants
 MAX_TRIED = 1000  # limit of the axis values that are tried if the rest of the spec is invalid
 _AXES: DataPath = ("variants", "axes")
 _CONDITIONS: tuple[DataPath, ...] = (("variants", "require"), ("variants", "exclude"))
@@ -54,6 +55,11 @@ class Expansion:
     def points(self) -> list[Point]:
         """All points, in order."""
         return [self.judged.get(i) or self._condemned(i) for i in range(len(self))]
+
+    @property
+    def examples(self) -> list[Point]:
+        """All points or, where they are too many, those that were judged, among which each value of an axis is."""
+        return self.points if len(self) <= MAX_LISTED else [point for _, point in sorted(self.judged.items())]
 
     def __len__(self) -> int:
         return math.prod(map(len, self.axes.values()))

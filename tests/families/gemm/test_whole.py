@@ -1,4 +1,4 @@
-"""Rows of A that are the columns of one wgmma, of any multiple of 8: run in every form, and with faults."""
+"""Columns of one wgmma, any multiple of 8: rows of A, or columns of B; run in every form, and with faults."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ WHOLE = {
 }
 TWO = {**WHOLE, "tile": {"m": 136, "n": 128, "k": 64}, "tasks.mma.replicate": 2}
 COLUMN = {"problem": {"b": {"layout": "col"}}}
+TURNED = {"problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}}
+ROWS: dict[str, Any] = {"problem": {}}
+THREE = {**TWO, "tile": {"m": 88, "n": 192, "k": 64}, "tasks.mma.replicate": 3, "tasks.mma.registers": None}
+BROAD = {**COLUMN, "tasks.mma.columns": "whole", "tasks.mma.replicate": 1, "rings.ab.stages": 3}
+BROAD = {**BROAD, "tile": {"m": 64, "n": 248, "k": 64}}  # all boxes
+BROAD_TWO = {**BROAD, "tasks.mma.replicate": 2, "tile": {"m": 128, "n": 136, "k": 64}}
+BROAD_THREE = {**BROAD, "tasks.mma.replicate": 3, "tile": {"m": 192, "n": 112, "k": 64}, "tasks.mma.registers": None}
 FORMS: dict[str, dict[str, Any]] = {
     "one": WHOLE,
     "two": {**TWO, **COLUMN, "rings.ab.empty": "warp"},
@@ -37,7 +44,20 @@ FORMS: dict[str, dict[str, Any]] = {
     "all_boxes": {**TWO, "tile.m": 248, "rings.c.stages": 2, "rings.ab.stages": 2},
     "share_a": {**WHOLE, **COLUMN, "cluster.n": 4},
     "share_b": {**TWO, "cluster.m": 2},
+    "columns_of_a": {**WHOLE, **TURNED, "rings.c.stages": 2},
+    "columns_of_a_two": {**TWO, **TURNED, "tile.m": 248, "rings.ab.stages": 2, "cluster.n": 2},
+    "rows_of_b": {**BROAD, **ROWS, "tile.n": 136, "rings.c.stages": 2},
+    "rows_of_b_two": {**BROAD_TWO, **ROWS, "tile.n": 192, "cluster.m": 2},
     "drawn": {**WHOLE, "schedule.kind": "dynamic", "rings.ab.full": "separate"},
+    "three": THREE,
+    "three_share_b": {**THREE, **COLUMN, "cluster.m": 2},
+    "broad": {**BROAD, "rings.c.stages": 2},
+    "broad_two": {**BROAD_TWO, "rings.ab.empty": "warp", "tasks.load.edge_rows": 32},
+    "broad_three": {**BROAD_THREE, "problem": {"a": {"layout": "col"}, "b": {"layout": "col"}}},
+    "broad_ops": {**BROAD, "tile.n": 120, "epilogue.ops": ["bias", "gelu", "residual"]},
+    "broad_share_a": {**BROAD, "cluster.n": 4, "rings.ab.stages": 2},
+    "broad_share_b": {**BROAD_TWO, "cluster.m": 2},
+    "broad_drawn": {**BROAD_TWO, "schedule.kind": "dynamic", "rings.ab.full": "separate"},
 }
 SHAPES = [(200, 264, 136), (70, 40, 72), (137, 129, 64)]
 
@@ -64,22 +84,39 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new"), FAULTS, ids=[f[0].replace(" ", "_") for f in FAULTS])
-def test_a_fault_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
-    form = Form("one", WHOLE, tmp_path)
-    form.mutated(old, new)
-    assert form.run((200, 200, 264)).seen, name
+BROAD_FAULTS = [
+    ("a slot released before its product is done", "whole_wait(1, acc)", "whole_wait(2, acc)"),
+    ("the next slot's columns", "b_tiles[slot * (BLOCK_N // 8)]", "b_tiles[slot * (BLOCK_N // 8) + 1]"),
+    ("a box that lies too far left", "[column + BLOCK_N // 32 * 32, ", "[column + BLOCK_N // 32 * 32 - 8, "),
+    ("blocks put together in another order", "beside(acc, box * 8, 8)", "beside(acc, (2 - box) * 8, 8)"),
+    ("the last columns stored over others", "[row, column + BLOCK_N // 16 * 16]", "[row, column]"),
+    ("a buffer filled while its copy reads it", "store_wait(C_STAGES - 1)", "store_wait(C_STAGES)"),
+    ("another buffer's place", "c_16_tiles[c_slot * 4]", "c_16_tiles[c_slot * 4 ^ 4]"),
+]
+EVERY_FAULT = [("one", WHOLE, *fault) for fault in FAULTS]
+EVERY_FAULT += [("broad", {**BROAD, "rings.c.stages": 2}, *fault) for fault in BROAD_FAULTS]
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "name", "old", "new"), EVERY_FAULT, ids=[f"{f[0]}_{f[2].replace(' ', '_')}" for f in EVERY_FAULT]
+)
+def test_a_fault_is_found(form: str, values: dict[str, Any], name: str, old: str, new: str, tmp_path: Path) -> None:
+    made = Form(form, values, tmp_path)
+    made.mutated(old, new)
+    assert made.run((200, 500, 264)).seen, name
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"tasks.mma.exchange": False, "tile.m": 128, "tile.n": 128}, "rows of A are the columns of the instruction"),
+        ({**COLUMN, "tasks.mma.exchange": False, "tile.n": 100}, "tasks.mma.columns is whole: a multiple of 8"),
+        ({**COLUMN, "tasks.mma.exchange": False, "tile.m": 128}, "each consumer has the 64 rows of a wgmma: 64"),
+        ({**COLUMN, "tasks.mma.exchange": False, "epilogue.subtiles": 2}, "boxes of columns are stored one after"),
+        ({"tasks.mma.split": "pingpong", "tasks.mma.replicate": 2, "tile.n": 128}, "consumers share a tile"),
         ({"tile.m": 100}, "a multiple of 8, at least 64"),
         ({"tile.m": 56}, "a multiple of 8, at least 64"),
         ({"tile.n": 128}, "each consumer has the 64 rows of a wgmma: 64"),
         ({"tile.k": 128}, "a row of a slot is a line of 128 bytes: 64"),
-        ({"problem": {"a": {"layout": "col"}}}, "K is contiguous in a: row"),
         ({"schedule.tail": "split", "schedule.fix_up": "last"}, "sums of parts are not made of blocks: whole"),
         ({"epilogue.store": "direct"}, "blocks leave by TMA: tma"),
     ],
@@ -103,6 +140,11 @@ def test_a_count_is_a_number_with_a_text() -> None:
     assert (count, str(count), f"{count}", count + 1) == (11, "(BLOCK_M // 8)", "(BLOCK_M // 8)", 12)
 
 
+def halves(kernels: list[Kernel], times: list[float]) -> list[list[tuple[Kernel, float]]]:
+    count = len(kernels)
+    return [list(zip(kernels, some, strict=True)) for some in (times[:count], times[count:])]
+
+
 def test_of_widths_with_as_many_tiles_the_model_estimates_the_narrow_ones(tmp_path: Path) -> None:
     from tlxgen.families.gemm import cost
 
@@ -111,3 +153,7 @@ def test_of_widths_with_as_many_tiles_the_model_estimates_the_narrow_ones(tmp_pa
     times = Times(kernels, Types(2, 2, 2, True, False), rates)((300, 4096, 4096), Gpu("", 132))
     worth = [k.tile[1] for k, us in zip(kernels, times, strict=True) if us < float("inf")]
     assert worth == [72, 80, 88, 96, 104, 112, 120, 152, 160, 168]  # 5 tiles, 4, 3 and 2
+    broad = [k._replace(swap=False) for k in kernels]
+    times = Times(kernels + broad, Types(2, 2, 2, True, True), rates)((300, 200, 4096), Gpu("", 132))
+    rows, columns = ([k.tile[1] for k, us in pairs if us < float("inf")] for pairs in halves(kernels, times))
+    assert (rows, columns) == (worth, [72, 80, 88, 104, 112, 120, 200, 208, 216])  # of columns 3 tiles, 2 and 1

@@ -9,6 +9,7 @@ import pytest
 
 from tlxgen.errors import SpecWarning
 from tlxgen.families import kernels_of
+from tlxgen.spec import variants
 
 HEAD = "kernel: gemm\nname: k\narch: sm90\n"
 
@@ -32,6 +33,19 @@ def test_one_reason_is_given_in_full(tmp_path: Path) -> None:
     (text,) = told(tmp_path, "variants: {axes: {tile.n: [128, 64], tile.k: [64]}, exclude: [tile.n == 128]}\n")
     words = "no variant is left with tile.n=128: exclude: tile.n == 128 is true (tile.n = 128)"
     assert text == f"k.yaml:4:28: {words}"
+
+
+def test_of_a_product_too_large_to_be_listed_examples_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(variants, "MAX_LISTED", 1000)
+    monkeypatch.setattr(variants.Expansion, "points", property(lambda self: pytest.fail("all points were listed")))
+    values = "[" + ", ".join(map(str, range(1, 50))) + "]"
+    axes = f"{{tile.n: [128, 64], schedule.group_m: {values}, rings.ab.stages: {values}}}"
+    text = f"variants: {{axes: {axes}, require: [tile.n == 64, schedule.group_m == 8, rings.ab.stages == 2]}}\n"
+    found = told(tmp_path, text)
+    assert len(found) == 1 + 48 + 48
+    assert found[0] == "k.yaml:4:28: no variant is left with tile.n=128: 97 rejected, by require 97"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tlxgen.plan import Host, HostArgument, KernelArgument, Launch, Parameter, Size
 from tlxgen.plan.arguments import address, descriptor, scalar
-from tlxgen.plan.pieces import BOX, BOXES, UNIT
+from tlxgen.plan.pieces import BOX, UNIT
 
 from .facts import COUNTER, GemmFacts, Operand
 from .groups import Groups
@@ -54,12 +54,12 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         element = o.tile.dtype.signature
         remedy = remedy.format(o.name)
         for tile in o.tiles:
-            box = (Size.literal(BOX), o.along_k) if tile.unit else tuple(tile.shape)
+            box = (Size.literal(BOX), o.along_k) if tile.unit == UNIT else tuple(tile.shape)
             if facts.groups:
                 describe, box, view = facts.groups.descriptor(o.name, box, o.row_major)
                 remedy = remedy.replace(".T", ".mT") if o.name in facts.groups.stacked else remedy
             yield descriptor(f"{tile.name}_desc", element, box, o.name, view=view, describe=describe, remedy=remedy)
-        for rows in BOXES[1:] if o.tile.unit else ():
+        for rows in facts.boxes[1:] if o.tile.unit == UNIT else ():
             yield descriptor(
                 f"{o.name}_{rows}_desc", element, (Size.literal(rows), o.along_k), o.name, view=view, remedy=remedy
             )
@@ -74,8 +74,10 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
         if facts.groups:
             describe, box, view = facts.groups.descriptor("c", box)
         yield descriptor("c_desc", out_type, box, out, view=view, describe=describe)
-        if facts.whole:
+        if facts.whole and facts.exchange:
             yield descriptor("c_edge_desc", out_type, (Size.literal(UNIT), facts.c_columns), out)
+        for columns in facts.boxes[1:] if facts.whole and not facts.exchange else ():
+            yield descriptor(f"c_{columns}_desc", out_type, (facts.stored_rows, Size.literal(columns)), out)
     for sums in (facts.sums, facts.rest):
         if sums:
             yield descriptor(f"{sums.name}_desc", "fp32", sums.shape, "sums", view="t.view(-1, block_n)")

@@ -17,7 +17,7 @@ def _of_rows(value: int, spec: Any) -> str:
 
 
 def _of_columns(value: int, spec: Any) -> str:
-    return form(value)
+    return "" if spec.tasks.mma.columns == "whole" else form(value)
 
 
 AXES = (

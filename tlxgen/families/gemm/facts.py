@@ -8,7 +8,8 @@ from typing import Literal
 
 from tlxgen.arch import DType, Sm90, Sm100
 from tlxgen.plan import Size, Tile
-from tlxgen.plan.pieces import BOX, BOXES, Piece, narrow
+from tlxgen.plan.pieces import BOX, BOXES, UNIT, Piece, narrow, units
+from tlxgen.plan.size import Count
 
 from .groups import Groups
 from .model import MOST_HELD, MOST_PARTS, MOST_ROUNDS
@@ -112,7 +113,8 @@ class GemmFacts:
     sums: Tile | None = None  # where tiles that are left over are cut along K: a slice of the sums over a part of K
     rest: Tile | None = None  # where CTAs without such a tile help: a subtile of their sums, in the place of A's tile
     fix_up: Literal["after", "last", "each"] = "after"  # which CTAs add up the parts of a tile
-    whole: bool = False  # one wgmma has all rows of an exchanged A: `pieces` is the block that has sums of 8 of them
+    whole: bool = False  # one wgmma has all columns of an instruction: `pieces` is the block that has sums of 8 of them
+    width: Size = field(default=Size.literal(0), repr=False)  # how many these are
     exchange: bool = False  # the accumulator is C's tile, turned: its rows are C's columns
     groups: Groups | None = None  # of a grouped GEMM
     block_scales: bool = False  # of 1 x 128 of A and 128 x 128 of B, in fp32
@@ -272,14 +274,39 @@ class GemmFacts:
     @property
     def stored_rows(self) -> Size:
         """Rows of C a subtile holds: those of a replica, or a slice of its accumulators' columns, if these are rows."""
-        if self.whole:
+        if self.whole and self.exchange:
             return Size.literal(BOX)
         return self.pieces[-1].extent // self.pieces[-1].slices if self.exchange else self.rows
 
     @property
     def boxes(self) -> tuple[int, ...]:
-        """Rows of the boxes by which A is loaded where one wgmma has all of them, but for its blocks of 8."""
+        """Rows of the boxes by which `wide` is loaded where one wgmma has all of them, and by which C leaves."""
         return BOXES
+
+    @property
+    def staged_rest(self) -> tuple[Tile, ...]:
+        """Where columns of one wgmma leave that fill no whole box: narrower boxes, each in the place of a whole one."""
+        if not self.whole or self.exchange:
+            return ()
+        c = self.staged
+        return tuple(
+            Tile(f"c_{n}", c.shape, c.dtype, groups=self.boxes[0] // n, axis=1, of="c") for n in self.boxes[1:]
+        )
+
+    @property
+    def wide(self) -> Operand:
+        """The operand whose rows, or columns, are the columns of an instruction."""
+        return self.a if self.exchange else self.b
+
+    @property
+    def unit(self) -> int:
+        """Columns of a block of sums where one wgmma has several blocks."""
+        return UNIT
+
+    @property
+    def blocks(self) -> Count:
+        """How many blocks of sums it has then."""
+        return units(self.width)
 
     @property
     def accumulators(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def _columns(spec: GemmKeys) -> Iterator[Fault]:
         return
     if spec.arch != "sm90":
         yield from faults.powers_of_two(spec, ("tile.n",), "a tile extent")
-    else:
+    elif spec.tasks.mma.columns != "whole":  # else `_beside_whole` says which
         if spec.tasks.mma.exchange:
             why = "columns of C are rows of the instruction, of which each product has all: false"
             yield ("tasks", "mma", "exchange"), f"tile.n is {spec.tile.n}: {why}"
@@ -89,15 +89,19 @@ def _beside_pieces(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
 
 
 def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
-    """What does not go with one wgmma of all rows of A, whose blocks lie one after the other in a slot."""
+    """What does not go with one wgmma of all columns, whose blocks lie one after the other in a slot."""
     a, mma = spec.problem.a, spec.tasks.mma
     wide = DTYPES[a.dtype].bytes != 2 or a.dtype != spec.problem.b.dtype
     replicas = mma.replicate if spec.tasks.specialized else 1
-    yield "tasks.mma.exchange", not mma.exchange, "rows of A are the columns of the instruction: true"
-    yield "tile.m", spec.tile.m % UNIT or spec.tile.m < BOX, f"a multiple of {UNIT}, at least {BOX}"
-    yield "tile.n", spec.tile.n != 64 * replicas, f"each consumer has the 64 rows of a wgmma: {64 * replicas}"
+    columns, rows = ("m", "n") if mma.exchange else ("n", "m")
+    extent = getattr(spec.tile, columns)
+    yield f"tile.{columns}", extent % UNIT or extent < BOX, f"a multiple of {UNIT}, at least {BOX}"
+    share = getattr(spec.tile, rows) != 64 * replicas
+    yield f"tile.{rows}", share, f"each consumer has the 64 rows of a wgmma: {64 * replicas}"
     yield "tile.k", spec.tile.k != 64, "a row of a slot is a line of 128 bytes: 64"
-    yield "problem.a.layout", a.layout != "row", "K is contiguous in a: row"
+    yield "tasks.mma.split", mma.split != "cooperative", "consumers share a tile: cooperative"
+    if not mma.exchange:
+        yield "epilogue.subtiles", spec.epilogue.subtiles != 1, "boxes of columns are stored one after the other: 1"
     yield "problem.a.dtype", wide, "values have 16 bits: bf16 or fp16"
     yield "tasks.mma.warps", mma.warps != 4, "a wgmma is of one warpgroup: 4"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "boxes are loaded by TMA: tma"
@@ -232,10 +236,11 @@ def _against_a_prefetch(spec: GemmKeys) -> Iterator[str]:
 def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
     """What does not go with an accumulator that is a turned tile of C."""
     mma = spec.tasks.mma
-    if spec.tasks.specialized and (mma.replicate > 2 or mma.split == "pingpong"):
+    most = 3 if mma.columns == "whole" else 2
+    if spec.tasks.specialized and (mma.replicate > most or mma.split == "pingpong"):
         yield "tasks.mma.replicate", "consumers have the columns of a tile, or half of them: 1, or 2 that cooperate"
-    elif spec.tasks.specialized and mma.replicate == 2:
-        two = "each of two consumers has columns of a tile, and of its sums"
+    elif spec.tasks.specialized and mma.replicate > 1:
+        two = "each of several consumers has columns of a tile, and of its sums"
         if spec.schedule.tail != "whole":
             yield "schedule.tail", f"{two}: whole"
         if spec.tasks.load.by != "tma":

@@ -37,7 +37,7 @@ def arguments(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> dict[
 
 def _instruction(facts: GemmFacts) -> int:
     """Columns of the widest wgmma."""
-    return facts.rows.value if facts.whole else facts.pieces[0].extent.value
+    return facts.width.value if facts.whole else facts.pieces[0].extent.value
 
 
 def _builder(facts: GemmFacts) -> tuple[str, ...]:
@@ -122,6 +122,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         rings.append(c)
         if facts.sums:
             rings.append(replace(c, name="sums", tiles=(facts.sums,), alias="c", reshaped=True, slotwise=True))
+        for tile in facts.staged_rest:
+            rings.append(replace(c, name=tile.name, tiles=(tile,), alias="c", reshaped=True, slotwise=True))
     return tuple(rings)
 
 
@@ -163,7 +165,7 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         rows, kind, shared = facts.columns, "columns", "BLOCK_M"
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
-    n = facts.rows if facts.whole else n
+    n = facts.width if facts.whole else n
     least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min
     yield Rule(
         "wgmma-n",

@@ -170,12 +170,13 @@ class MmaTask(SpecModel):
     )
     columns: Literal["whole"] | None = Field(
         None,
-        description="With exchange, how the rows of A are multiplied that a tile has, as columns of an instruction. "
-        "Default: a product for each power of two of which their number is the sum, with an accumulator each. Each "
-        "reads B again, so that a narrow one takes up to four times as long as its columns do.",
+        description="sm90: how the columns of an instruction are multiplied that a tile has: those of B or, with "
+        "exchange, the rows of A. Default: a product for each power of two of which their number is the sum, with an "
+        "accumulator each. Each reads the other operand again, so that a narrow one takes up to four times as long as "
+        "its columns do.",
         json_schema_extra=choices(
-            whole="By one wgmma, in inline PTX: any multiple of 8 rows from 64 on. A row-major, bf16 or fp16, 64 "
-            "columns of C a consumer, tiles of 64 along K. Choose it for rows that fill no tile of a power of two.",
+            whole="By one wgmma, in inline PTX: any multiple of 8 columns from 64 on. bf16 or fp16; 64 rows of the "
+            "other operand a consumer, tiles of 64 along K. Choose it where C fills no tiles of powers of two.",
         ),
     )
     promote: bool = Field(

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LINE, SECTOR, ROW = 128, 32, 64  # bytes of a line of L2, and of a sector of it; rows of an instruction of wgmma
-SPARE = 24  # rows of an exchanged tile
+SPARE = 24  # columns of one wgmma, of two kernels that may do as well
 COPY = 4  # bytes that an asynchronous copy takes at least; others pass through registers, a slot at a time
 SUM = 4  # bytes of a sum
 COPIERS = 256  # threads that copy
@@ -143,8 +143,8 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
-        there = {(kernel.cluster, *kernel.tile) for kernel in kernels if kernel.whole}
-        narrower = [(x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
+        there = {(x.swap, x.cluster, *x.tile) for x in kernels if x.whole}
+        narrower = [(x.swap, x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
@@ -162,7 +162,7 @@ class Times:
         # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
         # tiles.
         return [
-            inf if w and -(-m // w) == -(-m // (w - SPARE)) else clocks.microseconds(m, n, k, *costs)
+            inf if w and _alike(m if clocks.kernel.swap else n, w) else clocks.microseconds(m, n, k, *costs)
             for clocks, w in zip(self.of(*key), self.widths, strict=True)
         ]
 
@@ -217,6 +217,11 @@ class Times:
         return pitches is None or pitches == contiguous(self.types, *shape)
 
 
+def _alike(extent: int, width: int) -> bool:
+    """Whether there are as few tiles of a width that is narrower by SPARE."""
+    return -(-extent // width) == -(-extent // (width - SPARE))
+
+
 class Cut(NamedTuple):
     """How tiles are shared out where consumers add them up."""
 
@@ -236,7 +241,7 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # What C is given of a kernel: attributes of `Clocks`, of the kernel and of the rates, and what `Clocks.numbers` adds.
 # fmt: off
 OF_CLOCKS = (
-    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "ctas", "group", "multiply",
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group", "multiply",
     "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot", "a_beyond",
     "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts", "parts_sums",
     "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes", "can_load",
@@ -338,8 +343,12 @@ class Clocks:
             LINE / x if not rows_of and not any(widths) else 0.0
             for x, rows_of in zip((self.a, self.b), along_k, strict=True)
         )
-        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left.
-        self.boxes = (block_n // ROW + (block_n % ROW).bit_count() - 1) * rates.box if kernel.whole else 0.0
+        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left; or, where they
+        # are neighbours in memory, in boxes of 64 alone, the last of which reaches beyond the tile.
+        over = -block_n % ROW if kernel.whole and not along_k[1] else 0
+        self.reach = block_n + over
+        boxes = self.reach // ROW + (self.reach % ROW).bit_count()
+        self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -418,7 +427,7 @@ class Clocks:
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
-        high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
+        high, wide = block_m if block_m < m else m, self.reach if self.reach < n else n  # of a tile, what there is
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
         # Rows beyond M and columns beyond N: of the last tile where the launch waits for it, else of a tile on average.
         some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)

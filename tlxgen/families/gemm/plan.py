@@ -8,7 +8,7 @@ from dataclasses import replace
 from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
-from tlxgen.plan.pieces import BOX, UNIT, Piece, narrow, pieces, units
+from tlxgen.plan.pieces import BOX, UNIT, Piece, narrow, pieces, units, whole_boxes
 from tlxgen.plan.registers import split_registers
 from tlxgen.plan.rule import at_least, equal
 
@@ -19,7 +19,7 @@ from .groups import Groups
 from .ops import OPS
 from .spec import GemmSpec
 
-MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more
+MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more, as of boxes
 LAST_BYTES = 112  # of each further consumer that is told of a count itself
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
@@ -122,7 +122,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
     unit, box = Size.literal(UNIT), Size.literal(BOX)
     parts = (Piece("", None, unit, 1),) if whole else pieces(shared, spec.epilogue.subtiles)
     last = parts[-1].extent // (parts[-1].slices * spec.cluster.k)
-    high, columns = (box if whole else last, columns) if mma.exchange else (rows, last)
+    high, columns = (box if whole else last, columns) if mma.exchange else (rows, box if whole else last)
     c_dtype = DTYPES[spec.problem.c.dtype]
     stored = columns // 2 if any(OPS[op].halves for op in spec.epilogue.ops) else columns
     tensor_memory = spec.arch == "sm100"
@@ -142,6 +142,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         subtiles=sum(part.slices for part in parts),
         pieces=parts,
         whole=whole,
+        width=rows if mma.exchange else sizes["BLOCK_N"],
         tma_store=spec.epilogue.store == "tma",
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
@@ -212,15 +213,16 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
     # Two CTAs that multiply together load half of B's tile each; else a shared operand is loaded whole, by multicast.
     pair = spec.arch == "sm100" and spec.cluster.m == 2
     block_n = block_n // 2 if pair else block_n
-    b_parts = () if exchange else pieces(block_n)
+    b_parts = () if exchange or whole else pieces(block_n)
     b_shapes = [(b_k, part.extent) if b_row else (part.extent, b_k) for part in b_parts]
     b_shape = (b_k, block_n) if b_row else (block_n, b_k)
     mixed = a_type.values != b_type.values  # tcgen05 reads fp4 beside fp8 as 16 values in 16 bytes, 8 of them a gap
     down, across = (1, groups) if exchange else (groups, 1)
     a = Tile("a", a_shape, a_type, down, axis=0 if a_row else 1, padded=mixed and a_type.values > 1)
-    a = replace(a, groups=units(block_m), unit=UNIT) if whole else a
+    a = _in_boxes(a, block_m, a_k, a_row) if whole and exchange else a
     b_axis = 1 if across > 1 and b_row else 0
     b = Tile("b", b_shape, b_type, across, axis=b_axis, padded=mixed and b_type.values > 1)
+    b = _in_boxes(b, block_n, b_k, not b_row) if whole and not exchange else b
     a_cut = tuple(Tile(f"a{part.suffix}", shape, a_type) for part, shape in zip(a_parts, a_shapes, strict=True))
     b_cut = tuple(Tile(f"b{part.suffix}", shape, b_type) for part, shape in zip(b_parts, b_shapes, strict=True))
     return (
@@ -232,7 +234,7 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             _hint(spec.cache.a),
             _shared_by(spec.cluster.n),
             a_cut[1:] and a_cut,
-            0 if not a_row or "a" in pointers or narrow(block_m.value) or whole else edge,
+            0 if not a_row or "a" in pointers or narrow(block_m.value) or a.unit else edge,
         ),
         Operand(
             "b",
@@ -242,9 +244,18 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
             _hint(spec.cache.b),
             0 if pair else _shared_by(spec.cluster.m),
             b_cut[1:] and b_cut,
-            0 if b_row or "b" in pointers else edge,
+            0 if b_row or "b" in pointers or b.unit else edge,
         ),
     )
+
+
+def _in_boxes(tile: Tile, width: Size, along_k: Size, k_major: bool) -> Tile:
+    """A tile whose rows, or columns, are those of one wgmma: in blocks of 8 where K lies along their lines of memory, or
+    else in boxes of whole lines, the last of which may reach beyond the tile."""
+    if k_major:
+        return replace(tile, groups=units(width), unit=UNIT)
+    count, extent = whole_boxes(width)
+    return replace(tile, whole=(along_k, extent), groups=count, axis=1, unit=BOX)
 
 
 def _shared_by(ctas: int) -> int:
@@ -282,7 +293,7 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
     if facts.ops:
         scratch.append(_rest_bytes(facts))
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
-    captures += MARK_BYTES * (facts.cut_tail + facts.drawn)
+    captures += MARK_BYTES * (facts.cut_tail + facts.drawn + (facts.whole and not facts.exchange))
     captures += LAST_BYTES * (facts.replicas - 1) if facts.mma_adds else 0
     if facts.tensor_memory:
         captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)

@@ -29,6 +29,8 @@ class GemmSpec(GemmKeys):
         tasks = data.get("tasks")
         if isinstance(tasks, Mapping) and _given(tasks, "mma", "exchange") is True:
             data = filled(data, EXCHANGED)
+        if isinstance(tasks, Mapping) and _given(tasks, "mma", "columns") == "whole":
+            data = filled(data, WHOLE)
         if _given(data, "problem", "scaling") == "block":
             data = filled(data, BLOCK_SCALES)
         if isinstance(tasks, Mapping) and _given(tasks, "mma", "replicate") == 3:
@@ -62,6 +64,9 @@ EXCHANGED: Mapping[str, Any] = {
     "tasks": {"mma": {"replicate": 1}},
     "epilogue": {"subtiles": 1},
 }
+
+# One wgmma of all columns: C leaves by boxes of these.
+WHOLE: Mapping[str, Any] = {"epilogue": {"subtiles": 1}}
 
 # Three consumers: the largest tile whose instructions fit the registers of 16 warps.
 OF_THREE: Mapping[str, Any] = {"tile": {"m": 192, "n": 128}, "tasks": {"mma": {"registers": 152}}}

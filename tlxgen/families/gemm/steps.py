@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlxgen.plan import Step
-from tlxgen.plan.pieces import BOXES
+from tlxgen.plan.pieces import BOXES, UNIT
 from tlxgen.plan.steps import steps
 
 from .facts import GemmFacts, Operand
@@ -53,7 +53,7 @@ def _next(facts: GemmFacts) -> tuple[Step, ...]:
 
 def _loaded(operand: Operand) -> tuple[str, ...]:
     """Its tiles, or boxes of the one that it ends in."""
-    if operand.tile.unit:
+    if operand.tile.unit == UNIT:
         return (operand.name, *(f"{operand.name}_{rows}" for rows in BOXES[1:]))
     return (*(tile.name for tile in operand.tiles), *(f"{operand.name}_edge",) * bool(operand.edge))
 
@@ -164,8 +164,9 @@ def _store(facts: GemmFacts) -> tuple[Step, ...]:
 
 
 def _stored(facts: GemmFacts) -> tuple[Step, ...]:
-    """A subtile of C; and what rows are left, where one wgmma has all of them."""
-    return (*_staged("c"), *(_staged("c_edge") if facts.whole else ()))
+    """A subtile of C; and what rows or columns are left, where one wgmma has all of them."""
+    left = () if not facts.whole else ("c_edge",) if facts.exchange else [f"c_{n}" for n in facts.boxes[1:]]
+    return (*_staged("c"), *(step for name in left for step in _staged(name)))
 
 
 def _staged(name: str, when: str = "") -> tuple[Step, ...]:
