@@ -355,7 +355,7 @@ class Cluster(SpecModel):
     )
     multicast: tuple[Literal["a", "b"], ...] | None = Field(
         None,
-        description="Operands that CTAs of a cluster load once for all that share them. Default: these.",
+        description="Operands loaded once for the CTAs that share them. Default: all that are shared.",
         json_schema_extra=choices(
             a="The CTAs of a cluster along N share a tile of A.",
             b="The CTAs of a cluster along M share a tile of B.",
