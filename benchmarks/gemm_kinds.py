@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ FEW = {"tasks.mma.exchange": True, "tasks.mma.replicate": 1, "epilogue.subtiles"
 HALVES = {"epilogue.subtiles": 2, "rings.c.stages": 1}
 LAST = {"schedule.tail": "split", "schedule.fix_up": "last"}
 EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
+ONE_PART = {"tasks.mma.replicate": 1, "epilogue.subtiles": 1, "rings.c.stages": 1}
 SINGLE = ((64, 128, 64, 6), (64, 256, 64, 4))
 TWO = ((128, 128, 64, 6), (256, 128, 64, 4), (128, 256, 64, 4), (128, 64, 64, 8))
 FEW_TILES = ((32, 64, 128, 8), (32, 128, 64, 8), (64, 64, 128, 6), (128, 64, 64, 8))
@@ -232,4 +234,27 @@ def whole() -> Iterator[tuple[str, Design]]:
             yield f"broad{consumers}{name}", Design(values, tiles, of_rows(33, "", "col"))
 
 
-DESIGNS |= (*swapped(), *side_by_side(), *whole())
+GRID_KINDS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int, int], ...]]] = {
+    "64": (ONE_PART, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
+    "64_swap": (FEW, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
+    "64x128": ({**HALVES, "tasks.mma.replicate": 1}, ((64, 128, 64, 8),)),
+    "128x64_swap": (FEW, ((128, 64, 64, 8),)),
+    "two": (HALVES, ((128, 64, 64, 8), (128, 128, 64, 6))),
+}
+
+
+def grids() -> Iterator[tuple[str, Design]]:
+    """Clusters with CTAs along M and along N, which share tiles of A and of B, on barriers of both or of each."""
+    for (name, (values, tiles)), (m, n) in itertools.product(GRID_KINDS.items(), ((2, 2), (2, 4), (4, 2))):
+        high = tiles[0][0] * m
+
+        def filled(rows: int, columns: int, k: int, a: str, high: int = high) -> bool:
+            return 33 <= rows <= 1100 and -(-rows // high) * high <= max(1.6 * rows, 128)
+
+        for apart, full in {"": "shared", "_apart": "separate"}.items():
+            for tail, more in {"": {}, "_each": EACH}.items():
+                own = {**values, **more, "cluster": {"m": m, "n": n}, "rings.ab.full": full}
+                yield f"grid2_{m}x{n}_{name}{apart}{tail}", Design(own, tiles, filled)
+
+
+DESIGNS |= (*swapped(), *side_by_side(), *whole(), *grids())

@@ -52,6 +52,14 @@ def test_an_empty_barrier_counts_replicas_times_ctas_times_arrivals(replicas: in
     assert empty.count == empty.arrivals == replicas * ctas * arrivals
 
 
+def test_a_drain_of_some_ctas_says_as_many() -> None:
+    assert Drain("mma", ctas=4).released_to == (1, 2, 3)
+    assert Drain("mma", ctas=3, others=(2, 4)).released_to == (2, 4)
+    assert ring(drains=(Drain("load"), Drain("mma", ctas=3, others=(2, 4)))).released_to == (2, 4)
+    with pytest.raises(ValueError, match="of 4 CTAs releases to 2 others"):
+        Drain("mma", ctas=4, others=(2, 4))
+
+
 def test_the_arrivals_of_all_drains_add_up() -> None:
     empty = derive(ring(drains=(Drain("mma", replicas=2), Drain("load", ctas=2))), ROLES).empty_barrier
     assert empty and empty.count == 4

@@ -23,7 +23,7 @@ from .model import (
     Use,
 )
 from .order import Order, Product
-from .rings import Barrier, Cursor, Drain, Fill, Ring, Tile
+from .rings import Barrier, Cursor, Drain, Fill, Ring, Sharing, Tile
 from .rule import Condition, Rule
 from .size import Size
 from .steps import Step
@@ -67,6 +67,7 @@ __all__ = [
     "Ring",
     "Role",
     "Rule",
+    "Sharing",
     "Signal",
     "Size",
     "Step",

@@ -5,7 +5,7 @@ This module imports only `arch` and sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tlxgen.arch import DType
@@ -133,13 +133,31 @@ class Fill:
 
 
 @dataclass(frozen=True)
+class Sharing:
+    """The CTAs of a cluster that share a tile and load it in turns: `ctas` of them, whose ranks lie `stride` apart.
+
+    Both are powers of two. `number` is the source's name for the number of a CTA among them.
+    """
+
+    ctas: int
+    stride: int = 1
+    number: str = "cta"
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """What a CTA's rank is combined with, by exclusive or, for the rank of each other CTA."""
+        return tuple(i * self.stride for i in range(1, self.ctas))
+
+
+@dataclass(frozen=True)
 class Drain:
     """The role that releases a slot, with `arrivals` a use from each of `replicas` replicas in each of `ctas` CTAs.
 
     `by` says what arrives. arrive: the task itself. commit: the tensor core, when the MMAs that read the slot are
     complete. once: nothing, since the slot is filled once. `at` says where: in each CTA, or in the first alone, the
-    leader. `until` names the ring whose tile takes the slot's place before the release; the slot is released after that
-    tile has left it.
+    leader. Each CTA releases the slot to `others`, which are ranks as in `Sharing`: by default the first `ctas` of the
+    cluster. `until` names the ring whose tile takes the slot's place before the release; the slot is released after
+    that tile has left it.
 
     With `via`, no arrival is needed: the barriers of these rings, passed in this order once a use, lead from this role
     to the filler. (The tensor core executes the products of one thread in order, so a role that both reads the slot by
@@ -154,8 +172,18 @@ class Drain:
     until: str = ""
     by: Literal["arrive", "commit", "once"] = "arrive"
     at: Literal["each", "leader"] = "each"
+    others: tuple[int, ...] = field(default=(), repr=False)  # plans without it keep their digest
     via: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.others and len(self.others) != self.ctas - 1:
+            raise ValueError(f"{self.role} of {self.ctas} CTAs releases to {len(self.others)} others")
+
+    @property
+    def released_to(self) -> tuple[int, ...]:
+        """The other CTAs that hear of a release, by the exclusive or of their ranks and the CTA's own."""
+        return self.others or Sharing(self.ctas).others
 
 
 @dataclass(frozen=True)
@@ -247,6 +275,11 @@ class Ring:
     def released_remotely(self) -> bool:
         """Whether a peer CTA of the cluster arrives on this ring's empty barriers."""
         return any(d.ctas > 1 for d in self.drains)
+
+    @property
+    def released_to(self) -> tuple[int, ...]:
+        """The peer CTAs on whose empty barriers a CTA arrives, by the exclusive or of their ranks and its own."""
+        return max((d.released_to for d in self.drains), key=len, default=())
 
     @property
     def released_at_leader(self) -> bool:

@@ -181,6 +181,8 @@ class View:
     def on(self, cta: Any) -> View:
         """The same view in the memory of another CTA of the cluster."""
         storage: Storage = cta.counterpart(self.buffer.storage)
+        if self.buffer.storage.aliased:  # which the other CTA may not have come to yet
+            storage.alias()
         flat = storage.bytes.view(self.dtype)
         tensor = flat.as_strided(self.tensor.shape, self.tensor.stride(), self.tensor.storage_offset())
         buffer = self.buffer.of(storage)

@@ -52,6 +52,7 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "cluster_m": {"cluster": {"m": 2}, "tile.n": 128},
     "cluster_n": {"cluster": {"n": 2, "multicast": ["a"]}, "tile.n": 128},
     "cluster_n4": {"cluster": {"n": 4}, "tile.n": 128},
+    "cluster_two_axes": {"cluster": {"m": 2, "n": 2}, "tile.n": 64},
     "cluster_turns": {**TURNS, "cluster": {"m": 2}},
     "cluster_k": {**ALONG_K, "cluster": {"k": 4}, "tile.n": 128},
     "cluster_k_once": {**ALONG_K, "cluster": {"k": 2}, "schedule.kind": "grid", "tile.n": 64},

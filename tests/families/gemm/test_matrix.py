@@ -30,4 +30,4 @@ def test_every_value_of_an_axis_is_there(axis: str) -> None:
 def test_split_k_meets_every_form_of_cluster_and_tile_source() -> None:
     met = {(str(s.get("cluster")), s["schedule"]["kind"]) for s in SPECS if s["schedule"]["split_k"] > 1}
     assert {kind for _, kind in met} == {"grid", "persistent"}
-    assert len({cluster for cluster, _ in met}) == 4
+    assert len({cluster for cluster, _ in met}) == 5

@@ -54,6 +54,8 @@ def replicas(spec: GemmSpec) -> int:
         ({"cluster.m": 2}, 4),
         ({"cluster.n": 2}, 4),
         ({"cluster.m": 2, "tasks.mma.split": "pingpong"}, 2),
+        ({"cluster.m": 2, "cluster.n": 4}, 16),
+        ({"cluster.m": 4, "cluster.n": 2, "tasks.mma.replicate": 1}, 8),
         ({"tasks.specialized": False, "tasks.mma.warps": 8}, 1),
     ],
 )
@@ -72,6 +74,19 @@ def test_only_the_multicast_operand_of_separate_rings_is_released_across_ctas(ax
     assert {r.name for r in plan.rings if r.released_remotely} == {shared}
     counts = {r.name: r.empty_barrier.count for r in plan.rings if r.empty_barrier}
     assert counts == {shared: 4, "ab".replace(shared, ""): 2}
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "of_a", "of_b"), [(2, 4, (2, 4, 6), (1,)), (4, 2, (4,), (1, 2, 3)), (2, 2, (2,), (1,))]
+)
+def test_separate_rings_are_released_to_those_who_share_their_operand(
+    m: int, n: int, of_a: tuple[int, ...], of_b: tuple[int, ...]
+) -> None:
+    """Ranks count along M first."""
+    plan = plan_of({"cluster.m": m, "cluster.n": n, "rings.ab.full": "separate"})
+    assert {r.name: r.released_to for r in plan.rings if r.empty_barrier} == {"a": of_a, "b": of_b}
+    assert {r.name: r.empty_barrier.count for r in plan.rings if r.empty_barrier} == {"a": 2 * n, "b": 2 * m}
+    assert plan.cluster == (m * n, 1, 1)
 
 
 def rows_of(spec: GemmSpec) -> int:

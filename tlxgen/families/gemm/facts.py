@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tlxgen.arch import DType, Sm90, Sm100
-from tlxgen.plan import Size, Tile
+from tlxgen.plan import Sharing, Size, Tile
 from tlxgen.plan.pieces import BOX, BOXES, UNIT, Piece, narrow, units
 from tlxgen.plan.size import Count
 
@@ -210,6 +210,22 @@ class GemmFacts:
     @property
     def cluster(self) -> int:
         return self.cluster_m * self.cluster_n * self.cluster_k
+
+    @property
+    def two_axes(self) -> bool:
+        """Whether a cluster has CTAs along M and along N: those along M have the ranks that follow one another."""
+        return self.cluster_m > 1 and self.cluster_n > 1
+
+    def sharing(self, operand: Operand) -> Sharing | None:
+        """The CTAs of a cluster that a multicast load of A or B is for; None where each loads its own."""
+        if not operand.multicast:
+            return None
+        if not self.two_axes:
+            return Sharing(operand.multicast)
+        along_n = operand.name == "a"
+        return (
+            Sharing(operand.multicast, self.cluster_m, "cta_n") if along_n else Sharing(operand.multicast, 1, "cta_m")
+        )
 
     @property
     def cut(self) -> str:

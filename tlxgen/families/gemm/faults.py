@@ -16,6 +16,7 @@ from .ops import OPS
 
 PIECED = (96, 160, 192, 224)  # columns of an instruction that are shared by products of 32 or more
 ONLY_SM100 = "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs"
+MOST_CTAS = 8  # of a cluster that any GPU takes: more are not portable
 WITH_TENSORS = ("bias", "residual", "scale", "scale_rowwise")
 
 
@@ -396,8 +397,12 @@ def _cluster(spec: GemmKeys) -> list[Fault]:
         return []
     if spec.cluster.k > 1:
         return list(_along_k(spec))
+    if m * n > MOST_CTAS:
+        return [(("cluster", "n"), f"any GPU takes clusters of {MOST_CTAS} CTAs, not of {m} x {n}")]
     if m > 1 and n > 1:
-        return [(("cluster", "n"), f"the CTAs of a cluster lie along one of M, N and K, not {m} x {n}")]
+        text = "CTAs along n share tiles of a, and those along m tiles of b: both are multicast; leave it out"
+        one = multicast is not None and {*multicast} != {"a", "b"}
+        return [(("cluster", "multicast"), text)] if one else []
     shared = "b" if m > 1 else "a" if n > 1 else None
     found: list[Fault] = []
     for operand in multicast or ():
@@ -417,7 +422,7 @@ def _cluster(spec: GemmKeys) -> list[Fault]:
 def _along_k(spec: GemmKeys) -> Iterator[Fault]:
     """What does not go with a cluster whose CTAs share a tile of C."""
     if spec.cluster.m * spec.cluster.n > 1:
-        yield ("cluster", "k"), "the CTAs of a cluster lie along one of M, N and K"
+        yield ("cluster", "k"), "the CTAs of a cluster lie along K, or along M and N"
     if spec.cluster.multicast:
         yield ("cluster", "multicast"), "CTAs along k load different parts of both operands: none can be multicast"
     if spec.schedule.split_k > 1:

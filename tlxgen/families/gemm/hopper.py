@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from tlxgen.plan.pieces import form
 from tlxgen.plan.rule import at_least, between, multiple_of
 
 from . import steps
-from .facts import GemmFacts
+from .facts import GemmFacts, Operand
 from .ops import OPS, Held
 from .spec import GemmSpec
 
@@ -97,12 +97,12 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
 def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: frozenset[str]) -> tuple[Ring, ...]:
     """The rings between them."""
     filler, consumer = ("load", "mma") if spec.tasks.specialized else ("gemm", "gemm")
-    # Cooperating replicas all read a slot; of pingpong replicas, one does. A multicast slot is read in both CTAs.
+    # Cooperating replicas all read a slot; of pingpong replicas, one does.
     rings = []
     for name in dict.fromkeys(o.ring for o in facts.operands):
         members = [o for o in facts.operands if o.ring == name]
-        ctas = facts.cluster if any(o.multicast for o in members) else 1
-        drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas)
+        ctas, others = _released_to(facts, members)
+        drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas, others=others)
         tiles = tuple(tile for o in members for tile in o.tiles)
         fill = Fill(filler, "async" if members[0] in facts.copied else "tma")
         ring = Ring(name, tiles, sizes["STAGES"], fill, (drain,), spec.rings.ab.empty)
@@ -125,6 +125,20 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         for tile in facts.staged_rest:
             rings.append(replace(c, name=tile.name, tiles=(tile,), alias="c", reshaped=True, slotwise=True))
     return tuple(rings)
+
+
+def _released_to(facts: GemmFacts, members: Sequence[Operand]) -> tuple[int, tuple[int, ...]]:
+    """How many CTAs hear that a slot of some operands is released, and which: those that share a multicast operand.
+
+    Where a slot has two, along an axis of the cluster each, all CTAs hear of it. With its row and its column alone, a
+    CTA would count the arrival of one that is a round ahead for that of another that still reads, since the loads of
+    the one wait for none of the other's. Each then has the same arrivals, and the first to count them all has them
+    from every CTA.
+    """
+    shared = [sharing for o in members if (sharing := facts.sharing(o))]
+    if len(shared) == 1:
+        return shared[0].ctas, shared[0].others
+    return (facts.cluster, ()) if shared else (1, ())
 
 
 def _numbers(facts: GemmFacts, filler: str, consumer: str, stored: bool) -> Ring:

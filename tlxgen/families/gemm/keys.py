@@ -345,8 +345,8 @@ class Schedule(SpecModel):
 class Cluster(SpecModel):
     m: Literal[1, 2, 4] = Field(
         1,
-        description="CTAs of a cluster along M; they share a tile of B. sm100: 2 at most, by multiplying together "
-        "(2-CTA MMA).",
+        description="CTAs of a cluster along M; they share a tile of B. sm90: with CTAs along N, 8 in all at most. "
+        "sm100: 2 at most, by multiplying together (2-CTA MMA).",
     )
     n: Literal[1, 2, 4, 8] = Field(1, description="CTAs of a cluster along N; they share a tile of A.")
     k: Literal[1, 2, 4, 8] = Field(
@@ -356,7 +356,7 @@ class Cluster(SpecModel):
     )
     multicast: tuple[Literal["a", "b"], ...] | None = Field(
         None,
-        description="Operands loaded once for the cluster. Default: the shared one.",
+        description="Operands loaded once for the CTAs that share them. Default: all that are shared.",
         json_schema_extra=choices(
             a="The CTAs of a cluster along N share a tile of A.",
             b="The CTAs of a cluster along M share a tile of B.",

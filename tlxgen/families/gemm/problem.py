@@ -164,7 +164,8 @@ def _lines_of_a_worker(spec: GemmSpec, layouts: tuple[str, str]) -> float:
     """How many lines of an operand a consumer prefetches, of those of A and B that have these layouts: of as many tiles
     as there are CTAs, at most."""
     tile, cluster, (a, b) = spec.tile, spec.cluster, (spec.problem.a, spec.problem.b)
-    alone = spec.tasks.mma.replicate == 1  # a CTA asks for A or for B then: of three, one for B
+    # A CTA with one consumer asks for A or for B: of three, one for B. CTAs of clusters are even in number.
+    alone = spec.tasks.mma.replicate == 1 and cluster.m * cluster.n == 1
     begin, line = spec.schedule.prefetch * tile.k, 128 // DTYPES[a.dtype].bytes
     shares = (2 * tile.m / cluster.n, a.layout), ((3 if alone else 2) * tile.n / cluster.m, b.layout)
     extent = max((share for (share, has), wanted in zip(shares, layouts, strict=True) if has == wanted), default=0.0)
