@@ -241,7 +241,7 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # What C is given of a kernel: attributes of `Clocks`, of the kernel and of the rates, and what `Clocks.numbers` adds.
 # fmt: off
 OF_CLOCKS = (
-    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "ctas", "group", "multiply",
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group", "multiply",
     "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot", "a_beyond",
     "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts", "parts_sums",
     "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes", "can_load",
@@ -343,8 +343,12 @@ class Clocks:
             LINE / x if not rows_of and not any(widths) else 0.0
             for x, rows_of in zip((self.a, self.b), along_k, strict=True)
         )
-        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left.
-        self.boxes = (block_n // ROW + (block_n % ROW).bit_count() - 1) * rates.box if kernel.whole else 0.0
+        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left; or, where they
+        # are neighbours in memory, in boxes of 64 alone, the last of which reaches beyond the tile.
+        over = -block_n % ROW if kernel.whole and not along_k[1] else 0
+        self.reach = block_n + over
+        boxes = self.reach // ROW + (self.reach % ROW).bit_count()
+        self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -423,7 +427,7 @@ class Clocks:
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
-        high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
+        high, wide = block_m if block_m < m else m, self.reach if self.reach < n else n  # of a tile, what there is
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
         # Rows beyond M and columns beyond N: of the last tile where the launch waits for it, else of a tile on average.
         some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)

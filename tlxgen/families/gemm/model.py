@@ -241,11 +241,11 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # What C is given of a kernel: attributes of `Clocks`, of the kernel and of the rates, and what `Clocks.numbers` adds.
 # fmt: off
 OF_CLOCKS = (
-    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group", "multiply",
-    "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot", "a_beyond",
-    "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts", "parts_sums",
-    "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes", "can_load",
-    "longer", "mhz", "fixed",
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
+    "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot",
+    "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts",
+    "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes",
+    "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
