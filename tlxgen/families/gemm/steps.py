@@ -165,12 +165,12 @@ def _store(facts: GemmFacts) -> tuple[Step, ...]:
 
 def _stored(facts: GemmFacts) -> tuple[Step, ...]:
     """A subtile of C; and what rows or columns are left, where one wgmma has all of them."""
-    left = () if not facts.whole else ("c_edge",) if facts.exchange else [f"c_{n}" for n in facts.boxes[1:]]
-    return (*_staged("c"), *(step for name in left for step in _staged(name)))
+    left = () if not facts.whole else ("c_edge",) if facts.exchange else tuple(f"c_{n}" for n in facts.boxes[1:])
+    return (*_staged("c"), *(_staged(*left) if left else ()))
 
 
-def _staged(name: str, when: str = "") -> tuple[Step, ...]:
-    return steps("store_wait C_STAGES - 1", "fence", f"store {name}", when=when)
+def _staged(*names: str, when: str = "") -> tuple[Step, ...]:
+    return steps("store_wait C_STAGES - 1", "fence", *(f"store {name}" for name in names), when=when)
 
 
 def _last_stores(facts: GemmFacts) -> tuple[Step, ...]:
