@@ -92,8 +92,9 @@ def test_only_a_cluster_reaches_past_the_edge_of_c_and_never_as_a_whole(toys: li
         for program in range(problem.programs):
             for item in next(iter(problem.walks(program).values()))[0]:
                 row, column, _ = problem.tile(item, program)
-                beyond = max(row - rows + 1, 0), max(column - columns + 1, 0)
-                assert min(beyond) == 0 and max(beyond) < problem.toy.cluster
+                assert max(row - rows + 1, column - columns + 1) < problem.toy.cluster
+                row, column, _ = problem.tile(item, program - program % problem.toy.cluster)
+                assert row < rows and column < columns
 
     for_every_problem(toys, check)
 
@@ -122,9 +123,9 @@ def test_the_ctas_of_a_cluster_take_neighbouring_tiles_of_the_same_item(toys: li
             item = next(iter(walks.values()))[0][0]
             row, column, part = problem.tile(item, program)
             tiles = [problem.tile(item, program + rank) for rank in range(ctas)]
-            down = [(row + rank, column, part) for rank in range(ctas)]
-            across = [(row, column + rank, part) for rank in range(ctas)]
-            assert tiles in (down, across)
+            high = len({row for row, _, _ in tiles})  # ranks go down the cluster's rows before its next column
+            assert ctas % high == 0
+            assert tiles == [(row + rank % high, column + rank // high, part) for rank in range(ctas)]
 
     for_every_problem(clusters, check)
 
