@@ -289,41 +289,41 @@ def hopper_matmul_row_col_tma_cooperative_replicate2_no_exchange_whole_m1_whole_
                         c_desc, c_tiles[c_slot], [row, column + box * 64], eviction_policy="evict_first"
                     )
                     c_count += 1
-                if BLOCK_N & 32:
+                if BLOCK_N % 64 > 0:
                     c_slot = replica * C_STAGES + c_count % C_STAGES
                     tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_32_tiles[c_slot * 2], beside(acc, BLOCK_N // 64 * 8, 4).to(tlx.dtype_of(c_desc)))
+                    if BLOCK_N & 32:
+                        tlx.local_store(
+                            c_32_tiles[c_slot * 2], beside(acc, BLOCK_N // 64 * 8, 4).to(tlx.dtype_of(c_desc))
+                        )
+                    if BLOCK_N & 16:
+                        tlx.local_store(
+                            c_16_tiles[c_slot * 4 + 2], beside(acc, BLOCK_N // 32 * 4, 2).to(tlx.dtype_of(c_desc))
+                        )
+                    if BLOCK_N & 8:
+                        tlx.local_store(c_8_tiles[c_slot * 8 + 6], acc[BLOCK_N // 16 * 2].to(tlx.dtype_of(c_desc)))
                     tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_32_desc,
-                        c_32_tiles[c_slot * 2],
-                        [row, column + BLOCK_N // 64 * 64],
-                        eviction_policy="evict_first",
-                    )
-                    c_count += 1
-                if BLOCK_N & 16:
-                    c_slot = replica * C_STAGES + c_count % C_STAGES
-                    tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_16_tiles[c_slot * 4], beside(acc, BLOCK_N // 32 * 4, 2).to(tlx.dtype_of(c_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_16_desc,
-                        c_16_tiles[c_slot * 4],
-                        [row, column + BLOCK_N // 32 * 32],
-                        eviction_policy="evict_first",
-                    )
-                    c_count += 1
-                if BLOCK_N & 8:
-                    c_slot = replica * C_STAGES + c_count % C_STAGES
-                    tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_8_tiles[c_slot * 8], acc[BLOCK_N // 16 * 2].to(tlx.dtype_of(c_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_8_desc,
-                        c_8_tiles[c_slot * 8],
-                        [row, column + BLOCK_N // 16 * 16],
-                        eviction_policy="evict_first",
-                    )
+                    if BLOCK_N & 32:
+                        tlx.async_descriptor_store(
+                            c_32_desc,
+                            c_32_tiles[c_slot * 2],
+                            [row, column + BLOCK_N // 64 * 64],
+                            eviction_policy="evict_first",
+                        )
+                    if BLOCK_N & 16:
+                        tlx.async_descriptor_store(
+                            c_16_desc,
+                            c_16_tiles[c_slot * 4 + 2],
+                            [row, column + BLOCK_N // 32 * 32],
+                            eviction_policy="evict_first",
+                        )
+                    if BLOCK_N & 8:
+                        tlx.async_descriptor_store(
+                            c_8_desc,
+                            c_8_tiles[c_slot * 8 + 6],
+                            [row, column + BLOCK_N // 16 * 16],
+                            eviction_policy="evict_first",
+                        )
                     c_count += 1
             tlx.async_descriptor_store_wait(0)
 

@@ -49,29 +49,17 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 72, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 80, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 88, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 96, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 104, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 112, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 120, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 136, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 144, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 152, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 160, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 168, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 176, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 184, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 192, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 200, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 208, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 216, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 224, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 232, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 240, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 248, "BLOCK_K": 64, "STAGES": 5, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     # fmt: on
 ]
 
@@ -271,41 +259,41 @@ def hopper_matmul_row_row_tma_cooperative_replicate1_no_exchange_whole_m1_whole_
                         c_desc, c_tiles[c_slot], [row, column + box * 64], eviction_policy="evict_first"
                     )
                     c_count += 1
-                if BLOCK_N & 32:
+                if BLOCK_N % 64 > 0:
                     c_slot = c_count % C_STAGES
                     tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_32_tiles[c_slot * 2], beside(acc, BLOCK_N // 64 * 8, 4).to(tlx.dtype_of(c_desc)))
+                    if BLOCK_N & 32:
+                        tlx.local_store(
+                            c_32_tiles[c_slot * 2], beside(acc, BLOCK_N // 64 * 8, 4).to(tlx.dtype_of(c_desc))
+                        )
+                    if BLOCK_N & 16:
+                        tlx.local_store(
+                            c_16_tiles[c_slot * 4 + 2], beside(acc, BLOCK_N // 32 * 4, 2).to(tlx.dtype_of(c_desc))
+                        )
+                    if BLOCK_N & 8:
+                        tlx.local_store(c_8_tiles[c_slot * 8 + 6], acc[BLOCK_N // 16 * 2].to(tlx.dtype_of(c_desc)))
                     tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_32_desc,
-                        c_32_tiles[c_slot * 2],
-                        [row, column + BLOCK_N // 64 * 64],
-                        eviction_policy="evict_first",
-                    )
-                    c_count += 1
-                if BLOCK_N & 16:
-                    c_slot = c_count % C_STAGES
-                    tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_16_tiles[c_slot * 4], beside(acc, BLOCK_N // 32 * 4, 2).to(tlx.dtype_of(c_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_16_desc,
-                        c_16_tiles[c_slot * 4],
-                        [row, column + BLOCK_N // 32 * 32],
-                        eviction_policy="evict_first",
-                    )
-                    c_count += 1
-                if BLOCK_N & 8:
-                    c_slot = c_count % C_STAGES
-                    tlx.async_descriptor_store_wait(C_STAGES - 1)  # the copy that last read this buffer is done
-                    tlx.local_store(c_8_tiles[c_slot * 8], acc[BLOCK_N // 16 * 2].to(tlx.dtype_of(c_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(
-                        c_8_desc,
-                        c_8_tiles[c_slot * 8],
-                        [row, column + BLOCK_N // 16 * 16],
-                        eviction_policy="evict_first",
-                    )
+                    if BLOCK_N & 32:
+                        tlx.async_descriptor_store(
+                            c_32_desc,
+                            c_32_tiles[c_slot * 2],
+                            [row, column + BLOCK_N // 64 * 64],
+                            eviction_policy="evict_first",
+                        )
+                    if BLOCK_N & 16:
+                        tlx.async_descriptor_store(
+                            c_16_desc,
+                            c_16_tiles[c_slot * 4 + 2],
+                            [row, column + BLOCK_N // 32 * 32],
+                            eviction_policy="evict_first",
+                        )
+                    if BLOCK_N & 8:
+                        tlx.async_descriptor_store(
+                            c_8_desc,
+                            c_8_tiles[c_slot * 8 + 6],
+                            [row, column + BLOCK_N // 16 * 16],
+                            eviction_policy="evict_first",
+                        )
                     c_count += 1
             tlx.async_descriptor_store_wait(0)
 
@@ -422,29 +410,17 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(64, 72, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 80, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 88, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 96, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 104, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 112, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 120, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 128, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 136, 64), stages=6, consumers=1, whole=True),
     Kernel(tile=(64, 144, 64), stages=6, consumers=1, whole=True),
-    Kernel(tile=(64, 152, 64), stages=6, consumers=1, whole=True),
     Kernel(tile=(64, 160, 64), stages=6, consumers=1, whole=True),
-    Kernel(tile=(64, 168, 64), stages=6, consumers=1, whole=True),
     Kernel(tile=(64, 176, 64), stages=6, consumers=1, whole=True),
-    Kernel(tile=(64, 184, 64), stages=6, consumers=1, whole=True),
     Kernel(tile=(64, 192, 64), stages=6, consumers=1, whole=True),
-    Kernel(tile=(64, 200, 64), stages=5, consumers=1, whole=True),
     Kernel(tile=(64, 208, 64), stages=5, consumers=1, whole=True),
-    Kernel(tile=(64, 216, 64), stages=5, consumers=1, whole=True),
     Kernel(tile=(64, 224, 64), stages=5, consumers=1, whole=True),
-    Kernel(tile=(64, 232, 64), stages=5, consumers=1, whole=True),
     Kernel(tile=(64, 240, 64), stages=5, consumers=1, whole=True),
-    Kernel(tile=(64, 248, 64), stages=5, consumers=1, whole=True),
     # fmt: on
 ]
 TIMES = Times(KERNELS, Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)

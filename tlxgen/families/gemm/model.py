@@ -113,6 +113,7 @@ class Rates(NamedTuple):
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
     stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
+    along_k: float  # times that a kernel takes longer whose clusters lie along K
     remote: float  # until the sums of other CTAs of a cluster are there, of which
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
@@ -373,6 +374,7 @@ class Clocks:
         self.fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
         operands = zip(copies(kernel), (types.a_along_k, types.b_along_k), (a_bytes, b_bytes), strict=True)
         self.longer = rates.needless if any(x and along and width >= 16 for x, along, width in operands) else 1.0
+        self.longer *= rates.along_k if cluster_k > 1 else 1.0
 
     def numbers(self, width: int) -> list[float]:
         """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
