@@ -246,7 +246,6 @@ KERNELS = (
     (Kernel(tile=(64, 160, 64), stages=7, consumers=1, cluster=(1, 4, 1), tail="each", swap=True, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_exchange_n4_split_each_fifths_of_rows_subtiles1", 0),
     (Kernel(tile=(64, 192, 64), stages=6, consumers=1, cluster=(1, 4, 1), tail="each", swap=True, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_exchange_n4_split_each_thirds_of_rows_subtiles1", 0),
     (Kernel(tile=(64, 64, 128), stages=6, consumers=1, cluster=(2, 4, 1), swap=True, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_exchange_m2_n4_whole_after_subtiles1", 0),
-    (Kernel(tile=(64, 64, 128), stages=6, consumers=1, cluster=(4, 2, 1), tail="each", swap=True, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate1_exchange_m4_n2_split_each_subtiles1", 0),
     (Kernel(tile=(128, 96, 64), stages=6, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(128, 192, 64), stages=4, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_thirds_subtiles4", 1),
     (Kernel(tile=(128, 160, 64), stages=5, edge=32), "hopper_matmul_row_col_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_fifths_subtiles4", 0),

@@ -49,15 +49,10 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 80, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
-    triton.Config({"BLOCK_M": 96, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 112, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
-    triton.Config({"BLOCK_M": 144, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
-    triton.Config({"BLOCK_M": 160, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 176, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 192, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
-    triton.Config({"BLOCK_M": 208, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 224, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 240, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     # fmt: on
@@ -378,15 +373,10 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(128, 80, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
-    Kernel(tile=(128, 96, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 112, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 128, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
-    Kernel(tile=(128, 144, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
-    Kernel(tile=(128, 160, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 176, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 192, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
-    Kernel(tile=(128, 208, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 224, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 240, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     # fmt: on
