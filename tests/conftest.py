@@ -24,7 +24,7 @@ GENERATED = "::test_a_generated_module_without_a_record_is_clean["
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
     plan_once()
-    gc.set_threshold(100_000, 20, 20)  # as build.collect_seldom
+    gc.set_threshold(300_000, 20, 20)  # as build.collect_seldom
 
 
 def pytest_collection_finish() -> None:

@@ -448,7 +448,7 @@ def kernel_names(structure: Structure) -> list[str]:
 def collect_seldom() -> None:
     """Makes Python look for cycles of objects more seldom. Syntax trees have none, and their search takes a third of
     the time of a build."""
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(300_000, 20, 20)
 
 
 def _render_all(jobs: Sequence[_Job], on_step: Step | None) -> list[str]:

@@ -11,6 +11,7 @@ import libcst as cst
 from tlxgen.render.passes._tree import Rewriter
 
 Block = cst.BaseSuite
+COMPOUND = frozenset({cst.For, cst.If, cst.While, cst.With})  # statements that have blocks and define nothing
 PASS = cst.SimpleStatementLine([cst.Pass()])
 
 

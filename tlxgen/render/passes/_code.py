@@ -1,4 +1,4 @@
-"""Prints trees. The text of a statement of a function is remembered: modules of a spec share most of them."""
+"""Prints trees. The text of a statement of a block is remembered: modules of a spec share most of them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,24 @@ def _printed(node: Any) -> Any:
     """A top-level statement with the texts of its statements in their place, if it is a function with a block."""
     if not isinstance(node, cst.FunctionDef) or not isinstance(node.body, cst.IndentedBlock) or node.body.indent:
         return node
-    return node.with_changes(body=node.body.with_changes(body=[_Text(_code(s)) for s in node.body.body]))
+    return node.with_changes(body=_texts(node.body, 1))
+
+
+def _texts(block: cst.IndentedBlock, depth: int) -> cst.IndentedBlock:
+    return block.with_changes(body=[_Text(_code(statement, depth)) for statement in block.body])
 
 
 @lru_cache(maxsize=STATEMENTS)
-def _code(statement: cst.BaseStatement) -> str:
-    block = cst.ensure_type(_BLOCK.body, cst.IndentedBlock).with_changes(body=[statement])
-    head, _, text = cst.Module([_BLOCK.with_changes(body=block)]).code.partition("\n")
-    assert head == "if x:"
-    return str(text)
+def _code(statement: Any, depth: int) -> str:
+    """The text of a statement in so many blocks, put together from those of the statements of its own block."""
+    inner = statement.body if isinstance(statement, (cst.For, cst.If, cst.While, cst.With)) else None
+    if isinstance(inner, cst.IndentedBlock) and not inner.indent:
+        statement = statement.with_changes(body=_texts(inner, depth + 1))
+    for _ in range(depth):
+        block = cst.ensure_type(_BLOCK.body, cst.IndentedBlock).with_changes(body=[statement])
+        statement = _BLOCK.with_changes(body=block)
+    text = str(cst.Module([statement]).code)
+    for _ in range(depth):
+        head, _, text = text.partition("\n")
+        assert head.strip() == "if x:"
+    return text

@@ -10,7 +10,9 @@ import libcst as cst
 
 from tlxgen.render.passes._tree import child_fields, children, dotted, functions, is_jit, walk
 
-STATEMENTS = 1 << 14  # statements of functions of which something is remembered: modules of a spec share most of them
+# Statements of blocks of which something is remembered: modules of a spec share most of them. What is known of one that
+# has blocks itself is put together from what is known of theirs.
+STATEMENTS = 1 << 16
 # The field of a node that names something without reading it.
 _NAMING: dict[type[cst.CSTNode], str] = {
     cst.AnnAssign: "target",
@@ -91,10 +93,9 @@ def _loads(root: cst.CSTNode) -> Counter[str]:
     while stack:
         node = stack.pop()
         kind = type(node)
-        if kind is cst.FunctionDef and isinstance(node.body, cst.IndentedBlock):  # type: ignore[attr-defined]
-            for statement in node.body.body:  # type: ignore[attr-defined]
+        if kind is cst.IndentedBlock:
+            for statement in node.body:  # type: ignore[attr-defined]
                 found.update(_statement_loads(statement))
-            stack.extend(part for part in _read_children(node, kind) if part is not node.body)  # type: ignore[attr-defined]
         elif kind is cst.Name:
             found[node.value] += 1  # type: ignore[attr-defined]
         elif kind is not cst.Import and kind is not cst.ImportFrom:
@@ -159,22 +160,28 @@ def target_names(target: cst.CSTNode | None) -> list[cst.Name]:
 @lru_cache(maxsize=256)
 def binds(node: cst.CSTNode) -> frozenset[str]:
     """Every name bound below `node`, nested scopes included."""
-    if isinstance(node, cst.IndentedBlock):
-        return frozenset().union(*map(_statement_binds, node.body))
     return _binds(node)
 
 
 @lru_cache(maxsize=STATEMENTS)
-def _statement_binds(statement: cst.CSTNode) -> frozenset[str]:
+def statement_binds(statement: cst.CSTNode) -> frozenset[str]:
+    """The same of a statement of a block."""
     return _binds(statement)
 
 
 def _binds(node: cst.CSTNode) -> frozenset[str]:
     found: set[str] = set()
-    for part in walk(node):
-        field = _BINDING.get(type(part))
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        kind = type(part)
+        if kind is cst.IndentedBlock:
+            found.update(*map(statement_binds, part.body))  # type: ignore[attr-defined]
+            continue
+        field = _BINDING.get(kind)
         if field:
             found.update(name.value for name in target_names(getattr(part, field)))
+        stack.extend(children(part))
     return frozenset(found)
 
 

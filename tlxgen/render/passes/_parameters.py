@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
 
-from tlxgen.render.passes._tree import Rewriter, dotted, functions, without
+from tlxgen.render.passes._names import STATEMENTS
+from tlxgen.render.passes._tree import Rewriter, children, dotted, functions, without
 
 _CONSTEXPR = ("tl.constexpr", "triton.language.constexpr")
 
@@ -27,6 +29,28 @@ def callee(call: cst.Call) -> Callee | None:
     if isinstance(call.func, cst.Subscript) and isinstance(call.func.value, cst.Name):
         return Callee(call.func.value.value, launched=True)
     return None
+
+
+def plain_calls(node: cst.CSTNode) -> list[tuple[str, cst.Call]]:
+    """The calls `name(...)` below `node` with their names, in no particular order."""
+    found: list[tuple[str, cst.Call]] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if type(part) is cst.IndentedBlock:
+            for statement in part.body:
+                found += _calls_of(statement)
+            continue
+        called = callee(part) if isinstance(part, cst.Call) else None
+        if isinstance(part, cst.Call) and called and not called.launched:
+            found.append((called.name, part))
+        stack.extend(children(part))
+    return found
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _calls_of(statement: cst.CSTNode) -> list[tuple[str, cst.Call]]:
+    return plain_calls(statement)
 
 
 def constexprs(function: cst.FunctionDef) -> set[str]:

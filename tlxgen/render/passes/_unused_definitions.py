@@ -10,7 +10,7 @@ import libcst as cst
 
 from tlxgen.render.passes._blocks import Blocks, Splice
 from tlxgen.render.passes._names import is_pure, loads
-from tlxgen.render.passes._parameters import DropParameters, argument, callee, constexprs, positions
+from tlxgen.render.passes._parameters import DropParameters, argument, constexprs, plain_calls, positions
 from tlxgen.render.passes._tree import decorator_names, dotted, functions, is_jit, walk, without
 
 
@@ -45,10 +45,9 @@ def _unread(function: cst.FunctionDef) -> set[str]:
 
 def _plain_calls(module: cst.Module, names: Iterable[str]) -> dict[str, list[cst.Call]]:
     calls: dict[str, list[cst.Call]] = {name: [] for name in names}
-    for node in walk(module):
-        called = callee(node) if isinstance(node, cst.Call) else None
-        if isinstance(node, cst.Call) and called and not called.launched and called.name in calls:
-            calls[called.name].append(node)
+    for name, call in plain_calls(module):
+        if name in calls:
+            calls[name].append(call)
     return calls
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any
 
 import libcst as cst
 
-from tlxgen.render.passes._blocks import Blocks, Splice
-from tlxgen.render.passes._names import binds, is_pure, loads, target_names
+from tlxgen.render.passes._blocks import COMPOUND, Blocks, Splice
+from tlxgen.render.passes._names import binds, is_pure, loads, statement_binds, target_names
 from tlxgen.render.passes._tree import Rewriter, is_jit, walk
 
 
@@ -42,10 +42,14 @@ def _accumulated(function: cst.FunctionDef, pure_calls: Collection[str] | None) 
 
 
 class _Drop(Blocks):
-    def __init__(self, unused: Collection[str], pure_calls: Collection[str]) -> None:
+    def __init__(self, unused: Set[str], pure_calls: Collection[str]) -> None:
         super().__init__()
         self._unused = unused
         self._pure_calls = pure_calls
+
+    def rewrite(self, node: Any) -> Any:
+        stays = type(node) in COMPOUND and self._unused.isdisjoint(statement_binds(node))
+        return node if stays else super().rewrite(node)
 
     def replace(self, statement: cst.BaseStatement) -> Splice | None:
         if not isinstance(statement, cst.SimpleStatementLine):

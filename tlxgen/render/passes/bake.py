@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,8 +10,8 @@ import libcst as cst
 
 from tlxgen.render.passes._expressions import Value, integer, literal
 from tlxgen.render.passes._names import STATEMENTS, binds
-from tlxgen.render.passes._parameters import DropParameters, argument, callee, constexprs, default, positions
-from tlxgen.render.passes._tree import Rewriter, dotted, functions, is_jit, walk, without
+from tlxgen.render.passes._parameters import DropParameters, argument, constexprs, default, plain_calls, positions
+from tlxgen.render.passes._tree import Rewriter, children, dotted, functions, is_jit, without
 
 _CONFIG_CALLS = ("triton.Config", "triton.heuristics")
 _LAUNCH_DICTS = ("META", "kwargs", "meta")
@@ -52,7 +52,7 @@ def _agreeing(
     jits: Mapping[str, cst.FunctionDef], drops: dict[str, set[str]], values: Mapping[str, Value]
 ) -> dict[str, set[str]]:
     """`drops` without the parameters for which a jit function passes another value than the baked one."""
-    calls = [(caller, *found) for caller, function in jits.items() for found in _calls(function) if found[0] in drops]
+    calls = [(c, *found) for c, function in jits.items() for found in plain_calls(function.body) if found[0] in drops]
     settled = False
     while not settled:  # a parameter that stays is not a literal for its callees either
         settled = True
@@ -65,13 +65,6 @@ def _agreeing(
                     drops[called].discard(name)
                     settled = False
     return drops
-
-
-def _calls(function: cst.FunctionDef) -> Iterator[tuple[str, cst.Call]]:
-    for node in walk(function.body):
-        called = callee(node) if isinstance(node, cst.Call) else None
-        if isinstance(node, cst.Call) and called and not called.launched:
-            yield called.name, node
 
 
 def _same(passed: cst.CSTNode | None, name: str, value: Value, known: set[str]) -> bool:
@@ -92,25 +85,20 @@ class _Substitute(Rewriter):
         self._drops = drops
         self._known: set[str] = set()
         self._in_configs = False
-        self._own: cst.CSTNode | None = None  # the block of the function
 
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
-        known, own = self._known, self._own
-        self._known, self._own = known | self._drops.get(node.name.value, set()), node.body
+        known, self._known = self._known, self._known | self._drops.get(node.name.value, set())
         function: cst.FunctionDef = self.descend(node)
-        self._known, self._own = known, own
+        self._known = known
         return function
 
     def on_IndentedBlock(self, node: cst.IndentedBlock) -> cst.IndentedBlock:
-        if node is not self._own:
-            inner: cst.IndentedBlock = self.descend(node)
-            return inner
         body = [self._statement(statement) for statement in node.body]
         same = all(a is b for a, b in zip(body, node.body, strict=True))
         return node if same else node.with_changes(body=body)
 
     def _statement(self, statement: cst.CSTNode) -> Any:
-        """A statement of a function rewritten: once for all modules with the same values of what it mentions."""
+        """A statement of a block rewritten: once for all modules with the same values of what it mentions."""
         names, strings = _mentioned(statement)
         if names is None:
             return self.rewrite(statement)
@@ -180,11 +168,26 @@ class _Substitute(Rewriter):
 @lru_cache(maxsize=STATEMENTS)
 def _mentioned(statement: cst.CSTNode) -> tuple[frozenset[str] | None, frozenset[str]]:
     """The names and the strings in a statement. The names are None if it defines a function, with its own constants."""
-    nodes = [*walk(statement)]
-    strings = frozenset(str(n.evaluated_value) for n in nodes if isinstance(n, cst.SimpleString))
-    if any(isinstance(n, cst.FunctionDef) for n in nodes):
-        return None, strings
-    return frozenset(n.value for n in nodes if isinstance(n, cst.Name)), strings
+    names: set[str] = set()
+    strings: set[str] = set()
+    defines = False
+    stack = [statement]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is cst.IndentedBlock:
+            for inner, told in map(_mentioned, node.body):  # type: ignore[attr-defined]
+                names |= inner or frozenset()
+                strings |= told
+                defines |= inner is None
+        elif kind is cst.Name:
+            names.add(node.value)  # type: ignore[attr-defined]
+        elif kind is cst.SimpleString:
+            strings.add(str(node.evaluated_value))  # type: ignore[attr-defined]
+        else:
+            defines |= kind is cst.FunctionDef
+            stack.extend(children(node))
+    return None if defines else frozenset(names), frozenset(strings)
 
 
 _Values = tuple[tuple[str, str, Value], ...]  # name, text and value: 1 and True are equal, and their texts are not

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
-from tlxgen.render.passes._blocks import PASS, Block, Blocks, Splice, is_empty, spliced
+from tlxgen.render.passes._blocks import COMPOUND, PASS, Block, Blocks, Splice, is_empty, spliced
 from tlxgen.render.passes._expressions import integer
-from tlxgen.render.passes._names import is_pure, loose_reads, target_names
+from tlxgen.render.passes._names import STATEMENTS, is_pure, loose_reads, target_names
 from tlxgen.render.passes._tree import dotted
 
 _RANGES = ("range", "tl.range", "tl.static_range")
@@ -46,6 +47,14 @@ class _DeadCode(Blocks):
         # The names read outside the loops that bind them; None while dead code that may read them is still there.
         self._read = read
         self._idle_loops = False
+
+    def rewrite(self, node: Any) -> Any:
+        """`node` rewritten. Compound statements of functions are known again, while loops are not judged."""
+        if self._read is not None or type(node) not in COMPOUND:
+            return super().rewrite(node)
+        cleaned, idle_loops = _cleaned(node)
+        self._idle_loops |= idle_loops
+        return cleaned
 
     def on_FunctionDef(self, node: cst.FunctionDef) -> cst.FunctionDef:
         """Cleans the function. Loops without a body are judged after all other dead code has been removed."""
@@ -88,6 +97,13 @@ class _DeadCode(Blocks):
         if len(useful) == len(body) or (not useful and len(body) == 1):
             return body
         return useful or [PASS]
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _cleaned(statement: cst.CSTNode) -> tuple[Any, bool]:
+    """A statement whose inside has been rewritten, and whether there are loops to judge in it."""
+    rewriter = _DeadCode()
+    return rewriter.descend(statement), rewriter._idle_loops
 
 
 def _is_stray_pass(statement: cst.BaseStatement) -> bool:

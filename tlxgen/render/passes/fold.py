@@ -11,7 +11,7 @@ import libcst as cst
 
 from tlxgen.render.passes._expressions import Value, fit, integer, literal, slots, source
 from tlxgen.render.passes._names import STATEMENTS, is_pure
-from tlxgen.render.passes._tree import Rewriter, children, dotted, walk
+from tlxgen.render.passes._tree import Rewriter, children, dotted
 
 Known = Callable[[cst.CSTNode], int | bool | None]  # the value of an expression, or None if it is unknown
 _LARGEST = 1 << 63
@@ -97,7 +97,17 @@ def _written(statement: cst.CSTNode) -> frozenset[cst.CSTNode]:
 
 
 def _constants(node: cst.CSTNode) -> frozenset[cst.CSTNode]:
-    return frozenset(n.operator for n in walk(node) if type(n) is cst.BinaryOperation and _is_constant(n))
+    found: set[cst.CSTNode] = set()
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if type(part) is cst.IndentedBlock:
+            found.update(*map(_written, part.body))
+            continue
+        if type(part) is cst.BinaryOperation and _is_constant(part):
+            found.add(part.operator)
+        stack.extend(children(part))
+    return frozenset(found)
 
 
 def _is_constant(node: cst.CSTNode) -> bool:
@@ -154,6 +164,8 @@ class _Folder(Rewriter):
         return _rewritten(statement, _written(statement) & self._written)
 
     def rewrite(self, node: Any) -> Any:
+        if type(node) is cst.IndentedBlock:
+            return self.block(node)
         updated = self.descend(node)
         if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
             updated = self._with_truth(updated, "expression")

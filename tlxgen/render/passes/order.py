@@ -91,10 +91,8 @@ def _in_order(node: cst.CSTNode) -> list[str]:
         part = stack.pop()
         if type(part) is cst.Name:
             found[part.value] = None
-        if type(part) is cst.FunctionDef and isinstance(part.body, cst.IndentedBlock):
-            for each in children(part):
-                names = (_names_of(s) for s in part.body.body) if each is part.body else (_in_order(each),)
-                found.update(dict.fromkeys(itertools.chain.from_iterable(names)))
+        if type(part) is cst.IndentedBlock:
+            found.update(dict.fromkeys(itertools.chain.from_iterable(map(_names_of, part.body))))
         else:
             stack.extend(reversed(children(part)))
     return list(found)
