@@ -113,6 +113,7 @@ class Rates(NamedTuple):
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
     stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
+    along_k: float  # times that a kernel takes longer whose clusters lie along K
     remote: float  # until the sums of other CTAs of a cluster are there, of which
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
     pointers: float  # copies a clock that threads make themselves, as wide as rows allow
@@ -241,11 +242,11 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # What C is given of a kernel: attributes of `Clocks`, of the kernel and of the rates, and what `Clocks.numbers` adds.
 # fmt: off
 OF_CLOCKS = (
-    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "ctas", "group", "multiply",
-    "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot", "a_beyond",
-    "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts", "parts_sums",
-    "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes", "can_load",
-    "longer", "mhz", "fixed",
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
+    "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot",
+    "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts",
+    "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes",
+    "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
@@ -343,8 +344,12 @@ class Clocks:
             LINE / x if not rows_of and not any(widths) else 0.0
             for x, rows_of in zip((self.a, self.b), along_k, strict=True)
         )
-        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left.
-        self.boxes = (block_n // ROW + (block_n % ROW).bit_count() - 1) * rates.box if kernel.whole else 0.0
+        # Of one wgmma of all columns: those come in boxes of 64, and of the powers of two that are left; or, where they
+        # are neighbours in memory, in boxes of 64 alone, the last of which reaches beyond the tile.
+        over = -block_n % ROW if kernel.whole and not along_k[1] else 0
+        self.reach = block_n + over
+        boxes = self.reach // ROW + (self.reach % ROW).bit_count()
+        self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -369,6 +374,7 @@ class Clocks:
         self.fixed = rates.launch + (rates.second if kernel.split > 1 else 0)
         operands = zip(copies(kernel), (types.a_along_k, types.b_along_k), (a_bytes, b_bytes), strict=True)
         self.longer = rates.needless if any(x and along and width >= 16 for x, along, width in operands) else 1.0
+        self.longer *= rates.along_k if cluster_k > 1 else 1.0
 
     def numbers(self, width: int) -> list[float]:
         """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
@@ -423,7 +429,7 @@ class Clocks:
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
-        high, wide = block_m if block_m < m else m, block_n if block_n < n else n  # of a tile, what there is
+        high, wide = block_m if block_m < m else m, self.reach if self.reach < n else n  # of a tile, what there is
         fill = self.a_fill * high * a_cost + self.b_fill * wide * b_cost
         # Rows beyond M and columns beyond N: of the last tile where the launch waits for it, else of a tile on average.
         some_m, some_n = (tiles_m, tiles_n) if tiles_m * tiles_n > self.ctas else (1, 1)
@@ -623,6 +629,7 @@ RATES = Rates(
     second=3,
     mark=2334,
     stripe=929.3,
+    along_k=1.05,
     remote=265.3,
     exchange=13.48,
     pointers=4.5,

@@ -47,7 +47,7 @@ static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost
     p.tiles_m = over(m, (Count)x->rows) * (Count)x->cluster_m;
     p.tiles_n = over(n, (Count)x->columns) * (Count)x->cluster_n;
     p.slots = over(over(k, (Count)x->block_k), parts);
-    Count high = least(block_m, m), wide = least(block_n, n); /* of a tile, what there is */
+    Count high = least(block_m, m), wide = least((Count)x->reach, n); /* of a tile, what there is */
     p.fill = x->a_fill * high * a_cost + x->b_fill * wide * b_cost;
     Count tiles = p.tiles_m * p.tiles_n, some_m = 1, some_n = 1;
     if (tiles > (Count)x->ctas) some_m = p.tiles_m, some_n = p.tiles_n;
