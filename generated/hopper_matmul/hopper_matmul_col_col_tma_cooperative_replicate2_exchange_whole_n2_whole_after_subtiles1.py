@@ -49,7 +49,6 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 112, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 176, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
     triton.Config({"BLOCK_M": 192, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1, ctas_per_cga=(2, 1, 1)),
@@ -381,7 +380,6 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(128, 112, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 128, 64), stages=6, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 176, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),
     Kernel(tile=(128, 192, 64), stages=4, cluster=(1, 2, 1), swap=True, whole=True),

@@ -49,7 +49,6 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 192, "BLOCK_N": 112, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 192, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 4, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     # fmt: on
 ]
@@ -411,7 +410,6 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(192, 112, 64), stages=4, consumers=3, whole=True),
     Kernel(tile=(192, 128, 64), stages=4, consumers=3, whole=True),
     # fmt: on
 ]

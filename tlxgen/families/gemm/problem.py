@@ -173,7 +173,10 @@ def _lines_of_a_worker(spec: GemmSpec, layouts: tuple[str, str]) -> float:
     begin, line = spec.schedule.prefetch * tile.k, 128 // DTYPES[a.dtype].bytes
     shares = (2 * tile.m / cluster.n, a.layout), ((3 if alone else 2) * tile.n / cluster.m, b.layout)
     extent = max((share for (share, has), wanted in zip(shares, layouts, strict=True) if has == wanted), default=0.0)
-    lines = extent * math.ceil(begin / line) if layouts == ALONG_K else begin * math.ceil(extent / line)
+    # Rows, or columns, that several CTAs of a cluster with two axes ask for together are rounded up once.
+    together = cluster.m * cluster.n / 2 if cluster.m > 1 and cluster.n > 1 else 1
+    across = begin * math.ceil(extent * together / line) / together
+    lines = extent * math.ceil(begin / line) if layouts == ALONG_K else across
     return lines / spec.tasks.mma.replicate
 
 
