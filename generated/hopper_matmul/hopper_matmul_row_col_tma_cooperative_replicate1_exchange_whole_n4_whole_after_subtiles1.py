@@ -372,7 +372,7 @@ def whole_dot(left, right, sums, _semantic=None, _generator=None):
     """sums + left @ right^T by one wgmma a K of 16, for blocks of columns side by side, one in each of `sums`.
 
     left: 64 rows in SMEM. right: the buffer of the first block's columns, behind which those of the others lie, a line
-    of 128 bytes of K each. Or, turned, the buffer of the first 64 columns, a line of which has one element of K of each.
+    of 128 bytes of K each. Or, turned, that of the first 64 columns, a line of which has one element of K of each.
     """
     blocks = [x for x in sums]
     columns = blocks[0].type.shape[1]

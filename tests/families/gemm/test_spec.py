@@ -156,7 +156,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({**TALL, "tasks.load.by": "pointers_a"}, "tasks.load.by", "tile.m is 192: a copy is of one block"),
     ({**FEW, "tasks.mma.replicate": 3, "tile.m": 192}, "tasks.mma.replicate", "1, or 2 that cooperate"),
-    ({**FEW, **TWO, "schedule": {"tail": "split", "fix_up": "last"}}, "schedule.tail", "each of two consumers"),
+    ({**FEW, **TWO, "schedule": {"tail": "split", "fix_up": "last"}}, "schedule.tail", "each of several consumers"),
     ({**FEW, **TWO, "tasks.epilogue": {}}, "tasks.epilogue", "no store task"),
     ({**TALL, **HELPED}, "schedule.tail", "turned in A's place"),
     ({**TALL, **FP8, "tasks.mma.promote": True}, "tasks.mma.promote", "promoted into one accumulator"),

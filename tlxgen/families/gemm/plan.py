@@ -250,8 +250,11 @@ def _operands(spec: GemmSpec, sizes: dict[str, Size], groups: int) -> tuple[Oper
 
 
 def _in_boxes(tile: Tile, width: Size, along_k: Size, k_major: bool) -> Tile:
-    """A tile whose rows, or columns, are those of one wgmma: in blocks of 8 where K lies along their lines of memory, or
-    else in boxes of whole lines, the last of which may reach beyond the tile."""
+    """A tile whose rows, or columns, are those of one wgmma.
+
+    They lie in blocks of 8 where neighbours in memory are along K, or else in boxes of 64, the last of which may reach
+    beyond the tile.
+    """
     if k_major:
         return replace(tile, groups=units(width), unit=UNIT)
     count, extent = whole_boxes(width)
