@@ -406,9 +406,10 @@ def subject_digest(module: bytes, structure: Structure) -> str:
     module that is not Python.
     """
     from tlxgen.families.structure import constants_of
+    from tlxgen.render.statements import code_digest
 
     told = [[_told(v.spec) if v.spec else None, constants_of(v)] for v in structure.variants]
-    parts = [digest.of_python(module.decode()), json.dumps(told, sort_keys=True)]
+    parts = [code_digest(module.decode()), json.dumps(told, sort_keys=True)]
     return digest.of_text("\n".join(parts))
 
 

@@ -32,9 +32,14 @@ def of_python(text: str) -> str:
 
 def of_code(tree: ast.AST) -> str:
     """The same for code that has been parsed."""
+    return of_text(text_of(tree))
+
+
+def text_of(tree: ast.AST) -> str:
+    """What the digest of code reads of a part of a syntax tree."""
     parts: list[str] = []
     _add_code(tree, parts)
-    return of_text("".join(parts))
+    return "".join(parts)
 
 
 def _add_code(value: object, parts: list[str]) -> None:

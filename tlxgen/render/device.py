@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tlxgen import digest
+from tlxgen.render.lines import UnusualError
+from tlxgen.render.statements import MODULES, statements
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -24,12 +28,43 @@ def device_digest(source: str, kernels: Sequence[str], launches: str) -> str:
     the names of `kernels`, which are replaced by their position. `launches` is a text in which different launches
     differ (types, constants, warps).
     """
-    meaning = _Meaning({name: f"kernel{place}" for place, name in enumerate(kernels)})
-    tree = ast.parse(source)
-    jitted = [meaning.visit(node) for node in tree.body if isinstance(node, ast.FunctionDef) and _is_jit(node)]
-    read = {name.id for function in jitted for name in ast.walk(function) if isinstance(name, ast.Name)}
-    constants = [node for node in tree.body if isinstance(node, ast.Assign) and read & set(_targets(node))]
-    return digest.of_text("\n".join([launches, *sorted(ast.dump(node) for node in (*jitted, *constants))]))
+    names = {name: f"kernel{place}" for place, name in enumerate(kernels)}
+    try:
+        parts = [part for text in statements(source) for part in _parts(text, _defined(text, names))]
+    except (UnusualError, SyntaxError):
+        parts = [_part(node, names) for node in ast.parse(source).body]
+    jitted = [part.dump for part in parts if part.dump]
+    read = {name for part in parts for name in part.reads}
+    constants = [ast.dump(node) for part in parts if (node := part.constant) and read & set(_targets(node))]
+    return digest.of_text("\n".join([launches, *sorted([*jitted, *constants])]))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A statement of a module: a jit function as the digest reads it, and the names that it reads, or an assignment."""
+
+    dump: str = ""
+    reads: frozenset[str] = frozenset()
+    constant: ast.Assign | None = None
+
+
+def _defined(text: str, names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Those of `names` that a statement may define."""
+    return tuple((name, other) for name, other in names.items() if f"def {name}(" in text)
+
+
+@lru_cache(maxsize=MODULES)
+def _parts(text: str, names: tuple[tuple[str, str], ...]) -> list[_Part]:
+    return [_part(node, dict(names)) for node in ast.parse(text).body]
+
+
+def _part(node: ast.stmt, names: Mapping[str, str]) -> _Part:
+    if isinstance(node, ast.Assign):
+        return _Part(constant=node)
+    if not isinstance(node, ast.FunctionDef) or not _is_jit(node):
+        return _Part()
+    function = _Meaning(names).visit(node)
+    return _Part(ast.dump(function), frozenset(n.id for n in ast.walk(function) if isinstance(n, ast.Name)))
 
 
 class _Meaning(ast.NodeTransformer):

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from tlxgen.errors import StepError
 from tlxgen.plan import Plan, Role, Step
 from tlxgen.plan.steps import Kind, compared, merged
+from tlxgen.render.lines import UnusualError
+from tlxgen.render.statements import statements
 
 SUFFIXES: dict[str, tuple[Kind, Kind]] = {  # suffix of a barrier's name -> steps of a wait and of an arrival
     "_full": ("wait", "publish"),
@@ -53,13 +55,22 @@ def read(task: ast.AST, plan: Plan, role: Role) -> tuple[Step, ...]:
 def tasks(source: str, plan: Plan) -> list[ast.AST]:
     """The tasks of the plan's first kernel, in the order of the source. Raises StepError if there is no such kernel."""
     name = plan.launches[0].kernel
-    kernel = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    kernel = next((n for n in _body(source, name) if isinstance(n, ast.FunctionDef) and n.name == name), None)
     if kernel is None:
         raise StepError(f"{plan.name}: no kernel {name} in the source")
     if not plan.specialized:
         return [kernel]
     found = [n for n in ast.walk(kernel) if isinstance(n, ast.With) and _named(n.items[0].context_expr) == "async_task"]
     return [*sorted(found, key=lambda n: n.lineno)]
+
+
+def _body(source: str, name: str) -> list[ast.stmt]:
+    """The statements of a module that may define `name`."""
+    try:
+        texts = [text for text in statements(source) if f"def {name}(" in text]
+    except UnusualError:
+        texts = [source]
+    return [node for text in texts for node in ast.parse(text).body]
 
 
 def _named(node: ast.AST) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
 from tlxgen.render.passes._blocks import COMPOUND, Blocks, Splice
-from tlxgen.render.passes._names import binds, is_pure, loads, statement_binds, target_names
-from tlxgen.render.passes._tree import Rewriter, is_jit, walk
+from tlxgen.render.passes._names import STATEMENTS, binds, is_pure, loads, statement_binds, target_names
+from tlxgen.render.passes._tree import Rewriter, children, is_jit
 
 
 class UnusedLocals(Rewriter):
@@ -35,10 +36,31 @@ def _accumulated(function: cst.FunctionDef, pure_calls: Collection[str] | None) 
     """The targets of augmented assignments that have to stay, so that their initial assignments stay too."""
     return {
         name.value
-        for node in walk(function.body)
-        if type(node) is cst.AugAssign and (pure_calls is None or not is_pure(node.value, pure_calls))
+        for node in _augmented(function.body)
+        if pure_calls is None or not is_pure(node.value, pure_calls)
         for name in target_names(node.target)
     }
+
+
+def _augmented(node: cst.CSTNode) -> list[cst.AugAssign]:
+    """The augmented assignments below `node`, in no particular order."""
+    found: list[cst.AugAssign] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, cst.IndentedBlock):
+            for statement in part.body:
+                found += _augmented_in(statement)
+        elif isinstance(part, cst.AugAssign):
+            found.append(part)
+        elif not isinstance(part, cst.BaseExpression):
+            stack.extend(children(part))
+    return found
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _augmented_in(statement: cst.CSTNode) -> list[cst.AugAssign]:
+    return _augmented(statement)
 
 
 class _Drop(Blocks):
