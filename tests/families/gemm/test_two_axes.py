@@ -210,14 +210,3 @@ def test_compiles_as_planned(form: str, tmp_path: Path) -> None:
     whole = candidates(space)
     found = report(whole, compile_candidates(space, whole, 1, 120))
     assert found["kept"] >= 1 and not found["kept_that_fail"]
-
-
-@pytest.mark.parametrize(("tile", "few"), [((64, 64, 32), True), ((64, 128, 32), False)])
-def test_shares_of_a_small_tile_are_added_up_in_one_round(
-    tile: tuple[int, int, int], few: bool, tmp_path: Path
-) -> None:
-    """Where a tile has 8 stripes, verify's runs of 5 parts and more see no second round; the waiver says so."""
-    values = {**FORMS["each"], "tile": dict(zip("mnk", tile, strict=True))}
-    made = kernels_of(spec_of("small", values), tmp_path)
-    waivers = made.family.problem().unseen(made.structures[0].variants[0].spec)
-    assert any("stripe in range" in w.subject and "second-round" in w.kinds for w in waivers) == few

@@ -91,7 +91,7 @@ BROAD_FAULTS = [
     ("blocks put together in another order", "beside(acc, box * 8, 8)", "beside(acc, (2 - box) * 8, 8)"),
     ("the last columns stored over others", "[row, column + BLOCK_N // 16 * 16]", "[row, column]"),
     ("a buffer filled while its copy reads it", "store_wait(C_STAGES - 1)", "store_wait(C_STAGES)"),
-    ("another buffer's place", "c_16_tiles[c_slot * 4]", "c_16_tiles[c_slot * 4 ^ 4]"),
+    ("another box's place", "c_16_tiles[c_slot * 4 + 2]", "c_16_tiles[c_slot * 4 + 1]"),
 ]
 EVERY_FAULT = [("one", WHOLE, *fault) for fault in FAULTS]
 EVERY_FAULT += [("broad", {**BROAD, "rings.c.stages": 2}, *fault) for fault in BROAD_FAULTS]

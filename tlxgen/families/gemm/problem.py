@@ -142,12 +142,8 @@ def unseen(spec: GemmSpec) -> Iterator[Waiver]:
     if spec.schedule.fix_up == "last" and (spec.tasks.mma.replicate == 1 or spec.tasks.mma.split == "pingpong"):
         why = "of a tile that one consumer has some row is in C"
         yield Waiver(("no-round",), r"for stripe in range\(0, end", why)
-    # 512 elements of sums are a stripe.
-    stripes = tile.m * tile.n // 512 // (spec.tasks.mma.replicate if spec.tasks.mma.split == "cooperative" else 1)
-    if spec.schedule.fix_up == "each" and stripes <= 8:
-        why = "of 8 stripes a share has 2 with 5 parts, and 1 with 9; CTAs leave, so that others have more, with fewer"
-        yield Waiver(("second-round",), r"for stripe in range\(start, end(, 2)?\)", why)
-    if spec.schedule.fix_up == "last":
+    if spec.schedule.fix_up == "last":  # 512 elements of sums are a stripe
+        stripes = tile.m * tile.n // 512 // (spec.tasks.mma.replicate if spec.tasks.mma.split == "cooperative" else 1)
         for step in (step for step in (2, 4) if stripes <= step):
             why = "a tile so small is fixed up in one round"
             yield Waiver(("second-round",), rf"for stripe in range\(0, end, {step}\)", why)
