@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,10 @@ from .source import Source
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder with a module for each structure of the matrix."""
+    """A folder with a module for each structure of the matrix.
+
+    They are made in this process: two others would each read, parse and format what one does once.
+    """
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "matrix"
     with FileLock(f"{folder}.lock"):
@@ -28,10 +29,10 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
             paths = [folder / "specs" / f"{spec['name']}.yaml" for spec in SPECS]
             for path, spec in zip(paths, SPECS, strict=True):
                 path.write_text(json.dumps(spec))
-            with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-                for made in pool.map(make, paths, [folder / "generated"] * len(paths), chunksize=4):
-                    for name in (*made.modules, HOST):
-                        (folder / name).write_bytes(made.files[name])
+            for path in paths:
+                made = make(path, folder / "generated")
+                for name in (*made.modules, HOST):
+                    (folder / name).write_bytes(made.files[name])
             (folder / "done").touch()
     return folder
 

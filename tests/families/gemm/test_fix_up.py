@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -62,24 +62,27 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 LAYOUTS = [("row", "row"), ("row", "col"), ("col", "row"), ("col", "col")]
 SMS = 4
+FOLDER = TemporaryDirectory(prefix="tlxgen-forms-")  # of this process
 
 
 @cache
-def _made(text: str) -> tuple[Kernels, dict[str, bytes]]:
-    """The structure of a spec, and its files, once for all tests."""
-    with TemporaryDirectory() as folder:
-        kernels = kernels_of(json.loads(text), Path(folder))
-        return kernels, make(Path(folder) / f"{kernels.name}.yaml", Path(folder) / "made").files
+def _made(text: str) -> tuple[Kernels, Path]:
+    """The structure of a spec, and the folder of its files, once for all tests: what the simulator makes of a kernel is
+    remembered by the path and the text of its file."""
+    folder = Path(mkdtemp(dir=FOLDER.name))
+    kernels = kernels_of(json.loads(text), folder)
+    for name, data in make(folder / f"{kernels.name}.yaml", folder / "made").files.items():
+        (folder / name).write_bytes(data)
+    return kernels, folder
 
 
 class Form:
-    """A structure, rendered to a folder, with the host's choice of how tiles are cut replaced by the test's."""
+    """A structure, rendered, with the host's choice of how tiles are cut replaced by the test's. A fault is put into a
+    copy in `folder`."""
 
     def __init__(self, name: str, values: dict[str, Any], folder: Path) -> None:
-        self.kernels, files = _made(json.dumps(spec_of(name, values)))
-        self.path = folder / f"{name}.py"
-        for file in (self.path.name, HOST, MODEL):
-            (folder / file).write_bytes(files[file])
+        self.kernels, made = _made(json.dumps(spec_of(name, values)))
+        self.path, self._folder = made / f"{name}.py", folder
 
     def run(
         self,
@@ -103,6 +106,9 @@ class Form:
     def mutated(self, old: str, new: str) -> None:
         text = self.path.read_text()
         assert old in text, old
+        for file in (HOST, MODEL):
+            (self._folder / file).write_bytes(self.path.with_name(file).read_bytes())
+        self.path = self._folder / self.path.name
         self.path.write_text(text.replace(old, new))
 
 
