@@ -390,8 +390,8 @@ def whole_dot(left, right, sums, _semantic=None, _generator=None):
     acc = "{" + ", ".join(f"${i}" for i in range(registers)) + "}"
     kind = f"m64n{columns * len(blocks)}k16.f32.bf16.bf16"
     code = ["{", ".reg .b32 x, y, upper;", ".reg .b64 left, right;", "wgmma.fence.sync.aligned;"]
-    # Matrix descriptors: addresses in units of 16 bytes, eight lines 1024 bytes apart, swizzled by 128 bytes; of columns
-    # that are neighbours, each 64 lie 8192 bytes apart.
+    # Matrix descriptors: addresses in units of 16 bytes, eight lines 1024 bytes apart, swizzled by 128 bytes. Columns
+    # that are neighbours lie in boxes of 64, 8192 bytes apart.
     code += ["mov.b32 upper, 0x40000040;"]
     for word, register, apart in (("x", a, 0x10000), ("y", b, 0x2000000 if turned[1] else 0x10000)):
         code += [
