@@ -96,6 +96,7 @@ class Wanted:
 
     shipped: int = 3
     most: int = 1 << 30
+    alike: int = 1 << 30  # of one design
     likely: float = 1.25
     designs: str = ""
     load_by: Sequence[str] = ("tma", "pointers", "pointers_a", "pointers_b")
@@ -197,12 +198,17 @@ def of_shape(shape: Shape, layout: str, made: Mapping[str, Mapping[Types, Sequen
 def first(some: Sequence[Found], shape: Shape, layout: str) -> list[Found]:
     """Those that the model puts first, but for kernels that cut tiles and would leave these whole."""
     _, *given = of_model(shape, layout)
-    times = dict[float, Found]()
+    times, taken = dict[float, Found](), defaultdict[str, int](int)
     for one in some:
         estimate, index = one.candidate.module.TIMES, one.candidate.module.CONFIGS.index(one.candidate.config)
         if one.candidate.kernel.tail not in CUT or estimate.cut(index, shape, *given).parts > 1:
             times[estimate(shape, *given)[index]] = one
-    return [times[us] for us in sorted(times)][: BEST.most]
+    found = []
+    for us in sorted(times):
+        design = times[us].name.split()[0]
+        taken[design] += 1
+        found += [times[us]] * (taken[design] <= BEST.alike)
+    return found[: BEST.most]
 
 
 def compile_ahead(jobs: Mapping[tuple[Path, Shape], set[int]], seconds: float) -> None:
@@ -369,12 +375,14 @@ def main() -> None:
     parser.add_argument("--shipped", type=int, default=3)
     parser.add_argument("--likely", type=float, default=1.25)
     parser.add_argument("--most", type=int, default=BEST.most, help="only so many designs of a shape, by the model")
+    parser.add_argument("--alike", type=int, default=BEST.alike, help="only so many tiles of one design")
     parser.add_argument("--only-tma", action="store_true", help="no kernels whose threads copy operands")
     parser.add_argument("--designs", default="", help="only designs in whose names this pattern is found; - for none")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
     given = parser.parse_args()
     begin = time.monotonic()
-    BEST.shipped, BEST.likely, BEST.designs, BEST.most = given.shipped, given.likely, given.designs, given.most
+    BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
+    BEST.most, BEST.alike = given.most, given.alike
     if given.only_tma:
         BEST.load_by = ("tma",)
     shapes = [*SHAPES]

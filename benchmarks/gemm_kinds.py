@@ -234,6 +234,29 @@ def whole() -> Iterator[tuple[str, Design]]:
             yield f"broad{consumers}{name}", Design(values, tiles, of_rows(33, "", "col"))
 
 
+def cut_whole() -> Iterator[tuple[str, Design]]:
+    """One wgmma of all rows of A in a tile, down to 24, whose tiles are cut along K or whole, in clusters."""
+    clusters = {"": {}, "_m2": {"m": 2}, "_n2": {"n": 2}, "_n4": {"n": 4}, "_2x4": {"m": 2, "n": 4}}
+    few = (24, 32, 40, 48, 56, 64, 72)
+    many = (80, 88, 96, 112, 128, 136, 144, 160, 176)
+    for consumers, (name, ctas), layout in itertools.product((1, 2, 3), clusters.items(), ("row", "col")):
+        values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, "cluster": ctas}
+        values |= {
+            "tasks.mma.exchange": True,
+            "rings.c.stages": 2,
+            "epilogue.subtiles": 1,
+            "tasks.load.edge_rows": None,
+        }
+        for tail, more in (("cut", EACH if name else LAST), ("slim", {})):
+            widths = few + (many if tail == "cut" else ())
+            reach = [
+                (w, w if layout == "row" else -(-w // 64) * 64) for w in widths if w <= (176 if consumers < 3 else 128)
+            ]
+            room, most = 229888 - 16384 * consumers, 12 if tail == "cut" else 16
+            tiles = tuple((w, 64 * consumers, 64, min(most, room // (128 * (x + 64 * consumers)))) for w, x in reach)
+            yield f"{tail}{consumers}{name}_{layout}", Design({**values, **more}, tiles, of_rows(17, layout))
+
+
 GRID_KINDS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int, int], ...]]] = {
     "64": (ONE_PART, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
     "64_swap": (FEW, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
@@ -257,4 +280,4 @@ def grids() -> Iterator[tuple[str, Design]]:
                 yield f"grid2_{m}x{n}_{name}{apart}{tail}", Design(own, tiles, filled)
 
 
-DESIGNS |= (*swapped(), *side_by_side(), *whole(), *grids())
+DESIGNS |= (*swapped(), *side_by_side(), *whole(), *cut_whole(), *grids())

@@ -144,8 +144,8 @@ class Times:
 
     def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
-        there = {(x.swap, x.cluster, *x.tile) for x in kernels if x.whole}
-        narrower = [(x.swap, x.cluster, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
+        there = {(x.swap, x.cluster, x.tail, *x.tile) for x in kernels if x.whole}
+        narrower = [(x.swap, x.cluster, x.tail, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
@@ -366,7 +366,9 @@ class Clocks:
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
         self.sums = block_m * block_n * SUM / rates.store
-        self.adder_rows, self.adder_columns = (block_n, block_m) if kernel.swap else (block_m // groups, block_n)
+        self.adder_rows, self.adder_columns = (
+            (block_n, block_m // groups) if kernel.swap else (block_m // groups, block_n)
+        )
 
         # From clocks to microseconds.
         self.can_load = can_load(kernel, a_bytes, b_bytes)

@@ -49,6 +49,7 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 13, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 176, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 192, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
@@ -139,7 +140,7 @@ def hopper_matmul_col_col_tma_cooperative_replicate1_exchange_whole_m1_whole_aft
     load --ab (STAGES slots, TMA)--> mma --c (C_STAGES slots, stores)--> TMA store
     """
     tl.static_assert(BLOCK_N >= 64, "4 warps need 64 columns")
-    tl.static_assert(BLOCK_M >= 32 and BLOCK_M <= 256, "wgmma takes 32 to 256")
+    tl.static_assert(BLOCK_M >= 8 and BLOCK_M <= 256, "wgmma takes 8 to 256")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     tl.static_assert(BLOCK_N >= 8, "a subtile has at least 8 columns")
@@ -361,6 +362,7 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
+    Kernel(tile=(64, 64, 64), stages=13, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 128, 64), stages=8, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 176, 64), stages=6, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 192, 64), stages=6, consumers=1, swap=True, whole=True),

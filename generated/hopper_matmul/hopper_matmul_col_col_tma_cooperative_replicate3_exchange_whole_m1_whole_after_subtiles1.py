@@ -135,7 +135,7 @@ def hopper_matmul_col_col_tma_cooperative_replicate3_exchange_whole_m1_whole_aft
     load --ab (STAGES slots, TMA)--> mma x 3 --c (C_STAGES slots a replica, stores)--> TMA store
     """
     tl.static_assert(BLOCK_N // 3 >= 64, "4 warps need 64 columns")
-    tl.static_assert(BLOCK_M >= 32 and BLOCK_M <= 256, "wgmma takes 32 to 256")
+    tl.static_assert(BLOCK_M >= 8 and BLOCK_M <= 256, "wgmma takes 8 to 256")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     tl.static_assert(BLOCK_N // 3 >= 8, "a subtile has at least 8 columns")

@@ -49,13 +49,19 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 72, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 80, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 88, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 96, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 104, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 112, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 120, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 24, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 16, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 16, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 40, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 16, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 48, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 15, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 56, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 14, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 13, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 72, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 12, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 80, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 11, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 88, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 11, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 96, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 10, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 104, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 10, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 112, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 9, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 120, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 9, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 136, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 144, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
@@ -150,7 +156,7 @@ def hopper_matmul_row_col_tma_cooperative_replicate1_exchange_whole_m1_whole_aft
     load --ab (STAGES slots, TMA)--> mma --c (C_STAGES slots, stores)--> TMA store
     """
     tl.static_assert(BLOCK_N >= 64, "4 warps need 64 columns")
-    tl.static_assert(BLOCK_M >= 32 and BLOCK_M <= 256, "wgmma takes 32 to 256")
+    tl.static_assert(BLOCK_M >= 8 and BLOCK_M <= 256, "wgmma takes 8 to 256")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     tl.static_assert(BLOCK_N >= 8, "a subtile has at least 8 columns")
@@ -392,13 +398,19 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(64, 72, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 80, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 88, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 96, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 104, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 112, 64), stages=8, consumers=1, swap=True, whole=True),
-    Kernel(tile=(64, 120, 64), stages=8, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 24, 64), stages=16, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 32, 64), stages=16, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 40, 64), stages=16, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 48, 64), stages=15, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 56, 64), stages=14, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 64, 64), stages=13, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 72, 64), stages=12, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 80, 64), stages=11, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 88, 64), stages=11, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 96, 64), stages=10, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 104, 64), stages=10, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 112, 64), stages=9, consumers=1, swap=True, whole=True),
+    Kernel(tile=(64, 120, 64), stages=9, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 128, 64), stages=8, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 136, 64), stages=8, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 144, 64), stages=8, consumers=1, swap=True, whole=True),

@@ -49,13 +49,13 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 72, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 80, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 88, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 96, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 104, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 112, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 120, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 72, "BLOCK_K": 64, "STAGES": 12, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 80, "BLOCK_K": 64, "STAGES": 11, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 88, "BLOCK_K": 64, "STAGES": 11, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 96, "BLOCK_K": 64, "STAGES": 10, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 104, "BLOCK_K": 64, "STAGES": 10, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 112, "BLOCK_K": 64, "STAGES": 9, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 120, "BLOCK_K": 64, "STAGES": 9, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 136, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 144, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
@@ -163,7 +163,7 @@ def hopper_matmul_row_col_tma_cooperative_replicate1_no_exchange_whole_m1_whole_
     load --ab (STAGES slots, TMA)--> mma --c, c_32, c_16, c_8 (C_STAGES slots, stores)--> TMA store
     """
     tl.static_assert(BLOCK_M >= 64, "4 warps need 64 rows")
-    tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
+    tl.static_assert(BLOCK_N >= 8 and BLOCK_N <= 256, "wgmma takes 8 to 256")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
@@ -435,13 +435,13 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(64, 72, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 80, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 88, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 96, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 104, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 112, 64), stages=8, consumers=1, whole=True),
-    Kernel(tile=(64, 120, 64), stages=8, consumers=1, whole=True),
+    Kernel(tile=(64, 72, 64), stages=12, consumers=1, whole=True),
+    Kernel(tile=(64, 80, 64), stages=11, consumers=1, whole=True),
+    Kernel(tile=(64, 88, 64), stages=11, consumers=1, whole=True),
+    Kernel(tile=(64, 96, 64), stages=10, consumers=1, whole=True),
+    Kernel(tile=(64, 104, 64), stages=10, consumers=1, whole=True),
+    Kernel(tile=(64, 112, 64), stages=9, consumers=1, whole=True),
+    Kernel(tile=(64, 120, 64), stages=9, consumers=1, whole=True),
     Kernel(tile=(64, 128, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 136, 64), stages=8, consumers=1, whole=True),
     Kernel(tile=(64, 144, 64), stages=8, consumers=1, whole=True),

@@ -152,7 +152,7 @@ def hopper_matmul_row_row_tma_cooperative_replicate2_no_exchange_whole_m1_whole_
     load --ab (STAGES slots, TMA)--> mma x 2 --c, c_32, c_16, c_8 (C_STAGES slots a replica, stores)--> TMA store
     """
     tl.static_assert(BLOCK_M // 2 >= 64, "4 warps need 64 rows")
-    tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
+    tl.static_assert(BLOCK_N >= 8 and BLOCK_N <= 256, "wgmma takes 8 to 256")
     tl.static_assert(BLOCK_K >= 16, "one wgmma takes 32 B of K")
     tl.static_assert(STAGES >= 2, "1 wgmma in flight: no slot is left to load into")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.

@@ -60,6 +60,15 @@ FORMS: dict[str, dict[str, Any]] = {
     "broad_drawn": {**BROAD_TWO, "schedule.kind": "dynamic", "rings.ab.full": "separate"},
 }
 SHAPES = [(200, 264, 136), (70, 40, 72), (137, 129, 64)]
+EACH = {"schedule.tail": "split", "schedule.fix_up": "each"}
+CUT: dict[str, dict[str, Any]] = {  # tiles cut along K, whose sums leave by blocks as C does
+    "last": {**WHOLE, "schedule.tail": "split", "schedule.fix_up": "last", "rings.c.stages": 2},
+    "each": {**WHOLE, **EACH, "tile.m": 40, "cluster.m": 2, "rings.c.stages": 2},
+    "each_ops": {**WHOLE, **EACH, "tile.m": 24, "cluster.n": 2, "epilogue.ops": ["bias", "gelu", "residual"]},
+    "each_of_two": {**TWO, **EACH, **TURNED, "cluster.n": 2, "rings.ab.stages": 2},
+    "last_of_three": {**THREE, "schedule.tail": "split", "schedule.fix_up": "last"},
+    "each_two_axes": {**WHOLE, **EACH, "tile.m": 64, "cluster": {"m": 2, "n": 2}, "rings.c.stages": 2},
+}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -68,6 +77,40 @@ def test_numbers_and_protocol(name: str, tmp_path: Path) -> None:
     for shape in SHAPES:
         report = form.run(shape, runs=RUNS[:2])
         assert not report.seen, str(report)
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_numbers_and_protocol_of_cut_tiles(name: str, tmp_path: Path) -> None:
+    form = Form(name, CUT[name], tmp_path)
+    for shape, parts in (((70, 200, 200), 3), ((1, 136, 320), 5)):
+        report = form.run(shape, parts, runs=RUNS[:2])
+        assert not report.seen, str(report)
+
+
+CUT_FAULTS = [
+    (
+        "each_of_two",
+        "sums of the other consumer",
+        "[sums_row + box * 32, replica * (BLOCK_N // 2)]",
+        "[sums_row + box * 32, 0]",
+    ),
+    (
+        "each_of_two",
+        "columns of the other consumer",
+        "sums_ptr + sums_row * BLOCK_N + replica * (BLOCK_N // 2)",
+        "sums_ptr + sums_row * BLOCK_N",
+    ),
+    ("last", "sums stored over others", "[sums_row + BLOCK_M // 32 * 32 + unit * 8, 0]", "[sums_row + unit * 8, 0]"),
+    ("each", "blocks of sums in another order", "tl.trans(acc[box * 4 + unit])", "tl.trans(acc[box * 4 + 3 - unit])"),
+    ("last", "a buffer of sums filled while its copy reads it", "store_wait(C_STAGES - 1)", "store_wait(C_STAGES)"),
+]
+
+
+@pytest.mark.parametrize(("form", "name", "old", "new"), CUT_FAULTS, ids=[f[1].replace(" ", "_") for f in CUT_FAULTS])
+def test_a_fault_of_cut_tiles_is_found(form: str, name: str, old: str, new: str, tmp_path: Path) -> None:
+    made = Form(form, CUT[form], tmp_path)
+    made.mutated(old, new)
+    assert made.run((200, 200, 264), 3).seen, name
 
 
 FAULTS = [
@@ -113,11 +156,14 @@ def test_a_fault_is_found(form: str, values: dict[str, Any], name: str, old: str
         ({**COLUMN, "tasks.mma.exchange": False, "tile.m": 128}, "each consumer has the 64 rows of a wgmma: 64"),
         ({**COLUMN, "tasks.mma.exchange": False, "epilogue.subtiles": 2}, "boxes of columns are stored one after"),
         ({"tasks.mma.split": "pingpong", "tasks.mma.replicate": 2, "tile.n": 128}, "consumers share a tile"),
-        ({"tile.m": 100}, "a multiple of 8, at least 64"),
-        ({"tile.m": 56}, "a multiple of 8, at least 64"),
+        ({"tile.m": 100}, "a multiple of 8, at least 8"),
+        ({**COLUMN, "tasks.mma.exchange": False, "tile": {"m": 64, "n": 56, "k": 64}}, "a multiple of 8, at least 64"),
         ({"tile.n": 128}, "each consumer has the 64 rows of a wgmma: 64"),
         ({"tile.k": 128}, "a row of a slot is a line of 128 bytes: 64"),
-        ({"schedule.tail": "split", "schedule.fix_up": "last"}, "sums of parts are not made of blocks: whole"),
+        (
+            {**COLUMN, "tasks.mma.exchange": False, "tile": {"m": 64, "n": 88, "k": 64}, **EACH},
+            "sums of parts are stored by blocks of rows of C",
+        ),
         ({"epilogue.store": "direct"}, "blocks leave by TMA: tma"),
     ],
 )

@@ -81,6 +81,9 @@ def _gemm(spec: GemmSpec, facts: GemmFacts) -> Iterator[KernelArgument]:
     for sums in (facts.sums, facts.rest):
         if sums:
             yield descriptor(f"{sums.name}_desc", "fp32", sums.shape, "sums", view="t.view(-1, block_n)")
+    if facts.sums and facts.whole:
+        edge = Size.literal(UNIT), facts.sums.shape[1]
+        yield descriptor("sums_edge_desc", "fp32", edge, "sums", view="t.view(-1, block_n)")
     if not facts.tma_store:
         yield address("c_ptr", out_type, out)
     if facts.helped:

@@ -332,7 +332,7 @@ class GemmFacts:
     @property
     def sum_slices(self) -> int:
         """Slices of the accumulators' columns in which the sums over a part of K are stored."""
-        if not self.sums:
+        if not self.sums or self.whole:
             return 1
         if self.exchange:
             return self.rows.value // self.sums.shape[0].value

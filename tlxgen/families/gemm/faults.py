@@ -96,7 +96,8 @@ def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     replicas = mma.replicate if spec.tasks.specialized else 1
     columns, rows = ("m", "n") if mma.exchange else ("n", "m")
     extent = getattr(spec.tile, columns)
-    yield f"tile.{columns}", extent % UNIT or extent < BOX, f"a multiple of {UNIT}, at least {BOX}"
+    least = UNIT if mma.exchange else BOX  # blocks of rows of C leave alone
+    yield f"tile.{columns}", extent % UNIT or extent < least, f"a multiple of {UNIT}, at least {least}"
     share = getattr(spec.tile, rows) != 64 * replicas
     yield f"tile.{rows}", share, f"each consumer has the 64 rows of a wgmma: {64 * replicas}"
     yield "tile.k", spec.tile.k != 64, "a row of a slot is a line of 128 bytes: 64"
@@ -106,7 +107,12 @@ def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     yield "problem.a.dtype", wide, "values have 16 bits: bf16 or fp16"
     yield "tasks.mma.warps", mma.warps != 4, "a wgmma is of one warpgroup: 4"
     yield "tasks.load.by", spec.tasks.load.by != "tma", "boxes are loaded by TMA: tma"
-    yield "schedule.tail", spec.schedule.tail != "whole", "sums of parts are not made of blocks: whole"
+    cut = spec.schedule.tail != "whole" and not mma.exchange
+    yield (
+        "schedule.tail",
+        cut,
+        "sums of parts are stored by blocks of rows of C: whole",
+    )
     yield "schedule.split_k", spec.schedule.split_k > 1, "sums of parts are not made of blocks: 1"
     yield "epilogue.store", spec.epilogue.store != "tma", "blocks leave by TMA: tma"
     yield "tasks.epilogue", spec.tasks.epilogue is not None, "consumers store their blocks: no store task"
@@ -242,7 +248,7 @@ def _beside_an_exchange(spec: GemmKeys) -> Iterator[tuple[str, str]]:
         yield "tasks.mma.replicate", "consumers have the columns of a tile, or half of them: 1, or 2 that cooperate"
     elif spec.tasks.specialized and mma.replicate > 1:
         two = "each of several consumers has columns of a tile, and of its sums"
-        if spec.schedule.tail != "whole":
+        if spec.schedule.tail != "whole" and mma.columns != "whole":
             yield "schedule.tail", f"{two}: whole"
         if spec.tasks.load.by != "tma":
             yield "tasks.load.by", "copies are of tiles of one consumer: tma"

@@ -180,7 +180,7 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
     found = f"{rows.value} {kind} a replica ({rows.text}); "
     yield Rule("wgmma-m", at_least(rows, least), found, f"{warps} warps need {least} {kind}")
     n = facts.width if facts.whole else n
-    least = arch.wgmma_n_narrow if facts.narrow else arch.wgmma_n_min
+    least = arch.wgmma_n_narrow if facts.narrow or facts.whole else arch.wgmma_n_min
     yield Rule(
         "wgmma-n",
         between(n, least, arch.wgmma_n_max),

@@ -175,8 +175,9 @@ class MmaTask(SpecModel):
         "accumulator each. Each reads the other operand again, so that a narrow one takes up to four times as long as "
         "its columns do.",
         json_schema_extra=choices(
-            whole="By one wgmma, in inline PTX: any multiple of 8 columns from 64 on. bf16 or fp16; 64 rows of the "
-            "other operand a consumer, tiles of 64 along K. Choose it where C fills no tiles of powers of two.",
+            whole="By one wgmma, in inline PTX: any multiple of 8 columns; of B, from 64 on and without a tail that is "
+            "cut. bf16 or fp16; 64 rows of the other operand a consumer, tiles of 64 along K. Choose it where C fills "
+            "no tiles of powers of two.",
         ),
     )
     promote: bool = Field(

@@ -21,6 +21,7 @@ from .spec import GemmSpec
 
 MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more, as of boxes
 LAST_BYTES = 112  # of each further consumer that is told of a count itself
+EDGE_BYTES = 16  # of each consumer that has a descriptor more, of the sums of rows that are left
 VECTOR_SCRATCH = 256  # elements: a vector of a subtile's rows or columns, at most
 
 
@@ -147,7 +148,7 @@ def _facts(spec: GemmSpec, sizes: dict[str, Size], split: bool) -> GemmFacts:
         store_guard=tasks.epilogue.guard if tasks.epilogue else None,
         source=spec.schedule.kind,
         split=split,
-        sums=_sums(spec, sizes, high) if spec.schedule.tail != "whole" else None,
+        sums=_sums(spec, high, columns if mma.exchange else sizes["BLOCK_N"]),
         rest=_rest(a, sizes) if spec.schedule.tail == "helped" else None,
         fix_up=spec.schedule.fix_up,
         exchange=mma.exchange,
@@ -179,13 +180,15 @@ def _adder_registers(spec: GemmSpec, replicas: int) -> int:
     return split.default or split.maxnreg
 
 
-def _sums(spec: GemmSpec, sizes: dict[str, Size], rows: Size) -> Tile:
-    """A slice of the sums over a part of K: fp32 in the bytes of a subtile of C, of so many rows."""
+def _sums(spec: GemmSpec, rows: Size, columns: Size) -> Tile | None:
+    """A slice of the sums over a part of K, if tiles are cut: fp32 in the bytes of a subtile of C, of such a block."""
+    if spec.schedule.tail == "whole":
+        return None
     fp32 = DTYPES["fp32"]
     slices = spec.epilogue.subtiles * fp32.bytes // DTYPES[spec.problem.c.dtype].bytes
     if spec.tasks.mma.exchange:  # slices of the accumulator's columns are rows of C
-        return Tile("sums", (rows // slices, sizes["BLOCK_N"]), fp32)
-    return Tile("sums", (rows, sizes["BLOCK_N"] // slices), fp32)
+        return Tile("sums", (rows // slices, columns), fp32)
+    return Tile("sums", (rows, columns // slices), fp32)
 
 
 def _rest(a: Operand, sizes: dict[str, Size]) -> Tile:
@@ -295,9 +298,12 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
         scratch += [t.largest_bytes * (block if t.strided else VECTOR_SCRATCH) for t in facts.op_tensors if t.shape]
     if facts.ops:
         scratch.append(_rest_bytes(facts))
+    if facts.mma_adds:  # where C's rows begin anywhere, a thread stores other elements than it has added up
+        scratch.append(facts.share_elements * facts.c_dtype.bytes)
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
     captures += MARK_BYTES * (facts.cut_tail + facts.drawn + (facts.whole and not facts.exchange))
     captures += LAST_BYTES * (facts.replicas - 1) if facts.mma_adds else 0
+    captures += EDGE_BYTES * facts.replicas * (facts.mma_adds and facts.whole)
     if facts.tensor_memory:
         captures += Sm100.tmem_address + (Sm100.clc_response if facts.clc else 0)
     return Use("captures and alignment", captures), Use("layout conversion", max(scratch) * facts.replicas)

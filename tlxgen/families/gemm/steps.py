@@ -131,10 +131,10 @@ def pipelined(facts: GemmFacts) -> tuple[Step, ...]:
 def _output(facts: GemmFacts) -> tuple[Step, ...]:
     """From sums in registers to C, or to where they are added up."""
     if _tail(facts) in ("split", "each"):
-        return (*_store(facts), *_staged("sums"), *steps("signal counts"))
+        return (*_store(facts), *_sums(facts), *steps("signal counts"))
     if _tail(facts) == "last":
         added = steps(": the last of a tile adds up its parts", *(f": {OPS[op].meaning}" for op in facts.ops))
-        return (*_store(facts), *_staged("sums"), *steps("signal counts"), *added, *steps(": store C from registers"))
+        return (*_store(facts), *_sums(facts), *steps("signal counts"), *added, *steps(": store C from registers"))
     if _tail(facts) == "helped":
         helped = (*steps("wait ab", "release ab", ": add a helper's sums"), *_store(facts))
         return (*_store(facts), *helped, *_staged("sums"), *steps("signal marks"))
@@ -167,6 +167,11 @@ def _stored(facts: GemmFacts) -> tuple[Step, ...]:
     """A subtile of C; and what rows or columns are left, where one wgmma has all of them."""
     left = () if not facts.whole else ("c_edge",) if facts.exchange else tuple(f"c_{n}" for n in facts.boxes[1:])
     return (*_staged("c"), *(_staged(*left) if left else ()))
+
+
+def _sums(facts: GemmFacts) -> tuple[Step, ...]:
+    """The sums over a part of K; and what rows are left, where one wgmma has all of them."""
+    return (*_staged("sums"), *(_staged("sums_edge") if facts.whole else ()))
 
 
 def _staged(*names: str, when: str = "") -> tuple[Step, ...]:
