@@ -34,6 +34,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Leaves out all: pytest looks five times for what else is to be warned of, and Python at its end."""
+    gc.freeze()
+
+
 SLOW = (  # each seconds of planning
     "hopper_matmul.yaml",
     "hopper_gemm_tuned.yaml",
