@@ -65,9 +65,9 @@ def attention_bwd() -> Iterator[Call]:
         (2, 8, 1, 333),
         (1, 1, 1, 333),
     ):
-        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
-        out, lse, dout = tensor((b, h, n, 64)), tensor((b, h, n), torch.float32), tensor((b, h, n, 64))
-        yield f"{b},{h},{kv},{n}", (q, k, v, out, lse, dout), {"scale": 1 / math.sqrt(64)}
+        q, k, v = tensor((b, h, n, 128)), tensor((b, kv, n, 128)), tensor((b, kv, n, 128))
+        out, lse, dout = tensor((b, h, n, 128)), tensor((b, h, n), torch.float32), tensor((b, h, n, 128))
+        yield f"{b},{h},{kv},{n}", (q, k, v, out, lse, dout), {"scale": 1 / math.sqrt(128)}
 
 
 CALLS = {

@@ -45,10 +45,7 @@ SPECS = {
             "tasks.mma.turns": "none",
         },
     ),
-    "attention_bwd": (
-        "hopper_attention_bwd",
-        {"mask.kind": "causal", "problem.head_dim": 64, "schedule.heads": "together"},
-    ),
+    "attention_bwd": ("hopper_attention_bwd", {"mask.kind": "causal"}),
 }
 ONLY_PYTHON = {"attention_bwd"}
 
