@@ -24,12 +24,18 @@ GENERATED = "::test_a_generated_module_without_a_record_is_clean["
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
     plan_once()
-    gc.set_threshold(300_000, 20, 20)  # as build.collect_seldom
+    render_here()
+    gc.set_threshold(300_000, 20, 1000)  # as build.collect_seldom, and all objects never: that takes 12 s in the end
 
 
 def pytest_collection_finish() -> None:
     """Leaves out what tests are made of, which stays, where Python looks for cycles of objects."""
     gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Leaves out all: pytest looks five times for what else is to be warned of, and Python at its end."""
     gc.freeze()
 
 
@@ -60,6 +66,13 @@ def plan_once() -> None:
         return replace(known[key], document=document)  # which remembers nothing of what was asked of it
 
     Family.kernels = kernels  # type: ignore[method-assign]
+
+
+def render_here() -> None:
+    """Has builds render in this process, as in a worker: two more would first import all that this one has."""
+    from tlxgen import build
+
+    vars(build)["parent_process"] = lambda: True
 
 
 class ByFile(LoadScopeScheduling):

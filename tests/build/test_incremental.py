@@ -225,6 +225,7 @@ def test_structures_are_rendered_in_parallel_to_the_same_bytes(
 ) -> None:
     spec = project.spec("k")
     serial = build_module.make(spec, project.folder("k")).files
+    monkeypatch.setattr(build_module, "parent_process", lambda: None)
     monkeypatch.setattr(build_module, "PARALLEL_FROM", 2)
     monkeypatch.setattr(build_module, "CHUNK", 1)
     steps: list[tuple[int, int]] = []
@@ -248,6 +249,7 @@ def test_eight_structures_are_reason_enough_for_workers(project: Project, monkey
         def map(self, function: object, jobs: list[object], chunksize: int) -> list[str]:
             return ["" for _ in jobs]
 
+    monkeypatch.setattr(build_module, "parent_process", lambda: None)
     monkeypatch.setattr(build_module, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(build_module.os, "cpu_count", lambda: 64)
     made = build_module.make(project.spec("k", EIGHT), project.folder("k"))

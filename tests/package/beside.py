@@ -52,7 +52,7 @@ def layer_norm() -> Iterator[Call]:
 
 def attention() -> Iterator[Call]:
     for b, h, kv, n in ((2, 8, 4, 512), (2, 8, 2, 1000), (3, 4, 2, 333)):
-        q, k, v = tensor((b, h, n, 128)), tensor((b, kv, n, 128)), tensor((b, kv, n, 128))
+        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
         yield f"{b},{h},{kv},{n}", (q, k, v), {}
 
 

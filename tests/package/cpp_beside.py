@@ -70,13 +70,13 @@ def layer_norm() -> Iterator[Call]:
 
 def attention() -> Iterator[Call]:
     for (b, h, kv, n), scale in (((2, 8, 4, 512), None), ((2, 8, 2, 1000), 0.125), ((3, 4, 2, 333), None)):
-        q, k, v = tensor((b, h, n, 128)), tensor((b, kv, n, 128)), tensor((b, kv, n, 128))
-        yield f"{b},{h},{kv},{n}", [q, k, v, scale, tensor((b, h, n, 128)), tensor((b, h, n), torch.float32)], 2
-    q, k, lse = tensor((1, 4, 64, 128)), tensor((1, 3, 64, 128)), tensor((1, 4, 64), torch.float32)
-    yield "heads", [q, k, k, None, tensor((1, 4, 64, 128)), lse], 2
-    yield "scale", [q, q, q, -1.5, tensor((1, 4, 64, 128)), lse], 2
-    none = tensor((1, 4, 0, 128))
-    yield "no keys", [q, none, none, None, tensor((1, 4, 64, 128)), lse], 2
+        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
+        yield f"{b},{h},{kv},{n}", [q, k, v, scale, tensor((b, h, n, 64)), tensor((b, h, n), torch.float32)], 2
+    q, k, lse = tensor((1, 4, 64, 64)), tensor((1, 3, 64, 64)), tensor((1, 4, 64), torch.float32)
+    yield "heads", [q, k, k, None, tensor((1, 4, 64, 64)), lse], 2
+    yield "scale", [q, q, q, -1.5, tensor((1, 4, 64, 64)), lse], 2
+    none = tensor((1, 4, 0, 64))
+    yield "no keys", [q, none, none, None, tensor((1, 4, 64, 64)), lse], 2
 
 
 CALLS: dict[str, Callable[[], Iterator[Call]]] = {

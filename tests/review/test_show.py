@@ -145,6 +145,7 @@ def test_settings_that_no_variant_can_have(
 
 def test_a_tuned_spec_shows_what_did_not_win() -> None:
     root = Path(__file__).parents[2]
-    (plan,) = shown(root / "specs" / "hopper_gemm_tuned.yaml", "rings.ab.stages=12, tile.m=128, tile.n=256, tile.k=64")
+    values = "rings.ab.stages=6, tile.n=128, tile.k=256, epilogue.subtiles=2, rings.c.stages=2"
+    (plan,) = shown(root / "specs" / "hopper_gemm_fp8_exact_tuned.yaml", values)
     assert plan["structure"] is None and any(r.startswith("require: ") for r in plan["reasons"])
     assert "too many" in str(budget(plan, "SMEM")["left"])

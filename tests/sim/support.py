@@ -53,10 +53,10 @@ def to_run() -> list[tuple[str, str]]:
 
     The commit's hash decides on the sample, so that nobody chooses it. Outside of a repository all are to be run.
     """
-    some, history = list(unproven()), _git("log", f"-{RECENT + 1}", "--format=%H").split()
+    some, history = list(unproven()), git("log", f"-{RECENT + 1}", "--format=%H").split()
     if not history:
         return some
-    before = _locks_at(history[-1], sorted({name for name, _ in some}))
+    before = locks_at(history[-1], sorted({name for name, _ in some}))
     now = {name: lock.read(ROOT / "generated" / name)["structures"] for name in before}
     changed = {(n, s) for n, s in some if now[n][s]["device"] != before[n].get(s, {}).get("device")}
     others = [at for at in some if at not in changed]
@@ -64,10 +64,10 @@ def to_run() -> list[tuple[str, str]]:
     return [at for at in some if at in changed or at in drawn]
 
 
-def _locks_at(commit: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def locks_at(commit: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The structures of specs' locks, as they were at a commit; none where there was no lock."""
     asked = "".join(f"{commit}:generated/{name}/lock.json\n" for name in names)
-    told, found = io.BytesIO(_git("cat-file", "--batch", given=asked).encode()), {}
+    told, found = io.BytesIO(git("cat-file", "--batch", given=asked).encode()), {}
     for name in names:
         head = told.readline().split()  # its hash, type and size; or what was asked for, and "missing"
         found[name] = {}
@@ -77,7 +77,7 @@ def _locks_at(commit: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _git(*arguments: str, given: str = "") -> str:
+def git(*arguments: str, given: str = "") -> str:
     """What git prints; nothing where there is no git, or no repository."""
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, input=given, capture_output=True, text=True, check=True)

@@ -35,7 +35,7 @@ def test_a_generated_module_without_a_record_is_clean(name: str, structure: str)
 
 def test_what_is_run_of_the_modules_without_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     some = list(unproven())
-    monkeypatch.setattr(support, "_git", lambda *arguments, **_: "")
+    monkeypatch.setattr(support, "git", lambda *arguments, **_: "")
     assert to_run() == some  # no repository
 
     def git(head: str, device: str) -> None:
@@ -49,7 +49,7 @@ def test_what_is_run_of_the_modules_without_a_record(monkeypatch: pytest.MonkeyP
             locks = [json.dumps({"structures": was(name, device), "title": "Σ"}, ensure_ascii=False) for name in names]
             return "".join(f"0123 blob {len(text.encode())}\n{text}\n" for text in locks)
 
-        monkeypatch.setattr(support, "_git", answer)
+        monkeypatch.setattr(support, "git", answer)
 
     def was(name: str, device: str) -> dict[str, dict[str, str]]:
         entries = lock.read(support.ROOT / "generated" / name)["structures"]

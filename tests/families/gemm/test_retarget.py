@@ -81,11 +81,14 @@ def test_each_structure_is_clean_in_the_simulator(
 
 @pytest.mark.compiles
 @pytest.mark.parametrize("arch", ARCHS)
-def test_each_structure_compiles_as_planned(built: dict[str, tuple[Path, Path, Kernels]], arch: str) -> None:
+def test_half_of_the_structures_compile_as_planned(built: dict[str, tuple[Path, Path, Kernels]], arch: str) -> None:
+    """Of either architecture the other half, which has every pair of values of the three axes that are structures'."""
     spec, folder, kernels = built[arch]
+    odd = ARCHS.index(arch)
+    half = [s for s in kernels.structures if sum(x in s.name for x in ("grid", "m2", "direct")) % 2 == odd]
     compiled = [
         Compiled(Working(spec, folder, folder, {}), s.name, v, launch, job_of(folder / f"{s.name}.py", v, launch))
-        for s in kernels.structures
+        for s in half
         for v in s.variants[-1:]
         for launch in (v.plan.launches if v.plan else ())
     ]
