@@ -113,6 +113,7 @@ class Rates(NamedTuple):
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
     stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
+    counting: float  # more, of a launch whose last CTA of a tile adds up its parts
     along_k: float  # times that a kernel takes longer whose clusters lie along K
     remote: float  # until the sums of other CTAs of a cluster are there, of which
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
@@ -362,7 +363,7 @@ class Clocks:
         # Nobody has loaded for the next tile, which waits for memory once more.
         self.between += 0 if kernel.specialized else start + rates.latency + rates.cold
         around = start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
-        self.around = around + send
+        self.around = around + send + (rates.counting if kernel.tail == "last" else 0)
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
         self.sums = block_m * block_n * SUM / rates.store
@@ -624,13 +625,14 @@ RATES = Rates(
     latency=1279,
     cold=1177,
     meeting=502.7,
-    pair=99.96,
+    pair=80,
     parts=16430,
     few=17000,
     helped=725.1,
     second=3,
     mark=2334,
     stripe=929.3,
+    counting=600,
     along_k=1.05,
     remote=265.3,
     exchange=13.48,

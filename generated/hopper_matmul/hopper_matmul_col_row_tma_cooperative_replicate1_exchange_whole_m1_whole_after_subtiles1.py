@@ -49,7 +49,6 @@ from ._model import RATES, Kernel, Times, Types
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 13, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 8, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 176, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 192, "BLOCK_N": 64, "BLOCK_K": 64, "STAGES": 6, "C_STAGES": 2, "GROUP_M": 8}, num_warps=4, num_stages=1),
@@ -354,7 +353,6 @@ def shape_of(a, b):
 # CONFIGS as the model of time knows them.
 KERNELS = [
     # fmt: off
-    Kernel(tile=(64, 64, 64), stages=13, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 128, 64), stages=8, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 176, 64), stages=6, consumers=1, swap=True, whole=True),
     Kernel(tile=(64, 192, 64), stages=6, consumers=1, swap=True, whole=True),
