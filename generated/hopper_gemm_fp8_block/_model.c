@@ -83,6 +83,7 @@ static double slot_of(const Kernel *x, const Problem *p, Count at_work, Count sp
     double inner = pow(pow(x->multiply + loads, x->root) + x->barriers, mix);
     double waits = pow(unique / x->memory, mix) + pow(latency, mix) + pow(asked, mix);
     waits += pow(p->delivered * at_work, mix);
+    waits += pow(x->producing, mix);
     return pow(inner + waits, x->mix_root);
 }
 

@@ -113,6 +113,8 @@ class Rates(NamedTuple):
     second: float  # microseconds of a second kernel
     mark: float  # from a store of sums until another CTA reads them
     stripe: float  # to add up a stripe of sums: as many blocks of it, or of several, as a consumer has on their way
+    producing: float  # of a slot, of the task that asks TMA for it, beside its boxes of one wgmma's columns
+    counting: float  # more, of a launch whose last CTA of a tile adds up its parts
     along_k: float  # times that a kernel takes longer whose clusters lie along K
     remote: float  # until the sums of other CTAs of a cluster are there, of which
     exchange: float  # a consumer stores so many bytes a clock into their shared memory
@@ -243,10 +245,10 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # fmt: off
 OF_CLOCKS = (
     "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
-    "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot", "b_slot",
-    "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "latency", "cold", "between", "around", "most_parts",
-    "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root", "memory", "l2_bytes",
-    "can_load", "longer", "mhz", "fixed",
+    "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot",
+    "b_slot", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold", "between",
+    "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root",
+    "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
@@ -350,6 +352,9 @@ class Clocks:
         self.reach = block_n + over
         boxes = self.reach // ROW + (self.reach % ROW).bit_count()
         self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
+        self.producing = rates.producing + boxes * rates.box * kernel.whole
+        if not kernel.specialized or kernel.load_by != "tma":
+            self.producing = 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
 
         # Of a tile: from one to the next, and around them all.
@@ -362,7 +367,7 @@ class Clocks:
         # Nobody has loaded for the next tile, which waits for memory once more.
         self.between += 0 if kernel.specialized else start + rates.latency + rates.cold
         around = start + store + (0 if kernel.pdl else rates.gap) + (rates.meeting if cluster > 1 else 0)
-        self.around = around + send
+        self.around = around + send + (rates.counting if kernel.tail == "last" else 0)
         self.most_parts = min(MOST_PARTS, kernel.ahead)
         self.parts_sums = rates.parts if kernel.ahead >= 16 else rates.few
         self.sums = block_m * block_n * SUM / rates.store
@@ -466,6 +471,7 @@ class Clocks:
             loads = (fill + boxes + zeros * at_work) ** self.blend
             inner = ((self.multiply + loads) ** self.root + self.barriers) ** mix
             waits = (unique / self.memory) ** mix + latency**mix + asked**mix + (delivered * at_work) ** mix
+            waits += self.producing**mix
             return float((inner + waits) ** self.mix_root)
 
         return m, n, tiles_m * tiles_n, slots, slot_of
@@ -624,13 +630,15 @@ RATES = Rates(
     latency=1279,
     cold=1177,
     meeting=502.7,
-    pair=99.96,
+    pair=80,
     parts=16430,
     few=17000,
     helped=725.1,
     second=3,
     mark=2334,
     stripe=929.3,
+    producing=120,
+    counting=600,
     along_k=1.05,
     remote=265.3,
     exchange=13.48,

@@ -39,6 +39,7 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, tail="last"), "hopper_gemm_tuned_col_col_tma_cooperative_replicate2_no_exchange_m1_split_last_prefetch2_subtiles4", 1),
     (Kernel(tile=(128, 256, 64), stages=4, cluster=(2, 1, 1)), "hopper_gemm_tuned_col_col_tma_cooperative_replicate2_no_exchange_m2_whole_after_prefetch2_subtiles2", 0),
     (Kernel(tile=(64, 128, 64), stages=6, consumers=1), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_no_exchange_m1_whole_after_prefetch2_subtiles4", 0),
+    (Kernel(tile=(64, 32, 128), stages=8, consumers=1, swap=True), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_exchange_m1_whole_after_prefetch2_subtiles1", 0),
     (Kernel(tile=(64, 32, 128), stages=8, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 0),
     (Kernel(tile=(128, 32, 128), stages=4, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 1),
     (Kernel(tile=(64, 64, 128), stages=6, consumers=1, tail="last", swap=True), "hopper_gemm_tuned_col_col_tma_cooperative_replicate1_exchange_m1_split_last_prefetch2_subtiles1", 2),
