@@ -40,6 +40,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "two": {**TWO, **COLUMN, "rings.ab.empty": "warp"},
     "ops": {**WHOLE, "tile.m": 72, "epilogue.ops": ["bias", "gelu", "residual"]},
     "fp16": {**WHOLE, "problem": {x: {"dtype": "fp16"} for x in "abc"}, "tasks.mma.in_flight": 0},
+    "narrow": {**WHOLE, "tile.m": 24, "cluster.m": 2},
     "power_of_two": {**WHOLE, "tile.m": 128, "rings.c.stages": 2},
     "all_boxes": {**TWO, "tile.m": 248, "rings.c.stages": 2, "rings.ab.stages": 2},
     "share_a": {**WHOLE, **COLUMN, "cluster.n": 4},
