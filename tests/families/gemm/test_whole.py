@@ -10,10 +10,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton.language.extra.tlx")
 
+from tlxgen.compile import compile_all  # noqa: E402
 from tlxgen.errors import SpecErrors  # noqa: E402
 from tlxgen.families.gemm.model import Gpu, Kernel, Rates, Times, Types  # noqa: E402
+from tlxgen.plan.budget import budgets  # noqa: E402
 from tlxgen.plan.size import Count  # noqa: E402
 from tlxgen.sim import RUNS  # noqa: E402
+from tlxgen.verbs.compile import job_of  # noqa: E402
 
 from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import Form  # noqa: E402
@@ -172,6 +175,22 @@ def test_what_does_not_go_with_it(change: dict[str, Any], text: str, tmp_path: P
     with pytest.raises(SpecErrors) as raised:
         kernels_of(spec_of("wrong", {**WHOLE, **change}), tmp_path)
     assert text in str(raised.value)
+
+
+@pytest.mark.compiles
+def test_shared_memory_is_as_planned_where_rows_of_c_begin_anywhere(tmp_path: Path) -> None:
+    """A thread then stores other elements of C than it has added up, by way of shared memory."""
+    import dataclasses
+
+    form = Form("last", CUT["last"], tmp_path)
+    (variant,) = form.kernels.structures[0].variants
+    assert variant.plan
+    job = job_of(form.path, variant, variant.plan.launches[0])
+    anywhere = tuple(name for name in job.divisible if name not in ("stride_cm", "M", "N"))
+    assert anywhere != job.divisible
+    aligned, apart = compile_all([job, dataclasses.replace(job, divisible=anywhere)], workers=1)
+    assert aligned.resources and apart.resources, (aligned.error, apart.error)
+    assert aligned.resources.smem_bytes < apart.resources.smem_bytes <= budgets(variant.plan)[0].used
 
 
 def test_all_widths_are_one_structure(tmp_path: Path) -> None:
