@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
     plan_once()
     render_here()
-    gc.set_threshold(300_000, 20, 1000)  # as build.collect_seldom, and all objects never: that takes 12 s in the end
+    gc.set_threshold(300_000, 20, 20)  # as build.collect_seldom
 
 
 def pytest_collection_finish() -> None:
