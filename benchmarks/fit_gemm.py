@@ -74,8 +74,8 @@ ASSUMED = {
     "pointers": 4.5,
     "copied": 24,
     "needless": 1.5,  # by 20x12648x440 and 2x15616x640, whose time was 1.9 and 1.15 times as long as estimated
-    "producing": 120,  # of 0 to 200, by the same; 24 CTAs of 64 x 64 x 64 took 276 clocks a slot, of 64 x 64 x 128 346
     "counting": 600,  # of 0 to 1000, by the picks of few rows among 1,035 measured groups, and by gemm_random.py
+    "producing": 120,  # of 0 to 200, likewise; 24 CTAs of 64 x 64 x 64 took 276 clocks a slot, of 64 x 64 x 128 346
     "along_k": 1.05,  # of 1 to 1.2 the one whose picks lose least among 924 measured groups
     "box": 33,  # of boxes of 8 to 128 rows that 132 CTAs load from L2, by a kernel that does nothing else
     "hot": 2.2,  # by three shapes of gemm_random.py, whose A is column-major and has 8 rows; files to fit to have few

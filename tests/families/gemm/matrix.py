@@ -23,7 +23,7 @@ from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.spec import load
 
 Spec = dict[str, Any]
-EACH = 3  # specs of a form
+EACH = 4  # specs of a form
 TRIES = 40  # draws at most to find them
 TURNS = {"tasks.mma.split": "pingpong", "schedule.kind": "persistent", "tile.n": 128}
 STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "tma", "tile.n": 128}
@@ -50,7 +50,7 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "store_task_never": {**STORE_TASK, "guards.EPILOGUE_TASK": False},
     "store_task_turns": {**STORE_TASK, **TURNS, **KEEP},
     "cluster_m": {"cluster": {"m": 2}, "tile.n": 128},
-    "cluster_n": {"cluster": {"n": 2, "multicast": ["a"]}, "tile.n": 128, "schedule.split_k": 4},
+    "cluster_n": {"cluster": {"n": 2, "multicast": ["a"]}, "tile.n": 128},
     "cluster_n4": {"cluster": {"n": 4}, "tile.n": 128},
     "cluster_two_axes": {"cluster": {"m": 2, "n": 2}, "tile.n": 64},
     "cluster_turns": {**TURNS, "cluster": {"m": 2}},
